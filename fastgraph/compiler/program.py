@@ -1,0 +1,128 @@
+"""A Program: the optimised graph as kernels and steps, with symbolic sizes; made once per function, not per shape.
+
+Rule: nothing here depends on a run-time size. `schedule.py` turns a Program and concrete shapes into a Plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fastgraph.compiler.kernel import KernelSpec
+
+if TYPE_CHECKING:
+    from fastgraph.graph.ir import Graph, Node, Value
+
+
+@dataclass(frozen=True)
+class Size:
+    """A run-time int64: `constant` times the product of the extents `(value number, axis)` in `dims`.
+
+    A size with no `dims` is a plain run-time parameter (a slice's offset). Several sizes over the same extents are how
+    strides and collapsed dimensions are passed to a kernel.
+    """
+
+    constant: int = 1
+    dims: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Fallible:
+    """The op behind one ordinal of a kernel's status: what to say to the user when it fails."""
+
+    node: Node
+    message: str  # name of the formatter: the host re-reads the operands and writes TensorFlow's message
+
+
+@dataclass
+class Step:
+    """One step of a Program. `inputs` and `outputs` are value numbers (indices into Program.values)."""
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    nodes: tuple[Node, ...]  # the nodes it computes, for messages, explain() and the first tier
+
+
+@dataclass
+class KernelStep(Step):
+    """Run a compiled kernel over `extent` units of work, which may be cut anywhere into ranges."""
+
+    kernel: KernelSpec
+    buffers: tuple[int, ...]  # value number behind each buffer slot of the kernel (an in-place slot names its output)
+    sizes: tuple[Size, ...]
+    extent: Size
+    cost: float  # estimated nanoseconds per unit of extent, on one thread; decides sharding and wake-ups
+    shardable: bool = True
+    in_place: tuple[tuple[int, int], ...] = ()  # (input position, output position) pairs that may share memory
+    fallible: tuple[Fallible, ...] = ()
+    cost_dims: tuple[Size, ...] = ()  # further factors of the cost (the length of a reduction)
+
+
+@dataclass
+class GemmStep(Step):
+    """out[..., m, n] = op(a) @ op(b) in float32 or float64 by BLAS; batch dimensions are those of the output."""
+
+    transpose_a: bool
+    transpose_b: bool
+
+
+@dataclass
+class HostStep(Step):
+    """Run the body of one node's primitive on the calling thread, with the GIL. Counted and shown."""
+
+    node: Node
+
+
+@dataclass
+class DynamicStep(Step):
+    """A host or kernel step whose output shape is data: it ends the segment it stands in."""
+
+    node: Node
+
+
+@dataclass
+class ReadStep(Step):
+    """outputs[0] = the value held by the Variable behind resource inputs[0]."""
+
+
+@dataclass
+class AssignStep(Step):
+    """The Variable behind resource inputs[0] takes the value inputs[1]; in place where nothing else holds it."""
+
+
+@dataclass
+class CondStep(Step):
+    """inputs[0] is the predicate, the rest the operands of both branches."""
+
+    then_program: Program
+    else_program: Program
+
+
+@dataclass
+class WhileStep(Step):
+    """inputs = (*carried, *invariants); both programs take all of them; the body gives the next carried values."""
+
+    cond_program: Program
+    body_program: Program
+    n_carried: int
+
+
+@dataclass
+class Program:
+    """Steps in an order that respects data and effects.
+
+    `values[i]` is the graph value behind number i; `inputs`, `captures` and `outputs` are value numbers. `constants`
+    maps a value number to the tensor it always is; `shape_values` are the numbers whose values follow from shapes alone:
+    the schedule computes them with the primitives' bodies when it makes a Plan. `after[i]` lists the steps that step i
+    must wait for besides its inputs' producers (effects).
+    """
+
+    graph: Graph
+    values: list[Value]
+    inputs: tuple[int, ...]
+    captures: tuple[int, ...]
+    outputs: tuple[int, ...]
+    steps: list[Step]
+    constants: dict[int, Any] = field(default_factory=dict)
+    shape_values: frozenset[int] = frozenset()
+    after: list[tuple[int, ...]] = field(default_factory=list)
