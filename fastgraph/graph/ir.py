@@ -1,14 +1,17 @@
 """The graph: nodes in program order, values between them, and the check that a graph is well formed.
 
-Rule: a graph's node list is its program order; effects are ordered by it and by nothing else.
+Rule: a graph's node list is its program order; effects are ordered by it and by nothing else. Placeholders and
+constants stand in the list like every other node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from fastgraph import errors
+from fastgraph.dtype import DType
 from fastgraph.shapes import Aval
 
 
@@ -20,16 +23,34 @@ class SourceLine:
     line: int
     function: str
 
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Effect(NamedTuple):
+    """What a node does besides computing: "read" or "write" of a resource value, or "host" (print, assert, files)."""
+
+    kind: str
+    resource: Value | None
+
 
 class Value:
     """An edge: the result `index` of `node`."""
 
-    __slots__ = ("aval", "index", "node")
+    __slots__ = ("__weakref__", "aval", "index", "node")
 
     def __init__(self, node: Node, index: int, aval: Aval) -> None:
         self.node = node
         self.index = index
         self.aval = aval
+
+    @property
+    def name(self) -> str:
+        """TensorFlow's name of the tensor: `node:index`."""
+        return f"{self.node.name}:{self.index}"
+
+    def __repr__(self) -> str:
+        return f"<Value {self.name} {format_aval(self.aval)}>"
 
 
 class Node:
@@ -53,18 +74,436 @@ class Node:
         self.name = name
         self.source = source
         self.device = device
-        self.outputs = tuple(Value(self, i, aval) for i, aval in enumerate(avals))
+        self.outputs = tuple([Value(self, i, aval) for i, aval in enumerate(avals)])
+
+    def __repr__(self) -> str:
+        return f"<Node {self.name} = {self.op.name}({', '.join(v.name for v in self.inputs)})>"
 
 
 class Graph:
-    """A function as data: placeholders in, values out."""
+    """A function as data: placeholders in, values out.
+
+    `inputs` are the placeholders of the arguments. `captures` pairs what the function uses from outside (an eager
+    tensor, or a Variable's cell held weakly) with the placeholder that stands for it; a caller passes the captures
+    after the inputs. A subgraph has no captures: whatever it uses is an explicit input of its node.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.inputs: list[Value] = []
-        self.captures: list[tuple[Any, Value]] = []  # outside tensor or Variable's cell -> its placeholder
+        self.captures: list[tuple[Any, Value]] = []
         self.nodes: list[Node] = []
         self.outputs: list[Value] = []
+        self._names: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def parameters(self) -> list[Value]:
+        """All placeholders a caller fills, in order: inputs, then captures."""
+        return [*self.inputs, *[value for _, value in self.captures]]
+
+    def unique_name(self, base: str) -> str:
+        """Return `base`, or `base_1`, `base_2`, ... so that no two nodes share a name (letters' case aside)."""
+        key = base.lower()
+        count = self._names.get(key, 0)
+        self._names[key] = count + 1
+        if not count:
+            return base
+        name = base
+        while key in self._names:
+            name = f"{base}_{count}"
+            key = name.lower()
+            count += 1
+        self._names[key] = 1
+        return name
+
+    def add(
+        self,
+        op: Any,
+        inputs: tuple[Value, ...],
+        attrs: dict[str, Any],
+        *,
+        avals: tuple[Aval, ...] | None = None,
+        name: str | None = None,
+        source: tuple[SourceLine, ...] = (),
+        device: str | None = None,
+    ) -> Node:
+        """Append the application of `op` and return its node; result types are inferred where `avals` is not given."""
+        if avals is None:
+            avals = infer(op, [value.aval for value in inputs], attrs)
+        node = Node(op, inputs, attrs, avals, self.unique_name(name or node_name(op)), source, device)
+        self.nodes.append(node)
+        return node
+
+    def get_operations(self) -> list[Node]:
+        """Return the nodes in program order."""
+        return list(self.nodes)
+
+    def as_graph_def(self) -> Any:
+        """Return the graph as TensorFlow's GraphDef. Source: tf.Graph.as_graph_def."""
+        from fastgraph.graph import graphdef
+
+        return graphdef.graph_def(self)
+
+    def __str__(self) -> str:
+        return format_graph(self)
+
+
+def infer(op: Any, avals: Sequence[Aval], attrs: Mapping[str, Any]) -> tuple[Aval, ...]:
+    """Return the types of the results of `op` applied to arguments of these types."""
+    result = op.infer(*avals, **attrs)
+    return result if type(result) is tuple else (result,)
+
+
+# TensorFlow names a node after the Python operator where there is one, else after the op's type.
+_OPERATOR_NAMES = {
+    "AddV2": "add",
+    "Sub": "sub",
+    "Mul": "mul",
+    "RealDiv": "truediv",
+    "FloorDiv": "floordiv",
+    "FloorMod": "mod",
+    "Pow": "pow",
+    "StridedSlice": "strided_slice",
+    "ConcatV2": "concat",
+    "Transpose": "transpose",
+    "ExpandDims": "ExpandDims",
+    "OneHot": "one_hot",
+    "Range": "range",
+    "If": "cond",
+    "StatelessIf": "cond",
+    "While": "while",
+    "StatelessWhile": "while",
+}
+
+
+def node_name(op: Any) -> str:
+    """Return the name TensorFlow would give a node of this op, before it is made unique."""
+    op_type: str = op.op_type or op.name
+    known = _OPERATOR_NAMES.get(op_type)
+    if known is not None:
+        return known
+    return op_type[:-2] if len(op_type) > 2 and op_type[-2] == "V" and op_type[-1].isdigit() else op_type
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Effects
+
+
+def subgraphs(node: Node) -> list[tuple[Graph, int]]:
+    """Return the subgraphs among the node's attributes, each with the input of the node that is its first parameter."""
+    first = 1 if node.op.name == "cond" else 0
+    return [(value, first) for value in node.attrs.values() if isinstance(value, Graph)]
+
+
+def effects(node: Node) -> list[Effect]:
+    """Return what the node does besides computing its results; of a node with subgraphs, what these do.
+
+    A resource that only a subgraph touches is named by the node's own input, so that callers never look inside.
+    """
+    kind = node.op.effect
+    found: list[Effect] = []
+    if kind == "host":
+        found.append(Effect("host", None))
+    elif kind is not None:
+        found.append(Effect(kind, node.inputs[0]))
+    for graph, first in subgraphs(node):
+        positions = {value: i for i, value in enumerate(graph.inputs)}
+        for inner in graph.nodes:
+            for effect in effects(inner):
+                outer = None if effect.resource is None else node.inputs[first + positions[effect.resource]]
+                if (translated := Effect(effect.kind, outer)) not in found:
+                    found.append(translated)
+    return found
+
+
+def is_pure(node: Node) -> bool:
+    """Whether the node only computes: it may be dropped when unused and merged with its like."""
+    return not effects(node)
+
+
+def control_inputs(nodes: Sequence[Node]) -> list[tuple[int, ...]]:
+    """Return for each node the positions of the earlier nodes it must wait for because of effects.
+
+    Per resource, a write waits for the reads since the last write (or for that write) and a read for the last write;
+    host effects happen one after the other. Only the nearest such nodes are named: the rest follows.
+    """
+    last_write: dict[Value | None, int] = {}
+    reads: dict[Value | None, list[int]] = {}
+    waits: list[tuple[int, ...]] = []
+    for i, node in enumerate(nodes):
+        before: set[int] = set()
+        found = effects(node)
+        for kind, resource in found:
+            if kind == "read":
+                if resource in last_write:
+                    before.add(last_write[resource])
+            else:  # "write" of a resource, or "host", whose resource is None
+                before.update(reads.get(resource, ()))
+                if resource in last_write:
+                    before.add(last_write[resource])
+        for kind, resource in found:
+            if kind == "read":
+                reads.setdefault(resource, []).append(i)
+        for kind, resource in found:
+            if kind != "read":
+                last_write[resource] = i
+                reads[resource] = []
+        before.discard(i)
+        waits.append(tuple(sorted(before)))
+    return waits
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Copies
+
+
+def copy(graph: Graph, name: str | None = None) -> tuple[Graph, dict[Value, Value]]:
+    """Return a copy of `graph` (subgraphs are shared) and the map from its values to the copy's."""
+    result = Graph(name or graph.name)
+    result._names = dict(graph._names)
+    mapping: dict[Value, Value] = {}
+    for node in graph.nodes:
+        new = Node(
+            node.op,
+            tuple([mapping[value] for value in node.inputs]),
+            node.attrs,
+            tuple([value.aval for value in node.outputs]),
+            node.name,
+            node.source,
+            node.device,
+        )
+        result.nodes.append(new)
+        mapping.update(zip(node.outputs, new.outputs, strict=True))
+    result.inputs = [mapping[value] for value in graph.inputs]
+    result.captures = [(held, mapping[value]) for held, value in graph.captures]
+    result.outputs = [mapping[value] for value in graph.outputs]
+    return result, mapping
+
+
+def splice(graph: Graph, into: Graph, arguments: Sequence[Value], *, prefix: str = "") -> list[Value]:
+    """Append the nodes of `graph` to `into` with `arguments` for its parameters; return the values of its outputs."""
+    mapping: dict[Value, Value] = dict(zip(graph.parameters, arguments, strict=True))
+    for node in graph.nodes:
+        if node.op.name == "placeholder":
+            continue
+        new = into.add(
+            node.op,
+            tuple([mapping[value] for value in node.inputs]),
+            node.attrs,
+            avals=tuple([value.aval for value in node.outputs]),
+            name=prefix + node.name,
+            source=node.source,
+            device=node.device,
+        )
+        mapping.update(zip(node.outputs, new.outputs, strict=True))
+    return [mapping[value] for value in graph.outputs]
+
+
+def uses(graph: Graph) -> dict[Value, list[Node]]:
+    """Return for each value the nodes that take it, in program order (outputs of the graph are not counted)."""
+    found: dict[Value, list[Node]] = {}
+    for node in graph.nodes:
+        for value in node.inputs:
+            found.setdefault(value, []).append(node)
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The check
+
+
+def verify(graph: Graph, *, devices: Callable[[str], bool] | None = None) -> Graph:
+    """Return `graph` if it is well formed: every value defined before use, every type what inference gives again,
+    attributes serialisable, devices known, names unique, subgraphs well formed and closed.
+
+    Raises InternalError that shows the node with its neighbours and the user's source line.
+    """
+    defined: set[Value] = set()
+    names: set[str] = set()
+    for i, node in enumerate(graph.nodes):
+        try:
+            _verify_node(graph, node, defined, devices)
+            if node.name.lower() in names:
+                raise _Flaw(f"its name {node.name!r} is taken")
+        except _Flaw as flaw:
+            raise errors.InternalError(None, None, _explain(graph, i, str(flaw))) from flaw.__cause__
+        names.add(node.name.lower())
+        defined.update(node.outputs)
+    for what, values in (("input", graph.parameters), ("output", graph.outputs)):
+        for i, value in enumerate(values):
+            if value not in defined:
+                raise errors.InternalError(None, None, f"{what} {i} of graph {graph.name!r} is not made by it: {value}")
+    for value in graph.parameters:
+        if value.node.op.name != "placeholder":
+            raise errors.InternalError(None, None, f"graph {graph.name!r} takes {value}, which is no placeholder")
+    if len(set(graph.parameters)) != len(graph.parameters):
+        raise errors.InternalError(None, None, f"a placeholder of graph {graph.name!r} stands for two parameters")
+    return graph
+
+
+class _Flaw(Exception):
+    """What is wrong with one node."""
+
+
+def _verify_node(graph: Graph, node: Node, defined: set[Value], devices: Callable[[str], bool] | None) -> None:
+    for value in node.inputs:
+        if value not in defined:
+            raise _Flaw(f"it takes {value}, which is not defined before it in this graph")
+    for i, value in enumerate(node.outputs):
+        if value.node is not node or value.index != i:
+            raise _Flaw(f"its result {i} belongs to {value.node!r}")
+    if node.op.name == "placeholder" and node.outputs[0] not in graph.parameters:
+        raise _Flaw("it is a placeholder that no parameter fills")
+    for name, attr in node.attrs.items():
+        if not is_serialisable(attr):
+            raise _Flaw(f"its attribute {name} = {attr!r} cannot be written to a file")
+    if node.device is not None and devices is not None and not devices(node.device):
+        raise _Flaw(f"its device {node.device!r} does not exist")
+    for subgraph, first in subgraphs(node):
+        if subgraph.captures:
+            raise _Flaw(f"its subgraph {subgraph.name!r} captures from outside")
+        arguments = node.inputs[first : first + len(subgraph.inputs)]
+        if len(arguments) != len(subgraph.inputs):
+            raise _Flaw(f"its subgraph {subgraph.name!r} takes {len(subgraph.inputs)} arguments, not {len(arguments)}")
+        for argument, parameter in zip(arguments, subgraph.inputs, strict=True):
+            if argument.aval.dtype != parameter.aval.dtype or not generalises(parameter.aval.shape, argument.aval.shape):
+                raise _Flaw(f"it passes {argument} for {parameter} of {subgraph.name!r}")
+        verify(subgraph, devices=devices)
+    try:
+        avals = infer(node.op, [value.aval for value in node.inputs], node.attrs)
+    except Exception as error:
+        raise _Flaw(f"inference fails: {type(error).__name__}: {error}") from error
+    if len(avals) != len(node.outputs):
+        raise _Flaw(f"it has {len(node.outputs)} results, inference gives {len(avals)}")
+    for value, aval in zip(node.outputs, avals, strict=True):
+        # A noted shape may say more than inference does (set_shape), never something else.
+        if value.aval.dtype != aval.dtype or not generalises(aval.shape, value.aval.shape):
+            raise _Flaw(f"its result {value.index} is noted as {format_aval(value.aval)}, inferred {format_aval(aval)}")
+
+
+def generalises(general: tuple[int | None, ...] | None, special: tuple[int | None, ...] | None) -> bool:
+    """Whether every shape that `special` allows is allowed by `general`."""
+    if general is None:
+        return True
+    if special is None or len(general) != len(special):
+        return False
+    return all(g is None or g == s for g, s in zip(general, special, strict=True))
+
+
+def is_serialisable(attr: Any) -> bool:
+    """Whether an attribute is a number, string, bytes, bool, None, DType, tensor, graph, or a tuple of such."""
+    if attr is None or isinstance(attr, bool | int | float | complex | str | bytes | DType | Graph):
+        return True
+    if isinstance(attr, tuple):
+        return all(is_serialisable(item) for item in attr)
+    return _is_eager_tensor(attr)
+
+
+def _is_eager_tensor(value: Any) -> bool:
+    from fastgraph._tensor import EagerTensor
+
+    return isinstance(value, EagerTensor)
+
+
+def _explain(graph: Graph, position: int, flaw: str) -> str:
+    """Return the text for a malformed node: what is wrong, where the user wrote it, and the nodes around it."""
+    node = graph.nodes[position]
+    lines = [f"node {node.name!r} ({node.op.name}) of graph {graph.name!r} is malformed: {flaw}"]
+    if node.source:
+        lines.append(f"  written at {node.source[0]}")
+    for i in range(max(position - 2, 0), min(position + 3, len(graph.nodes))):
+        mark = "->" if i == position else "  "
+        lines.append(f"  {mark} {_format_node(graph.nodes[i], {})}")
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Printing: every graph reads as a Python program
+
+
+def format_aval(aval: Aval) -> str:
+    """Return e.g. `float32[2, None]`, `float32[...]` for an unknown rank."""
+    if aval.shape is None:
+        return f"{aval.dtype.name}[...]"
+    return f"{aval.dtype.name}[{', '.join(str(size) for size in aval.shape)}]"
+
+
+def format_graph(graph: Graph, name: str | None = None) -> str:
+    """Return the graph as the text of a Python function, one line a node, types and source lines as comments."""
+    lines: list[str] = []
+    identifiers: dict[Value, str] = {}
+    _format_body(graph, name or graph.name, "", lines, identifiers)
+    return "\n".join(lines)
+
+
+def _identifier(text: str) -> str:
+    name = "".join(c if c.isalnum() else "_" for c in text)
+    return name if name and not name[0].isdigit() else "_" + name
+
+
+def _format_body(graph: Graph, name: str, indent: str, lines: list[str], identifiers: dict[Value, str]) -> None:
+    for value in graph.parameters:
+        identifiers[value] = _identifier(value.node.name)
+    parameters = ", ".join(f"{identifiers[value]}: {format_aval(value.aval)!r}" for value in graph.parameters)
+    lines.append(f"{indent}def {_identifier(name)}({parameters}):")
+    inner = indent + "    "
+    for node in graph.nodes:
+        if node.op.name == "placeholder":
+            continue
+        for attr, subgraph in node.attrs.items():
+            if isinstance(subgraph, Graph):
+                _format_body(subgraph, f"{node.name}_{attr}", inner, lines, identifiers)
+        lines.append(inner + _format_node(node, identifiers))
+    returned = ", ".join(identifiers.get(value, _identifier(value.name)) for value in graph.outputs)
+    lines.append(f"{inner}return {returned}".rstrip())
+
+
+def _format_node(node: Node, identifiers: dict[Value, str]) -> str:
+    base = _identifier(node.name)
+    for value in node.outputs:
+        identifiers[value] = base if len(node.outputs) == 1 else f"{base}_{value.index}"
+    arguments = [identifiers.get(value, _identifier(value.name)) for value in node.inputs]
+    for name, attr in node.attrs.items():
+        arguments.append(f"{name}={_format_attr(node, name, attr)}")
+    results = ", ".join(identifiers[value] for value in node.outputs)
+    types = ", ".join(format_aval(value.aval) for value in node.outputs)
+    where = f"  {node.source[0]}" if node.source else ""
+    device = f"  on {node.device}" if node.device else ""
+    call = f"{node.op.name}({', '.join(arguments)})"
+    return f"{results} = {call}  # {types}{device}{where}" if results else f"{call}  #{device}{where}"
+
+
+def _format_attr(node: Node, name: str, attr: Any) -> str:
+    if isinstance(attr, Graph):
+        return _identifier(f"{node.name}_{name}")
+    if isinstance(attr, DType):
+        return repr(attr.name)
+    if isinstance(attr, tuple):
+        items = [_format_attr(node, name, item) for item in attr]
+        return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+    if _is_eager_tensor(attr):
+        array = attr.numpy()
+        return repr(array.tolist()) if getattr(array, "size", 1) <= 8 and not isinstance(array, bytes) else _brief(array)
+    return repr(attr)
+
+
+def _brief(array: Any) -> str:
+    return repr(array) if isinstance(array, bytes) else "..."
+
+
+def reachable(roots: Iterable[Value]) -> set[Node]:
+    """Return the nodes that the given values are computed from, these values' own nodes included."""
+    found: set[Node] = set()
+    stack = [value.node for value in roots]
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found.add(node)
+            stack.extend(value.node for value in node.inputs)
+    return found
