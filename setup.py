@@ -1,0 +1,132 @@
+"""Build fastgraph's extensions: every fastgraph/**/*.pyx, and the C loops generated from the ops' definitions.
+
+Rule: what is built runs on any CPU of its family: no -march=native. Set FASTGRAPH_CYTHON_DEBUG=1 for a build with
+bounds checks, FASTGRAPH_BUILD_JOBS=n to compile n files at once (default: one per CPU).
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
+
+ROOT = Path(__file__).resolve().parent
+PACKAGE = ROOT / "fastgraph"
+GENERATED = PACKAGE / "_generated"  # never in git, a wheel or an sdist
+DEBUG = os.environ.get("FASTGRAPH_CYTHON_DEBUG", "0") not in ("", "0")
+BUILD = Path("build") / ("cython-debug" if DEBUG else "cython")
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+DIRECTIVES = {
+    "language_level": "3",
+    "boundscheck": DEBUG,
+    "nonecheck": DEBUG,
+    "initializedcheck": DEBUG,
+    "wraparound": False,
+    "cdivision": True,
+    "embedsignature": True,
+    "binding": True,
+}
+# -fno-math-errno: nothing here reads errno, and with it sqrt becomes one instruction. -ffp-contract=off: a*b+c is
+# rounded twice on every CPU, so that results do not depend on whether the compiler finds a fused instruction.
+COMPILE_ARGS = ["-O1", "-g"] if DEBUG else ["-O3"]
+COMPILE_ARGS += ["-fno-math-errno", "-ffp-contract=off", "-pthread", "-Wno-unused-function"]
+
+
+class MissingTool(SystemExit):
+    """The build cannot start; the text names the package to install."""
+
+
+def check_tools(compiler: str | None) -> None:
+    """Raise MissingTool, naming the package, if there is no C compiler or there are no headers of this Python."""
+    if compiler is None or shutil.which(compiler) is None:
+        raise MissingTool(
+            f"fastgraph needs a C compiler to be built, and {compiler or 'cc'!r} was not found. Install one: "
+            "'apt install gcc libc6-dev' (Debian, Ubuntu), 'dnf install gcc' (Fedora), 'apk add gcc musl-dev' (Alpine), "
+            "'xcode-select --install' (macOS); or name yours by CC=..."
+        )
+    include = Path(sysconfig.get_path("include"))
+    if not (include / "Python.h").exists():
+        raise MissingTool(
+            f"fastgraph needs the C headers of Python {PYTHON} to be built, and {include / 'Python.h'} does not exist. "
+            f"Install them: 'apt install python{PYTHON}-dev' (Debian, Ubuntu), 'dnf install python3-devel' (Fedora)."
+        )
+
+
+def generate_loops() -> list[str]:
+    """Write the eager C loops (headers in fastgraph/_generated) and return their paths.
+
+    The generator is run by path: it reads the ops' definitions by `ast` and imports nothing of fastgraph.
+    """
+    script = PACKAGE / "_loops_gen.py"
+    if script.exists():
+        GENERATED.mkdir(exist_ok=True)
+        runpy.run_path(str(script))["generate"](PACKAGE, GENERATED)
+    return sorted(str(path.relative_to(ROOT)) for path in GENERATED.glob("*.h"))
+
+
+def extensions() -> list[Extension]:
+    """Return one extension per .pyx file."""
+    import numpy
+    from Cython.Build import cythonize
+
+    headers = generate_loops() + sorted(str(path.relative_to(ROOT)) for path in PACKAGE.glob("**/*.h"))
+    found = []
+    for path in sorted(PACKAGE.glob("**/*.pyx")):
+        source = path.relative_to(ROOT)
+        found.append(
+            Extension(
+                ".".join(source.with_suffix("").parts),
+                [str(source)],
+                include_dirs=[numpy.get_include(), str(PACKAGE), str(GENERATED)],
+                define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
+                extra_compile_args=COMPILE_ARGS,
+                extra_link_args=["-pthread"],
+                depends=headers,
+            )
+        )
+    if not found:
+        return []
+    return cythonize(found, build_dir=str(BUILD), compiler_directives=DIRECTIVES, quiet=True)
+
+
+class BuildExtensions(build_ext):
+    """Compile in parallel, after a check of the tools; build anew where the last build was of the other kind."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        if self.parallel is None:
+            self.parallel = int(os.environ.get("FASTGRAPH_BUILD_JOBS", 0)) or os.cpu_count() or 1
+
+    def build_extensions(self) -> None:
+        command = getattr(self.compiler, "compiler_so", None)
+        check_tools(command[0] if command else None)
+        mark = Path(self.build_temp) / "kind"
+        kind = "debug" if DEBUG else "release"
+        self.force = self.force or (mark.exists() and mark.read_text() != kind) or (DEBUG and not mark.exists())
+        super().build_extensions()
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.write_text(kind)
+
+
+class BuildPackage(build_py):
+    """Copy the package without what was generated from it."""
+
+    def find_data_files(self, package: str, src_dir: str) -> list[str]:
+        return [path for path in super().find_data_files(package, src_dir) if "_generated" not in Path(path).parts]
+
+
+if __name__ == "__main__":
+    # An sdist and the metadata need neither Cython's output nor a compiler.
+    building = any(word.startswith(("build", "bdist", "editable", "develop", "install")) for word in sys.argv[1:])
+    setup(
+        ext_modules=extensions() if building else [],
+        cmdclass={"build_ext": BuildExtensions, "build_py": BuildPackage},
+    )
