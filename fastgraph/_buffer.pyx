@@ -1,0 +1,415 @@
+"""Memory: reference-counted Blocks from one process-wide pool, and the Cells in which Variables keep them.
+
+Rule: a Block is released by whoever holds a reference, from any thread, with or without the GIL; nothing here knows
+what a tensor is.
+"""
+
+from cpython.ref cimport PyObject, Py_INCREF
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+cdef extern from "Python.h" nogil:
+    int PyGILState_Check()
+    void Py_DecRef(PyObject* o)
+
+cdef extern from "Python.h":
+    int Py_AddPendingCall(int (*func)(void*) noexcept, void* arg) nogil
+
+cdef extern from * nogil:
+    """
+    #include <stdlib.h>
+    #include <pthread.h>
+    #if defined(__linux__)
+    #include <sys/mman.h>
+    #endif
+
+    #define FG_HEADER 64                 /* a Block, and the distance from it to its data */
+    #define FG_LINEAR 16                 /* classes of 64, 128, ... 1024 bytes, then four to each power of two */
+    #define FG_CLASSES (FG_LINEAR + 4 * 28)
+    #define FG_HUGE (1 << 22)            /* from here on ask for huge pages: a fresh page costs a fault */
+
+    static int fg_size_class(int64_t total) {
+        if (total <= 64 * FG_LINEAR) return (int)((total + 63) / 64) - 1;
+        int power = 63 - __builtin_clzll((unsigned long long)(total - 1));      /* 2^power < total <= 2^(power+1) */
+        int quarter = (int)(((total - 1) >> (power - 2)) & 3);
+        int size_class = FG_LINEAR + 4 * (power - 10) + quarter;
+        return size_class < FG_CLASSES ? size_class : -1;
+    }
+    static int64_t fg_class_bytes(int size_class) {
+        if (size_class < FG_LINEAR) return 64 * (int64_t)(size_class + 1);
+        int power = (size_class - FG_LINEAR) / 4 + 10, quarter = (size_class - FG_LINEAR) % 4;
+        return ((int64_t)(5 + quarter)) << (power - 2);
+    }
+    static void *fg_alloc(int64_t bytes) {
+        void *p = NULL;
+        size_t align = bytes >= FG_HUGE ? 4096 : 64;
+        if (posix_memalign(&p, align, (size_t)bytes)) return NULL;
+    #if defined(__linux__) && defined(MADV_HUGEPAGE)
+        if (bytes >= FG_HUGE) madvise(p, (size_t)bytes, MADV_HUGEPAGE);
+    #endif
+        return p;
+    }
+    """
+    enum: FG_HEADER
+    enum: FG_CLASSES
+    int fg_size_class(int64_t total)
+    int64_t fg_class_bytes(int size_class)
+    void* fg_alloc(int64_t bytes)
+    void free(void*)
+    void* realloc(void*, size_t)
+    int pthread_atfork(void (*prepare)() noexcept, void (*parent)() noexcept, void (*child)() noexcept)
+
+cdef struct SizeClass:
+    int32_t lock
+    int32_t n_free
+    int64_t n_live
+    Block* free
+
+cdef SizeClass[FG_CLASSES] _classes
+cdef int64_t _cached_bytes = 0        # in free lists, all classes together
+cdef int64_t _cache_limit = 512 << 20
+cdef Block* _deferred = NULL          # Blocks whose owner waits for a thread that holds the GIL
+cdef int32_t _deferred_lock = 0
+cdef int64_t _last_id = 0
+
+memset(&_classes[0], 0, sizeof(_classes))
+
+
+cdef int64_t new_id() noexcept nogil:
+    """A number never given before in this process: the identity of a tensor or a Cell."""
+    return fg_atomic_add(&_last_id, 1)
+
+
+cdef Block* block_new(int64_t nbytes) noexcept nogil:
+    """A Block of pool memory with one reference, contents undefined; NULL when memory is exhausted."""
+    cdef int size_class
+    cdef Block* block
+    cdef SizeClass* pool
+    if nbytes < 0 or nbytes > (<int64_t>1 << 46):
+        return NULL
+    size_class = fg_size_class(nbytes + FG_HEADER)
+    if size_class < 0:
+        return NULL
+    pool = &_classes[size_class]
+    fg_spin_lock(&pool.lock)
+    block = pool.free
+    if block != NULL:
+        pool.free = block.next
+        pool.n_free -= 1
+    pool.n_live += 1
+    fg_spin_unlock(&pool.lock)
+    if block != NULL:
+        if size_class >= 16:
+            fg_atomic_add(&_cached_bytes, -fg_class_bytes(size_class))
+    else:
+        block = <Block*>fg_alloc(fg_class_bytes(size_class))
+        if block == NULL and block_trim(0) > 0:
+            block = <Block*>fg_alloc(fg_class_bytes(size_class))
+        if block == NULL:
+            fg_spin_lock(&pool.lock)
+            pool.n_live -= 1
+            fg_spin_unlock(&pool.lock)
+            return NULL
+        block.size_class = size_class
+    block.refs = 1
+    block.data = <char*>block + FG_HEADER
+    block.nbytes = nbytes
+    block.device = 0
+    block.kind = BLOCK_MEMORY
+    block.owner = NULL
+    block.next = NULL
+    block.capacity = 0
+    return block
+
+
+cdef void _pool_return(Block* block) noexcept nogil:
+    """Put a Block that nobody refers to back: into its free list, or to the system when enough is kept."""
+    cdef SizeClass* pool = &_classes[block.size_class]
+    cdef int64_t nbytes = fg_class_bytes(block.size_class)
+    cdef bint keep
+    if block.size_class < 16:
+        keep = pool.n_free < 4096
+    else:
+        keep = fg_atomic_add(&_cached_bytes, nbytes) <= _cache_limit
+        if not keep:
+            fg_atomic_add(&_cached_bytes, -nbytes)
+    fg_spin_lock(&pool.lock)
+    pool.n_live -= 1
+    if keep:
+        block.next = pool.free
+        pool.free = block
+        pool.n_free += 1
+    fg_spin_unlock(&pool.lock)
+    if not keep:
+        free(block)
+
+
+cdef void block_free(Block* block) noexcept nogil:
+    """Free a Block whose last reference is gone. An owner is let go at once with the GIL, else by its next holder."""
+    cdef bint first
+    cdef int64_t i
+    cdef ListItem* items
+    if block.kind == BLOCK_LIST:
+        items = <ListItem*>block.data
+        for i in range(block.nbytes // <int64_t>sizeof(ListItem)):
+            block_release(items[i].block)
+        free(block.data)
+    if block.owner != NULL:
+        if PyGILState_Check():
+            Py_DecRef(<PyObject*>block.owner)
+            block.owner = NULL
+        else:
+            fg_spin_lock(&_deferred_lock)
+            first = _deferred == NULL
+            block.next = _deferred
+            (&_deferred)[0] = block
+            fg_spin_unlock(&_deferred_lock)
+            if first:
+                Py_AddPendingCall(&_drain_pending, NULL)  # full queue: the next block_drain() does it
+            return
+    _pool_return(block)
+
+
+cdef int _drain_pending(void* arg) noexcept:
+    block_drain()
+    return 0
+
+
+cdef void block_drain() noexcept:
+    """Let go of owners whose Blocks were freed without the GIL. The caller holds the GIL."""
+    global _deferred
+    cdef Block* block
+    cdef Block* following
+    if _deferred == NULL:
+        return
+    fg_spin_lock(&_deferred_lock)
+    block = _deferred
+    _deferred = NULL
+    fg_spin_unlock(&_deferred_lock)
+    while block != NULL:
+        following = block.next
+        Py_DecRef(<PyObject*>block.owner)
+        block.owner = NULL
+        _pool_return(block)
+        block = following
+
+
+cdef int64_t block_trim(int64_t keep) noexcept nogil:
+    """Give free Blocks back to the system, largest first, until at most `keep` bytes stay cached; bytes given back."""
+    cdef int64_t given = 0
+    cdef int size_class
+    cdef Block* block
+    cdef Block* following
+    for size_class in range(FG_CLASSES - 1, -1, -1):
+        if size_class >= 16 and fg_atomic_load(&_cached_bytes) <= keep:
+            continue
+        if size_class < 16 and keep > 0:
+            break
+        fg_spin_lock(&_classes[size_class].lock)
+        block = _classes[size_class].free
+        _classes[size_class].free = NULL
+        _classes[size_class].n_free = 0
+        fg_spin_unlock(&_classes[size_class].lock)
+        while block != NULL:
+            following = block.next
+            free(block)
+            given += fg_class_bytes(size_class)
+            if size_class >= 16:
+                fg_atomic_add(&_cached_bytes, -fg_class_bytes(size_class))
+            block = following
+    return given
+
+
+cdef Block* block_of_object(object owner, char* data, int64_t nbytes, int32_t kind) except NULL:
+    """A Block for memory that `owner` keeps alive (BLOCK_FOREIGN, BLOCK_OBJECT)."""
+    cdef Block* block = block_new(0)
+    if block == NULL:
+        raise MemoryError()
+    Py_INCREF(owner)
+    block.owner = <void*>owner
+    block.data = data
+    block.nbytes = nbytes
+    block.kind = kind
+    return block
+
+
+# Lists of Blocks: stacked residuals of loops, TensorArrays.
+
+cdef Block* block_list_new() noexcept nogil:
+    cdef Block* block = block_new(0)
+    if block != NULL:
+        block.kind = BLOCK_LIST
+        block.data = NULL
+        block.nbytes = 0
+        block.capacity = 0
+    return block
+
+
+cdef int64_t block_list_size(Block* list) noexcept nogil:
+    return list.nbytes // <int64_t>sizeof(ListItem)
+
+
+cdef ListItem* block_list_at(Block* list, int64_t at) noexcept nogil:
+    """Item `at`, or NULL if there is none. The list keeps the reference to its Block."""
+    if at < 0 or at >= block_list_size(list):
+        return NULL
+    return <ListItem*>list.data + at
+
+
+cdef int block_list_push(Block* list, ListItem* item) noexcept nogil:
+    cdef int64_t size = block_list_size(list)
+    cdef int64_t capacity
+    cdef void* grown
+    if size == list.capacity:
+        capacity = 2 * size if size else 8
+        grown = realloc(list.data, capacity * sizeof(ListItem))
+        if grown == NULL:
+            return -1
+        list.data = <char*>grown
+        list.capacity = capacity
+    (<ListItem*>list.data)[size] = item[0]
+    list.nbytes += sizeof(ListItem)
+    return 0
+
+
+cdef int block_list_set(Block* list, int64_t at, ListItem* item) noexcept nogil:
+    """Put `item` at `at`, growing with empty items (block NULL) as needed; -1 when memory is exhausted."""
+    cdef ListItem empty
+    cdef ListItem* place
+    if at < 0:
+        return -1
+    memset(&empty, 0, sizeof(ListItem))
+    while block_list_size(list) <= at:
+        if block_list_push(list, &empty) < 0:
+            return -1
+    place = <ListItem*>list.data + at
+    block_release(place.block)
+    place[0] = item[0]
+    return 0
+
+
+cdef Block* block_list_copy(Block* list) noexcept nogil:
+    """A list of the same items: what a writer takes when it does not hold the only reference."""
+    cdef Block* copy = block_list_new()
+    cdef int64_t i
+    cdef ListItem* item
+    if copy == NULL:
+        return NULL
+    for i in range(block_list_size(list)):
+        item = block_list_at(list, i)
+        if block_list_push(copy, item) < 0:
+            block_release(copy)
+            return NULL
+        if item.block != NULL:
+            block_retain(item.block)
+    return copy
+
+
+cdef class Buffer:
+    """Python's view of a Block: what a read-only NumPy view of a tensor holds as its base."""
+
+    def __init__(self):
+        raise TypeError("Buffers are made by tensors")
+
+    @staticmethod
+    cdef Buffer of(Block* block):
+        """A Buffer that takes a reference of its own."""
+        cdef Buffer buffer = Buffer.__new__(Buffer)
+        block_retain(block)
+        buffer.block = block
+        return buffer
+
+    def __dealloc__(self):
+        block_release(self.block)
+
+    @property
+    def device(self) -> int:
+        return self.block.device
+
+    @property
+    def pointer(self) -> int:
+        return <int64_t>self.block.data
+
+    @property
+    def nbytes(self) -> int:
+        return self.block.nbytes
+
+    @property
+    def refs(self) -> int:
+        return fg_atomic_load(&self.block.refs)
+
+    def __repr__(self) -> str:
+        return f"<Buffer of {self.block.nbytes} bytes at {self.pointer:#x}, device {self.block.device}>"
+
+
+cdef class Cell:
+    """A Variable's storage: the Block it holds now, under a spin lock of its own.
+
+    `aval` says what may be assigned (a None dimension admits any size). `version` counts assignments.
+    """
+
+    def __cinit__(self, aval, str name="Variable"):
+        self.id = new_id()
+        self.aval = aval
+        self.name = name
+        self.dtype_code = aval.dtype.code
+
+    def __dealloc__(self):
+        block_release(self.block)
+
+    @property
+    def initialized(self) -> bool:
+        return self.block != NULL
+
+    @property
+    def assignments(self) -> int:
+        return self.version
+
+    def __repr__(self) -> str:
+        return f"<Cell {self.id} of {self.name!r}: {self.aval}>"
+
+
+cdef void _before_fork() noexcept nogil:
+    cdef int size_class
+    for size_class in range(FG_CLASSES):
+        fg_spin_lock(&_classes[size_class].lock)
+    fg_spin_lock(&_deferred_lock)
+
+
+cdef void _after_fork() noexcept nogil:
+    cdef int size_class
+    fg_spin_unlock(&_deferred_lock)
+    for size_class in range(FG_CLASSES):
+        fg_spin_unlock(&_classes[size_class].lock)
+
+
+pthread_atfork(&_before_fork, &_after_fork, &_after_fork)
+
+
+def pool_statistics() -> dict:
+    """Bytes and Blocks of the pool: in use (`live`, by size class) and kept for reuse (`free`)."""
+    cdef int64_t live = 0, free_bytes = 0, n_live = 0, n_free = 0
+    cdef int i
+    for i in range(FG_CLASSES):
+        n_live += _classes[i].n_live
+        n_free += _classes[i].n_free
+        live += _classes[i].n_live * fg_class_bytes(i)
+        free_bytes += _classes[i].n_free * fg_class_bytes(i)
+    return {"live_bytes": live, "live_blocks": n_live, "free_bytes": free_bytes, "free_blocks": n_free}
+
+
+def trim_pool(int64_t keep=0) -> int:
+    """Give cached memory back to the system until at most `keep` bytes stay; the number of bytes given back."""
+    return block_trim(keep)
+
+
+def set_cache_limit(int64_t nbytes) -> None:
+    """Bound the bytes that freed Blocks may keep for reuse."""
+    global _cache_limit
+    _cache_limit = nbytes
+    block_trim(nbytes)
+
+
+def next_id() -> int:
+    """A number never given before in this process."""
+    return new_id()
