@@ -49,8 +49,8 @@ def check_tools(compiler: str | None) -> None:
     if compiler is None or shutil.which(compiler) is None:
         raise MissingTool(
             f"fastgraph needs a C compiler to be built, and {compiler or 'cc'!r} was not found. Install one: "
-            "'apt install gcc libc6-dev' (Debian, Ubuntu), 'dnf install gcc' (Fedora), 'apk add gcc musl-dev' (Alpine), "
-            "'xcode-select --install' (macOS); or name yours by CC=..."
+            "'apt install gcc libc6-dev' (Debian, Ubuntu), 'dnf install gcc' (Fedora), 'apk add gcc musl-dev' "
+            "(Alpine), 'xcode-select --install' (macOS); or name yours by CC=..."
         )
     include = Path(sysconfig.get_path("include"))
     if not (include / "Python.h").exists():

@@ -1,0 +1,244 @@
+"""DType: the element types of tensors, one object each.
+
+Rule: a DType is a singleton: inside, compare with `is`; `==` also takes names, NumPy dtypes and TensorFlow's numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Union
+
+import numpy as np
+
+_KINDS = {"float": "f", "bfloat": "f", "int": "i", "uint": "u", "bool": "b", "complex": "c"}
+
+
+class DType:
+    """The type of a tensor's elements.
+
+    `name` is TensorFlow's name, `code` (also `as_datatype_enum`) its number in the enum DataType, `size` the bytes of
+    one element (0 for string, resource and variant). Source: tf.dtypes.DType.
+    """
+
+    __slots__ = ("_numpy", "code", "is_bool", "is_complex", "is_floating", "is_integer", "is_unsigned", "name", "size")
+
+    name: str
+    code: int
+    size: int
+    is_floating: bool
+    is_integer: bool
+    is_unsigned: bool
+    is_complex: bool
+    is_bool: bool
+
+    def __init__(self, name: str, code: int, numpy_name: str | None) -> None:
+        kind = _KINDS.get(name.rstrip("0123456789"), "")
+        self.name = name
+        self.code = code
+        self._numpy: np.dtype[Any] | None = None
+        self.size = 0
+        if name == "bfloat16":  # ml_dtypes is imported when the first bfloat16 array is made
+            self.size = 2
+        elif numpy_name is not None:
+            self._numpy = np.dtype(numpy_name)
+            self.size = 0 if numpy_name == "O" else self._numpy.itemsize
+        self.is_floating = kind == "f"
+        self.is_integer = kind in ("i", "u")
+        self.is_unsigned = kind == "u"
+        self.is_complex = kind == "c"
+        self.is_bool = kind == "b"
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """The dtype of NumPy arrays with these elements (object for string). TypeError for resource and variant."""
+        if self._numpy is None:
+            if self is not bfloat16:
+                raise TypeError(f"{self!r} has no NumPy dtype.")
+            import ml_dtypes
+
+            self._numpy = np.dtype(ml_dtypes.bfloat16)
+        return self._numpy
+
+    @property
+    def as_numpy_dtype(self) -> type[Any]:
+        """The NumPy scalar type of these elements (`object` for string). TypeError for resource and variant."""
+        return object if self is string else self.numpy_dtype.type
+
+    @property
+    def as_datatype_enum(self) -> int:
+        """TensorFlow's number of this type."""
+        return self.code
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether these elements are numbers; bool is not."""
+        return self.is_floating or self.is_integer or self.is_complex
+
+    @property
+    def is_numpy_compatible(self) -> bool:
+        """Whether a NumPy array can hold these elements."""
+        return self._numpy is not None or self is bfloat16
+
+    @property
+    def is_quantized(self) -> bool:
+        """False: there are no quantised types here."""
+        return False
+
+    @property
+    def base_dtype(self) -> DType:
+        """This type itself; TensorFlow 1 had reference types besides."""
+        return self
+
+    @property
+    def real_dtype(self) -> DType:
+        """The type of the real part: float32 for complex64, float64 for complex128, else this type."""
+        return {complex64: float32, complex128: float64}.get(self, self)
+
+    @property
+    def min(self) -> Any:
+        """The least finite value. TypeError if these are not real numbers."""
+        return self._range("minimum").min
+
+    @property
+    def max(self) -> Any:
+        """The greatest finite value. TypeError if these are not real numbers."""
+        return self._range("maximum").max
+
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        """Least and greatest intensity of an image with these elements: (0, 1) for floats, (0, max) for integers."""
+        if self is float32 or self is float64:
+            return 0, 1
+        if self.is_bool:
+            return 0, True
+        if self.is_integer:
+            return 0, self.max
+        raise ValueError(f"{self} does not have defined limits.")
+
+    def _range(self, what: str) -> Any:
+        if self.is_integer:
+            return _IntegerRange(np.iinfo(self.numpy_dtype))
+        if not self.is_floating:
+            raise TypeError(f"Cannot find {what} value of {self} with type {self}.")
+        if self is bfloat16:
+            import ml_dtypes
+
+            return ml_dtypes.finfo(ml_dtypes.bfloat16)  # type: ignore[no-untyped-call]
+        return np.finfo(self.numpy_dtype)
+
+    def is_compatible_with(self, other: DTypeLike) -> bool:
+        """Whether a tensor of type `other` can stand where this type is wanted."""
+        return as_dtype(other) is self
+
+    def is_subtype_of(self, other: DType) -> bool:
+        """Whether `other` is this type."""
+        return other is self
+
+    def most_specific_common_supertype(self, others: Any) -> DType | None:
+        """This type if all `others` are this type, else None."""
+        return self if all(other is self for other in others) else None
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if other is None or isinstance(other, DType):
+            return False
+        try:
+            return as_dtype(other) is self  # type: ignore[arg-type]
+        except TypeError:
+            return False
+
+    def __hash__(self) -> int:
+        return self.code
+
+    def __int__(self) -> int:
+        return self.code
+
+    def __repr__(self) -> str:
+        return "tf." + self.name
+
+    def __str__(self) -> str:
+        return f"<dtype: {self.name!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return as_dtype, (self.name,)
+
+
+class _IntegerRange:
+    """Least and greatest value of an integer type as Python ints."""
+
+    def __init__(self, info: Any) -> None:
+        self.min = int(info.min)
+        self.max = int(info.max)
+
+
+DTypeLike = Union[DType, str, int, type, "np.dtype[Any]"]
+
+float32 = DType("float32", 1, "float32")
+float64 = DType("float64", 2, "float64")
+int32 = DType("int32", 3, "int32")
+uint8 = DType("uint8", 4, "uint8")
+int16 = DType("int16", 5, "int16")
+int8 = DType("int8", 6, "int8")
+string = DType("string", 7, "O")
+complex64 = DType("complex64", 8, "complex64")
+int64 = DType("int64", 9, "int64")
+bool_ = DType("bool", 10, "bool")
+bfloat16 = DType("bfloat16", 14, None)
+uint16 = DType("uint16", 17, "uint16")
+complex128 = DType("complex128", 18, "complex128")
+float16 = DType("float16", 19, "float16")
+resource = DType("resource", 20, None)
+variant = DType("variant", 21, None)
+uint32 = DType("uint32", 22, "uint32")
+uint64 = DType("uint64", 23, "uint64")
+half = float16
+double = float64
+
+ALL = (
+    float32, float64, int32, uint8, int16, int8, string, complex64, int64, bool_, bfloat16, uint16, complex128, float16,
+    resource, variant, uint32, uint64,
+)  # fmt: skip
+FLOATING = tuple(d for d in ALL if d.is_floating)
+INTEGER = tuple(d for d in ALL if d.is_integer)
+COMPLEX = (complex64, complex128)
+NUMERIC = tuple(d for d in ALL if d.is_numeric)
+
+_BY_CODE: dict[int, DType] = {d.code: d for d in ALL}
+_BY_ANY: dict[Any, DType] = {d.name: d for d in ALL}  # names, NumPy dtypes, scalar types, Python types
+_BY_ANY |= {"half": float16, "float": float32, "double": float64, float: float32, bool: bool_, object: string}
+_BY_ANY |= {np.str_: string, np.bytes_: string}
+_BY_ANY |= {d.numpy_dtype: d for d in ALL if d._numpy is not None}
+_BY_ANY |= {d.numpy_dtype.type: d for d in ALL if d._numpy is not None and d is not string}
+
+
+def as_dtype(type_value: DTypeLike) -> DType:
+    """Return the DType that a DType, a name, a NumPy dtype or scalar type, or TensorFlow's number stands for.
+
+    Raises TypeError for what is none of these. Source: tf.as_dtype (which refuses the Python types int and complex).
+    """
+    if isinstance(type_value, DType):
+        return type_value
+    try:
+        found = _BY_ANY.get(type_value)
+    except TypeError:  # unhashable
+        found = None
+    if found is not None:
+        return found
+    if isinstance(type_value, int) and type_value in _BY_CODE:
+        return _BY_CODE[type_value]
+    if isinstance(type_value, np.dtype):
+        if type_value.kind in "SU":
+            return string
+        if type_value.name == "bfloat16":
+            return bfloat16
+        native = _BY_ANY.get(type_value.newbyteorder("="))
+        if native is not None:
+            return native
+    if isinstance(type_value, type) and type_value.__name__ == "bfloat16" and type_value.__module__ == "ml_dtypes":
+        return bfloat16
+    raise TypeError(f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType.")
+
+
+def from_code(code: int) -> DType:
+    """Return the DType with TensorFlow's number `code`. Raises KeyError if there is none."""
+    return _BY_CODE[code]
