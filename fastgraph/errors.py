@@ -1,6 +1,6 @@
 """TensorFlow's error classes, and a few of our own that derive from what users already catch.
 
-Rule: every message names the op, what it wanted and what it got. Inside, raise `InvalidArgumentError(None, None, text)`.
+Rule: every message names the op, what it wanted and what it got. Inside: `InvalidArgumentError(None, None, text)`.
 """
 
 from __future__ import annotations
