@@ -357,10 +357,12 @@ class TypeSpec:
 
     A composite value carries its spec as `_type_spec`; the spec takes it apart (`_to_components`) and puts it together
     (`_from_components`), with specs of the parts (`_component_specs`). This is how arguments, branches, loops and
-    tapes see through it. A subclass also states `_serialize`: what tells one spec of the class from another.
+    tapes see through it. A subclass also states `_serialize`: what tells one spec of the class from another; one that
+    describes a single thing, not parts, sets `_is_composite = False`.
     """
 
     __slots__ = ("__weakref__",)
+    _is_composite = True
 
     @property
     def value_type(self) -> type:
@@ -455,6 +457,7 @@ class TensorSpec(TypeSpec):
     """Shape, dtype and name of a tensor that a Function takes or gives. Source: tf.TensorSpec."""
 
     __slots__ = ("_dtype", "_name", "_shape")
+    _is_composite = False
     tensor_class: ClassVar[type] = object  # the layer above enters its Tensor here
 
     def __init__(self, shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> None:

@@ -102,7 +102,8 @@ def test_bad_shapes(given: object, error: type[Exception], text: str) -> None:
 
 @pytest.mark.parametrize(
     ("a", "b", "expected"),
-    [((2, 3), (3,), (2, 3)), ((), (2,), (2,)), ((None,), (1,), (None,)), ((None,), (3,), (3,)), ((1,), (None,), (None,)),
+    [((2, 3), (3,), (2, 3)), ((), (2,), (2,)), ((None,), (1,), (None,)), ((None,), (3,), (3,)),
+     ((1,), (None,), (None,)),
      ((None, 2), None, None), (None, None, None), ((None,), (None,), (None,)), ((0,), (1,), (0,)),
      ((2, 1, 3), (4, 1), (2, 4, 3))],
 )  # fmt: skip

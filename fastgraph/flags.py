@@ -1,0 +1,146 @@
+"""The one table of fastgraph's settings: names, environment variables, defaults, and what each is for.
+
+Rule: no other module reads the environment. A setting is looked up when it is needed, so that a test or a program can
+change it: by its variable, by `set_flag`, or for a while by `override`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One setting: its variable, how its text is read, its default, and what it does."""
+
+    variable: str
+    read: Callable[[str], Any]
+    default: Callable[[], Any]
+    meaning: str
+
+
+def _switch(text: str) -> bool:
+    """Read 1/0, true/false, on/off, yes/no."""
+    lowered = text.strip().lower()
+    if lowered in ("1", "true", "on", "yes"):
+        return True
+    if lowered in ("0", "false", "off", "no", ""):
+        return False
+    raise ValueError("it must be 1 or 0")
+
+
+def _count(least: int) -> Callable[[str], int]:
+    """Return a reader of integers from `least` on."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise ValueError(f"it must be an integer of at least {least}")
+        return number
+
+    return read
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    """Return a reader of the given words."""
+
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"it must be one of {', '.join(words)}")
+        return text
+
+    return read
+
+
+def _cpus() -> int:
+    """The number of CPUs that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not Linux
+        return os.cpu_count() or 1
+
+
+def _store_directory() -> str:
+    """Where kernels are kept when nothing else is said: the user's cache directory."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "fastgraph", "kernels")
+
+
+FLAGS: dict[str, Flag] = {
+    "store": Flag("FASTGRAPH_STORE", os.path.abspath, _store_directory, "directory of compiled kernels"),
+    "store_limit": Flag("FASTGRAPH_STORE_LIMIT", _count(0), lambda: 256 << 20, "bytes that the kernel store may take"),
+    "threads": Flag("FASTGRAPH_THREADS", _count(1), _cpus, "threads that run kernels (default: one per CPU)"),
+    "tier": Flag(
+        "FASTGRAPH_TIER",
+        _one_of("auto", "first", "last"),
+        lambda: "auto",
+        "auto: NumPy bodies until the kernels are ready; first: never kernels; last: wait for the kernels",
+    ),
+    "worker": Flag("FASTGRAPH_WORKER", _switch, lambda: True, "compile in another process (0: in this one)"),
+    "fuel": Flag("FASTGRAPH_FUEL", _count(0), lambda: None, "stop rewriting graphs after n rules, to bisect a fault"),
+    "verify": Flag("FASTGRAPH_VERIFY", _switch, lambda: False, "check every graph again after every pass"),
+    "blas_threads": Flag(
+        "FASTGRAPH_BLAS_THREADS",
+        _one_of("one", "keep"),
+        lambda: "one",
+        "one: SciPy's BLAS is set to one thread when it is loaded (fastgraph shards products itself); keep: left alone",
+    ),
+    "fault": Flag("FASTGRAPH_FAULT", str, lambda: "", "plant a named fault, to show that the tests find it"),
+}
+
+_overrides: dict[str, Any] = {}
+
+
+def get(name: str) -> Any:
+    """Return the value of the flag `name`: what `set_flag` gave, else the environment variable, else the default.
+
+    Raises ValueError, naming the variable, if its text cannot be read.
+    """
+    if name in _overrides:
+        return _overrides[name]
+    flag = FLAGS[name]
+    text = os.environ.get(flag.variable)
+    if text is None or text == "":
+        return flag.default()
+    try:
+        return flag.read(text)
+    except ValueError as error:
+        raise ValueError(f"{flag.variable}={text!r} cannot be used: {error} ({flag.meaning}).") from None
+
+
+def set_flag(name: str, value: Any) -> None:
+    """Let the flag `name` have `value` in this process from now on. Raises KeyError for an unknown name."""
+    if name not in FLAGS:
+        raise KeyError(f"There is no flag {name!r}; the flags are {', '.join(FLAGS)}.")
+    _overrides[name] = value
+
+
+def clear_flag(name: str) -> None:
+    """Let the environment, or the default, decide over the flag `name` again."""
+    _overrides.pop(name, None)
+
+
+@contextmanager
+def override(**values: Any) -> Iterator[None]:
+    """Let the named flags have other values within a `with` block."""
+    missing = object()
+    before = {name: _overrides.get(name, missing) for name in values}
+    try:
+        for name, value in values.items():
+            set_flag(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            if value is missing:
+                clear_flag(name)
+            else:
+                _overrides[name] = value
