@@ -1,0 +1,304 @@
+# Part of _tensor.pyx: conversion of an op's inputs, the C loops, bodies, tapes.
+
+cdef dict _no_attrs = {}       # the attributes of ops that have none; never written
+cdef object _quiet = None      # NumPy's error state with every floating warning off, and the variable it is set in
+cdef object _error_state = None
+
+cdef extern from "Python.h":
+    object PyContextVar_Set(object var, object value)
+    int PyContextVar_Reset(object var, object token) except -1
+
+try:  # one C call each way; np.errstate costs a microsecond
+    from numpy._core.umath import _extobj_contextvar as _error_state, _make_extobj
+    _quiet = _make_extobj(all="ignore")
+except ImportError:
+    _error_state = None
+
+
+# Conversion.
+
+cdef EagerTensor _scalar(object value, int code):
+    """A 0-d tensor of a Python float, int or bool, of dtype `code` (-1: its default); None where the rules decide."""
+    cdef type kind = type(value)
+    cdef Block* block
+    cdef long long integer
+    cdef double real
+    cdef int overflow = 0
+    if kind is float:
+        real = PyFloat_AS_DOUBLE(value)
+        if code == FLOAT64:
+            block = block_new(8)
+            if block != NULL:
+                (<double*>block.data)[0] = real
+        elif code == FLOAT32 or (code == -1 and (-3.4028235e38 <= real <= 3.4028235e38)):
+            code = FLOAT32
+            block = block_new(4)
+            if block != NULL:
+                (<float*>block.data)[0] = <float>real
+        else:
+            return None
+    elif kind is int:
+        integer = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if overflow:
+            return None
+        if code == FLOAT32:
+            block = block_new(4)
+            if block != NULL:
+                (<float*>block.data)[0] = <float>integer
+        elif code == INT32 or (code == -1 and -2147483648 <= integer <= 2147483647):
+            code = INT32
+            block = block_new(4)
+            if block != NULL:
+                (<int32_t*>block.data)[0] = <int32_t>integer
+        elif code == INT64 or code == -1:
+            code = INT64
+            block = block_new(8)
+            if block != NULL:
+                (<int64_t*>block.data)[0] = integer
+        elif code == FLOAT64:
+            block = block_new(8)
+            if block != NULL:
+                (<double*>block.data)[0] = <double>integer
+        else:
+            return None
+    elif kind is bool:
+        if code != -1 and code != BOOL:
+            return None
+        code = BOOL
+        block = block_new(1)
+        if block != NULL:
+            block.data[0] = value is True
+    else:
+        return None
+    return wrap_block(block, code, 0, NULL)
+
+
+cdef bint _is_lazy_tensor(object value):
+    """Whether `value` stands for a tensor that it gives when asked: a Variable, a composite."""
+    return hasattr(type(value), "__fg_tensor__")
+
+
+cpdef object convert(object value, object dtype=None):
+    """The Tensor that `value` stands for; a Tensor as it is. Python values by the rules of conversion.py.
+
+    In a trace, Python values become constants of the trace. TypeError or ValueError as TensorFlow raises them.
+    """
+    cdef EagerTensor scalar
+    cdef object trace
+    if isinstance(value, Tensor):
+        if dtype is not None and (<Tensor>value).dtype is not dtype:
+            raise op_errors.wrong_dtype(value, dtype)
+        return value
+    if _is_lazy_tensor(value):
+        return value.__fg_tensor__(dtype)
+    scalar = _scalar(value, -1 if dtype is None else dtype.code)
+    if scalar is None:
+        return slots["convert"](value, dtype)
+    trace = thread_state().trace
+    return scalar if trace is None else trace.constant(scalar)
+
+
+cdef object _convert_like(object value, object hint):
+    """`value` as a Tensor of the dtype `hint` if it can be one, else of its own."""
+    try:
+        return convert(value, hint)
+    except OpError:
+        raise
+    except (TypeError, ValueError):
+        if hint is None:
+            raise
+        return convert(value)
+
+
+cdef tuple _convert_inputs(Primitive prim, tuple inputs):
+    """The inputs as Tensors (Cells stay). The first Tensor, Variable or array of a letter gives the others its dtype."""
+    cdef Py_ssize_t n = len(inputs), i, n_letters = len(prim.groups)
+    cdef int code = -1
+    cdef object value, letter, found
+    cdef list converted
+    cdef dict known
+    if n < prim.n_inputs or (n > prim.n_inputs and not prim.variadic):
+        raise TypeError(f"{prim.name}() takes {prim.n_inputs} tensors ({', '.join(prim.inputs)}), {n} were given")
+    if prim.same_dtype:
+        for i in range(n):
+            if type(<object>inputs[i]) is not EagerTensor:
+                break
+            if code == -1:
+                code = (<EagerTensor>inputs[i]).dtype_code
+            elif code != (<EagerTensor>inputs[i]).dtype_code:
+                break
+        else:
+            if code >= 0 and not (prim.code_mask >> code) & 1:
+                raise op_errors.dtype_not_allowed(prim, prim.groups[0], _dtypes[code], thread_state().trace)
+            return inputs
+    converted = list(inputs)
+    known = {}
+    for i in range(n):  # what has a dtype of its own
+        value = converted[i]
+        letter = prim.groups[i if i < n_letters else n_letters - 1]
+        if isinstance(value, Tensor):
+            pass
+        elif isinstance(value, Cell):
+            continue
+        elif _is_lazy_tensor(value):
+            value = converted[i] = value.__fg_tensor__(None)
+        elif isinstance(value, np.ndarray) and letter not in known and letter[0].isupper():
+            value = converted[i] = convert(value)
+        else:
+            continue
+        if letter[0].isupper():
+            known.setdefault(letter, value.dtype)
+    for i in range(n):
+        value = converted[i]
+        letter = prim.groups[i if i < n_letters else n_letters - 1]
+        if isinstance(value, (Tensor, Cell)):
+            if letter == "resource" and not isinstance(value, Cell) and value.dtype is not _dtype.resource:
+                raise TypeError(f"{prim.name}(): input {i} must be a resource, not {value!r}")
+        elif letter[0].isupper():
+            value = converted[i] = _convert_like(value, known.get(letter))
+            known.setdefault(letter, value.dtype)
+        elif letter == "-":
+            value = converted[i] = convert(value)
+        elif letter == "resource":
+            raise TypeError(f"{prim.name}(): input {i} must be a resource, not {type(value).__name__}")
+        else:
+            value = converted[i] = _convert_like(value, _dtype.as_dtype(letter))
+        if letter != "-" and letter != "resource" and not isinstance(value, Cell):
+            found = value.dtype
+            expected = known.get(letter) if letter[0].isupper() else _dtype.as_dtype(letter)
+            if found is not expected:
+                raise op_errors.mismatch(prim, i, expected, found, thread_state().trace, converted)
+    for letter, found in known.items():
+        mask = prim.masks.get(letter)
+        if mask is not None and not (mask >> <int>found.code) & 1:
+            raise op_errors.dtype_not_allowed(prim, letter, found, thread_state().trace)
+    return tuple(converted)
+
+
+# Tapes.
+
+cdef int _note(ThreadState state, Primitive prim, tuple inputs, dict attrs, object outputs) except -1:
+    cdef PyObject* out
+    cdef tuple many
+    cdef list tapes = state.tapes
+    cdef Py_ssize_t i, n_outputs = 1
+    cdef PyObject** given = NULL
+    cdef PyObject** made = &out
+    if type(outputs) is tuple or type(outputs) is list:
+        many = tuple(outputs)
+        n_outputs = len(many)
+        made = _items(many)
+    else:
+        out = <PyObject*>outputs
+    given = _items(inputs)
+    for i in range(len(tapes)):
+        (<TapeBase>tapes[i]).note(prim, given, len(inputs), attrs, made, n_outputs)
+    return 0
+
+
+cdef extern from *:
+    """
+    #define fg_items(tuple) (((PyTupleObject *)(tuple))->ob_item)
+    """
+    PyObject** fg_items(object)
+
+
+cdef inline PyObject** _items(tuple values) noexcept:
+    return fg_items(values)
+
+
+# Running an op on tensors that hold elements.
+
+cdef EagerTensor _loop_binary(Primitive prim, Loop loop, EagerTensor x, EagerTensor y):
+    """out = loop(x, y) with broadcasting. InvalidArgumentError for incompatible shapes."""
+    cdef int64_t[MAX_RANK] dims
+    cdef char*[2] operands
+    cdef int64_t[2] steps
+    cdef int ndim, i, code = prim.loop_out[x.dtype_code]
+    cdef int64_t n
+    cdef bint same
+    cdef EagerTensor out
+    operands[0] = x.data
+    operands[1] = y.data
+    same = x.ndim == y.ndim
+    if same:
+        for i in range(x.ndim):
+            if x.dims[i] != y.dims[i]:
+                same = False
+                break
+    if same or (y.size == 1 and y.ndim <= x.ndim):
+        steps[0] = 1
+        steps[1] = 1 if same else 0
+        out = wrap_block(block_new(x.size * _item_sizes[code]), code, x.ndim, &x.dims[0])
+    elif x.size == 1 and x.ndim <= y.ndim:
+        steps[0] = 0
+        steps[1] = 1
+        out = wrap_block(block_new(y.size * _item_sizes[code]), code, y.ndim, &y.dims[0])
+    else:
+        return None
+    n = out.size
+    if n > 16384:
+        with nogil:
+            loop(&operands[0], &steps[0], out.data, n)
+    else:
+        loop(&operands[0], &steps[0], out.data, n)
+    return out
+
+
+cdef object run_body(Primitive prim, tuple inputs, dict attrs):
+    """The op's NumPy body on eager tensors (and Cells); its results as tensors."""
+    cdef list arrays = []
+    cdef object value, result, token
+    for value in inputs:
+        if type(value) is EagerTensor:
+            arrays.append(tensor_array(<EagerTensor>value))
+        elif isinstance(value, Tensor):
+            raise op_errors.out_of_scope(value)
+        else:
+            arrays.append(value)
+    try:
+        if _error_state is not None:
+            token = PyContextVar_Set(_error_state, _quiet)
+            try:
+                result = prim.body(*arrays, **attrs)
+            finally:
+                PyContextVar_Reset(_error_state, token)
+        else:
+            with np.errstate(all="ignore"):
+                result = prim.body(*arrays, **attrs)
+        if prim.returns_many:
+            return tuple([_adopt(value) for value in result])
+        return _adopt(result) if result is not None else None
+    except (OpError, ValueError, TypeError, ArithmeticError, IndexError, MemoryError) as error:
+        raise op_errors.failed(prim, inputs, attrs, error) from (error if op_errors.TRACEBACKS else None)
+
+
+cpdef object run(Primitive prim, tuple inputs, dict attrs):
+    """Apply `prim` to eager tensors of the right dtypes: no conversion, no trace, no tape. For host steps and tests."""
+    cdef Loop loop
+    cdef EagerTensor x, out
+    if prim.n_inputs == 2 and prim.elementwise and not attrs:
+        x = <EagerTensor?>inputs[0]
+        loop = prim.loops[x.dtype_code]
+        if loop != NULL and x.dtype_code == (<EagerTensor?>inputs[1]).dtype_code:
+            out = _loop_binary(prim, loop, x, <EagerTensor>inputs[1])
+            if out is not None:
+                return out
+    return run_body(prim, inputs, attrs)
+
+
+cpdef object bind(Primitive prim, tuple inputs, dict attrs):
+    """Apply the op `prim` to `inputs`: the only place where that is done.
+
+    In a trace the trace applies it; else the result is computed. Tapes of this thread that record are told of it.
+    """
+    cdef ThreadState state = thread_state()
+    cdef object outputs
+    inputs = _convert_inputs(prim, inputs)
+    if state.trace is not None:
+        outputs = state.trace.bind(prim, inputs, attrs)
+    else:
+        outputs = run(prim, inputs, attrs)
+    if state.tapes and outputs is not None:
+        _note(state, prim, inputs, attrs, outputs)
+    return outputs

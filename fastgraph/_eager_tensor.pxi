@@ -1,0 +1,567 @@
+# Part of _tensor.pyx: the Tensor classes; memory in and out.
+
+cdef dict _shapes = {}     # dims -> TensorShape: making one costs more than an addition
+
+
+cdef class Tensor:
+    """A value with a dtype and a shape: an EagerTensor holds its elements, a symbolic one is an edge of a graph.
+
+    Source: tf.Tensor.
+    """
+
+    __array_priority__ = 100
+
+    def __cinit__(self):
+        self.id = new_id()
+
+    @property
+    def aval(self):
+        """Dtype and shape as the inference rules see them."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self):
+        """The DType of the elements."""
+        return self.aval.dtype
+
+    @property
+    def shape(self):
+        """The static shape, a TensorShape."""
+        return TensorShape(self.aval.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions. ValueError if it is unknown."""
+        rank = self.shape.rank
+        if rank is None:
+            raise ValueError("The rank of this tensor is unknown")
+        return rank
+
+    @property
+    def rank(self):
+        return self.shape.rank
+
+    def get_shape(self):
+        """The static shape, a TensorShape."""
+        return self.shape
+
+    def ref(self):
+        """A hashable reference to this tensor, for keys of dicts and sets."""
+        return Reference(self)
+
+    def __hash__(self):
+        raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
+
+    def __repr__(self):
+        return slots["repr"](self)
+
+    def __str__(self):
+        return slots["str"](self)
+
+    def __format__(self, spec):
+        return slots["format"](self, spec)
+
+    def __len__(self):
+        return slots["len"](self)
+
+    def __iter__(self):
+        return slots["iter"](self)
+
+    def __bool__(self):
+        return slots["bool"](self)
+
+    def __int__(self):
+        return int(slots["scalar"](self))
+
+    def __float__(self):
+        return float(slots["scalar"](self))
+
+    def __complex__(self):
+        return complex(slots["scalar"](self))
+
+    def __index__(self):
+        return slots["index"](self)
+
+    def __getitem__(self, key):
+        return slots["getitem"](self, key)
+
+    def __contains__(self, item):
+        return slots["contains"](self, item)
+
+    def __round__(self, ndigits=None):
+        return slots["round"](self)
+
+    def __array__(self, dtype=None, copy=None):
+        return slots["array"](self, dtype, copy)
+
+    def __add__(self, other):
+        return _operate(op_add, self, other, 0)
+
+    def __radd__(self, other):
+        return _operate(op_add, self, other, 1)
+
+    def __sub__(self, other):
+        return _operate(op_sub, self, other, 0)
+
+    def __rsub__(self, other):
+        return _operate(op_sub, self, other, 1)
+
+    def __mul__(self, other):
+        return _operate(op_mul, self, other, 0)
+
+    def __rmul__(self, other):
+        return _operate(op_mul, self, other, 1)
+
+    def __truediv__(self, other):
+        return _operate(op_truediv, self, other, 0)
+
+    def __rtruediv__(self, other):
+        return _operate(op_truediv, self, other, 1)
+
+    def __floordiv__(self, other):
+        return _operate(op_floordiv, self, other, 0)
+
+    def __rfloordiv__(self, other):
+        return _operate(op_floordiv, self, other, 1)
+
+    def __mod__(self, other):
+        return _operate(op_mod, self, other, 0)
+
+    def __rmod__(self, other):
+        return _operate(op_mod, self, other, 1)
+
+    def __pow__(self, other, modulo):
+        if modulo is not None:
+            raise TypeError("pow() of tensors takes no modulus")
+        return _operate(op_pow, self, other, 0)
+
+    def __rpow__(self, other, modulo):
+        if modulo is not None:
+            raise TypeError("pow() of tensors takes no modulus")
+        return _operate(op_pow, self, other, 1)
+
+    def __matmul__(self, other):
+        return _operate(op_matmul, self, other, 0)
+
+    def __rmatmul__(self, other):
+        return _operate(op_matmul, self, other, 1)
+
+    def __and__(self, other):
+        return _operate(op_and, self, other, 0)
+
+    def __rand__(self, other):
+        return _operate(op_and, self, other, 1)
+
+    def __or__(self, other):
+        return _operate(op_or, self, other, 0)
+
+    def __ror__(self, other):
+        return _operate(op_or, self, other, 1)
+
+    def __xor__(self, other):
+        return _operate(op_xor, self, other, 0)
+
+    def __rxor__(self, other):
+        return _operate(op_xor, self, other, 1)
+
+    def __lt__(self, other):
+        return _operate(op_lt, self, other, 0)
+
+    def __le__(self, other):
+        return _operate(op_le, self, other, 0)
+
+    def __gt__(self, other):
+        return _operate(op_gt, self, other, 0)
+
+    def __ge__(self, other):
+        return _operate(op_ge, self, other, 0)
+
+    def __eq__(self, other):
+        return _equality(op_eq, self, other, False)
+
+    def __ne__(self, other):
+        return _equality(op_ne, self, other, True)
+
+    def __neg__(self):
+        return _operate_unary(op_neg, self)
+
+    def __abs__(self):
+        return _operate_unary(op_abs, self)
+
+    def __invert__(self):
+        return _operate_unary(op_invert, self)
+
+    def __pos__(self):
+        raise TypeError("bad operand type for unary +: " + repr(type(self).__name__))
+
+    def __setitem__(self, key, value):
+        raise TypeError(f"'{type(self).__name__}' object does not support item assignment")
+
+    def __delitem__(self, key):
+        raise TypeError(f"'{type(self).__name__}' object doesn't support item deletion")
+
+    def __getattr__(self, str name):
+        raise AttributeError(op_errors.no_attribute(self, name))
+
+
+class Reference:
+    """A hashable reference to a tensor or a Variable. Source: what Tensor.ref() gives."""
+
+    __slots__ = ("_target",)
+
+    def __init__(self, target) -> None:
+        self._target = target
+
+    def deref(self):
+        """The tensor or Variable."""
+        return self._target
+
+    def __hash__(self) -> int:
+        return id(self._target)
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, Reference) and self._target is other._target
+
+    def __repr__(self) -> str:
+        return f"<Reference wrapping {self._target!r}>"
+
+
+@cython.final
+@cython.no_gc
+cdef class EagerTensor(Tensor):
+    """A tensor that holds its elements: dense, row-major, immutable."""
+
+    def __init__(self):
+        raise TypeError("Tensors are made by constant(), convert_to_tensor() and ops")
+
+    def __dealloc__(self):
+        block_release(self.block)
+
+    @property
+    def aval(self):
+        return Aval(_dtypes[self.dtype_code], _dims(self))
+
+    @property
+    def dtype(self):
+        return _dtypes[self.dtype_code]
+
+    @property
+    def shape(self):
+        cdef tuple dims = _dims(self)
+        found = _shapes.get(dims)
+        if found is None:
+            found = TensorShape(dims)
+            if len(_shapes) < 4096:
+                _shapes[dims] = found
+        return found
+
+    @property
+    def ndim(self) -> int:
+        return self.ndim
+
+    @property
+    def rank(self) -> int:
+        return self.ndim
+
+    @property
+    def dims(self) -> tuple:
+        """The shape as a tuple of ints."""
+        return _dims(self)
+
+    @property
+    def num_elements(self) -> int:
+        return self.size
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * _item_sizes[self.dtype_code]
+
+    @property
+    def itemsize(self) -> int:
+        return _item_sizes[self.dtype_code]
+
+    @property
+    def buffer(self) -> Buffer:
+        """A Python view of the Block that holds the elements."""
+        _alive(self)
+        return Buffer.of(self.block)
+
+    @property
+    def device(self) -> str:
+        """The full name of the device that holds the elements."""
+        return slots["device_name"](self.block.device)
+
+    @property
+    def backing_device(self) -> str:
+        return self.device
+
+    def numpy(self):
+        """The elements as a writable copy; of a 0-d tensor a NumPy scalar (bytes of a string)."""
+        cdef object view = tensor_array(self)
+        if self.ndim == 0:
+            return view[()]
+        return view.copy()
+
+    def _numpy(self):
+        return self.numpy()
+
+    def __array__(self, dtype=None, copy=None):
+        view = tensor_array(self)
+        if dtype is not None and np.dtype(dtype) != view.dtype:
+            if copy is False:
+                raise ValueError(f"A tensor of dtype {self.dtype.name} is no {np.dtype(dtype)} array without a copy.")
+            return view.astype(dtype)
+        return view.copy() if copy else view
+
+    def set_shape(self, shape) -> None:
+        """Check that `shape` is compatible with this tensor's. ValueError if not."""
+        if not self.shape.is_compatible_with(shape):
+            raise ValueError(f"Tensor's shape {_dims(self)} is not compatible with supplied shape {shape}.")
+
+    def cpu(self):
+        """This tensor in main memory."""
+        return slots["copy_to"](self, "CPU:0")
+
+    def gpu(self, int gpu_index=0):
+        """A copy of this tensor on a GPU. RuntimeError or InvalidArgumentError if there is none."""
+        return slots["copy_to"](self, f"GPU:{gpu_index}")
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        _alive(self)
+        block_retain(self.block)
+        cdef EagerTensor copy = wrap_slice(self.block, self.data, self.dtype_code, self.ndim, &self.dims[0])
+        copy.array = self.array
+        memo[id(self)] = copy
+        return copy
+
+    def __reduce__(self):
+        return _unpickle, (self.numpy() if self.ndim else np.asarray(self).copy(), self.dtype.name)
+
+    def __dlpack__(self, **options):
+        return tensor_array(self).__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return tensor_array(self).__dlpack_device__()
+
+
+def _unpickle(array, str dtype):
+    return from_array(array, _dtype.as_dtype(dtype), False)
+
+
+cdef tuple _dims(EagerTensor t):
+    cdef int i
+    if t.ndim == 0:
+        return ()
+    if t.ndim == 1:
+        return (t.dims[0],)
+    if t.ndim == 2:
+        return (t.dims[0], t.dims[1])
+    return tuple([t.dims[i] for i in range(t.ndim)])
+
+
+cdef int _alive(EagerTensor t) except -1:
+    if t.block == NULL:
+        raise TypeError("This tensor was never made: use constant(), convert_to_tensor() and ops")
+    return 0
+
+
+cdef int64_t _count(int ndim, const int64_t* dims) noexcept nogil:
+    """The number of elements; -1 if it does not fit into 63 bits."""
+    cdef int i
+    cdef int64_t n = 1
+    for i in range(ndim):
+        if dims[i] == 0:
+            return 0
+    for i in range(ndim):
+        if n > (<int64_t>1 << 62) // dims[i]:
+            return -1
+        n *= dims[i]
+    return n
+
+
+cdef EagerTensor wrap_slice(Block* block, char* data, int dtype_code, int ndim, const int64_t* dims):
+    """A tensor over part of `block`, whose reference it takes. ResourceExhaustedError if block is NULL."""
+    cdef EagerTensor t
+    cdef int i
+    cdef int64_t size = 1
+    if block == NULL:
+        raise ResourceExhaustedError(None, None, op_errors.out_of_memory(
+            tuple([dims[i] for i in range(ndim)]), _dtypes[dtype_code]))
+    t = EagerTensor.__new__(EagerTensor)
+    t.block = block
+    t.data = data
+    t.dtype_code = dtype_code
+    t.ndim = ndim
+    for i in range(ndim):
+        t.dims[i] = dims[i]
+        size *= dims[i]
+    t.size = size
+    return t
+
+
+cdef EagerTensor wrap_block(Block* block, int dtype_code, int ndim, const int64_t* dims):
+    """A tensor over all of `block`, whose reference it takes. ResourceExhaustedError if block is NULL."""
+    return wrap_slice(block, block.data if block != NULL else NULL, dtype_code, ndim, dims)
+
+
+cdef object tensor_array(EagerTensor t):
+    """The elements as a read-only ndarray that shares them and keeps them alive.
+
+    Its base is a Buffer, which lends no writable memory: NumPy refuses to make the view writeable.
+    """
+    cdef cnp.ndarray view
+    cdef cnp.dtype descr
+    if t.array is not None:
+        return t.array
+    _alive(t)
+    descr = _descr(t.dtype_code)
+    Py_INCREF(descr)
+    view = cnp.PyArray_NewFromDescr(<cnp.PyTypeObject*>cnp.ndarray, descr, t.ndim, <cnp.npy_intp*>&t.dims[0], NULL,
+                                    t.data, cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED, None)
+    cnp.set_array_base(view, Buffer.of(t.block))
+    t.array = view
+    return view
+
+
+def as_array(EagerTensor t):
+    """The elements of `t` as a read-only ndarray that shares them."""
+    return tensor_array(t)
+
+
+cdef EagerTensor _adopt(object value):
+    """A tensor that takes over `value`, a body's result: a dense array without a copy. Nobody may write to it later."""
+    cdef cnp.ndarray array
+    cdef object base
+    cdef Block* block
+    cdef int code
+    if type(value) is EagerTensor:
+        return <EagerTensor>value
+    array = <cnp.ndarray>value if cnp.PyArray_CheckExact(value) else np.array(value, subok=False)
+    code = _code_of(cnp.PyArray_DESCR(array))
+    if code < 0 or not cnp.PyArray_ISNOTSWAPPED(array) or code == STRING:
+        return from_array(array)
+    if cnp.PyArray_NDIM(array) > MAX_RANK:
+        raise InvalidArgumentError(None, None, op_errors.rank_too_large(cnp.PyArray_NDIM(array)))
+    if not (cnp.PyArray_IS_C_CONTIGUOUS(array) and cnp.PyArray_ISALIGNED(array)):
+        array = cnp.PyArray_NewCopy(array, cnp.NPY_CORDER)
+    base = array
+    while cnp.PyArray_Check(base) and cnp.PyArray_BASE(<cnp.ndarray>base) != NULL:
+        base = <object>cnp.PyArray_BASE(<cnp.ndarray>base)
+    if type(base) is Buffer:  # a dense view of a tensor: share its Block, so that its references are counted in one place
+        block = (<Buffer>base).block
+        block_retain(block)
+        return wrap_slice(block, <char*>cnp.PyArray_DATA(array), code, cnp.PyArray_NDIM(array),
+                          <int64_t*>cnp.PyArray_DIMS(array))
+    cnp.PyArray_CLEARFLAGS(array, cnp.NPY_ARRAY_WRITEABLE)
+    block = block_of_object(array, <char*>cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array), BLOCK_FOREIGN)
+    return wrap_block(block, code, cnp.PyArray_NDIM(array), <int64_t*>cnp.PyArray_DIMS(array))
+
+
+cpdef EagerTensor from_array(array, dtype=None, bint copy=True):
+    """A tensor of the elements of `array`, cast to `dtype` (None: its own).
+
+    copy=False: a dense array of the right dtype is taken over; the caller promises that nobody writes to it.
+    ValueError for element types that tensors do not have.
+    """
+    cdef cnp.ndarray source, target
+    cdef EagerTensor t
+    cdef Block* block
+    cdef int code, wanted
+    source = <cnp.ndarray>np.asarray(array)
+    if source.ndim > MAX_RANK:
+        raise InvalidArgumentError(None, None, op_errors.rank_too_large(source.ndim))
+    code = _code_of(cnp.PyArray_DESCR(source))
+    wanted = dtype.code if dtype is not None else code
+    if code == STRING or wanted == STRING or cnp.PyArray_DESCR(source).kind in (b"S"[0], b"U"[0]):
+        return _from_strings(source, dtype)
+    if code < 0 or wanted < 0:
+        raise ValueError(op_errors.unsupported_array(source.dtype))
+    if not copy and wanted == code and cnp.PyArray_IS_C_CONTIGUOUS(source) and cnp.PyArray_ISALIGNED(source) and (
+            cnp.PyArray_ISNOTSWAPPED(source)):
+        return _adopt(source)
+    block = block_new(cnp.PyArray_SIZE(source) * _item_sizes[wanted])
+    t = wrap_block(block, wanted, cnp.PyArray_NDIM(source), <int64_t*>cnp.PyArray_DIMS(source))
+    if wanted == code and cnp.PyArray_IS_C_CONTIGUOUS(source) and cnp.PyArray_ISNOTSWAPPED(source):
+        memcpy(t.data, cnp.PyArray_DATA(source), t.size * _item_sizes[wanted])
+        return t
+    target = <cnp.ndarray>tensor_array(t)
+    cnp.PyArray_ENABLEFLAGS(target, cnp.NPY_ARRAY_WRITEABLE)
+    with np.errstate(all="ignore"):
+        np.copyto(target, source, casting="unsafe")
+    cnp.PyArray_CLEARFLAGS(target, cnp.NPY_ARRAY_WRITEABLE)
+    return t
+
+
+cdef EagerTensor _from_strings(cnp.ndarray source, object dtype):
+    """A string tensor: an object array of bytes, made from arrays of bytes, str or object."""
+    cdef cnp.ndarray target = <cnp.ndarray>np.empty((<object>source).shape, object)
+    cdef cnp.ndarray flat_target = <cnp.ndarray>target.reshape(-1)
+    cdef object item
+    cdef Py_ssize_t i = 0
+    if dtype is not None and dtype.code != STRING:
+        raise op_errors.not_strings(source, dtype)
+    for item in (<object>source).flat:
+        if type(item) is not bytes:
+            if isinstance(item, bytes):
+                item = bytes(item)
+            elif isinstance(item, str):
+                item = item.encode("utf-8")
+            else:
+                raise op_errors.not_strings(source, dtype, item)
+        (<object>flat_target)[i] = item
+        i += 1
+    cnp.PyArray_CLEARFLAGS(target, cnp.NPY_ARRAY_WRITEABLE)
+    return wrap_block(
+        block_of_object(target, <char*>cnp.PyArray_DATA(target), cnp.PyArray_NBYTES(target), BLOCK_OBJECT),
+        STRING, cnp.PyArray_NDIM(target), <int64_t*>cnp.PyArray_DIMS(target))
+
+
+# Cells: what a Variable holds.
+
+cpdef EagerTensor cell_read(Cell cell):
+    """The value that `cell` holds, sharing its Block. FailedPreconditionError if it holds none."""
+    cdef EagerTensor t
+    cdef Block* block
+    cdef char* data
+    cdef int dtype_code, ndim, i
+    cdef int64_t[MAX_RANK] dims
+    fg_spin_lock(&cell.lock)
+    block = cell.block
+    if block != NULL:
+        block_retain(block)
+        data = cell.data
+        dtype_code = cell.dtype_code
+        ndim = cell.ndim
+        for i in range(ndim):
+            dims[i] = cell.dims[i]
+    fg_spin_unlock(&cell.lock)
+    if block == NULL:
+        raise FailedPreconditionError(None, None, op_errors.uninitialized(cell.name))
+    return wrap_slice(block, data, dtype_code, ndim, &dims[0])
+
+
+cpdef object cell_assign(Cell cell, EagerTensor value):
+    """Make `cell` hold `value`, sharing its Block. InvalidArgumentError if the dtype or shape does not fit."""
+    cdef Block* old
+    cdef int i
+    _alive(value)
+    if cell.aval is not None:
+        shape = cell.aval.shape
+        if value.dtype_code != cell.dtype_code or (shape is not None and (
+                len(shape) != value.ndim
+                or any([shape[i] is not None and shape[i] != value.dims[i] for i in range(value.ndim)]))):
+            raise op_errors.wrong_assignment(cell, value)
+    block_retain(value.block)
+    fg_spin_lock(&cell.lock)
+    old = cell.block
+    cell.block = value.block
+    cell.data = value.data
+    cell.ndim = value.ndim
+    for i in range(value.ndim):
+        cell.dims[i] = value.dims[i]
+    cell.version += 1
+    fg_spin_unlock(&cell.lock)
+    block_release(old)

@@ -1,0 +1,135 @@
+# Part of _tensor.pyx: Python's operators on tensors. Each has a slot; a Primitive in it is applied without Python code.
+
+cdef object op_add, op_sub, op_mul, op_truediv, op_floordiv, op_mod, op_pow, op_matmul
+cdef object op_and, op_or, op_xor, op_lt, op_le, op_gt, op_ge, op_eq, op_ne, op_neg, op_abs, op_invert
+
+
+def _not_filled(*args):
+    raise NotImplementedError("fastgraph: the module of ops that supplies this operator is not imported")
+
+
+cdef _cache_slots():
+    """Keep what the operators use in C variables."""
+    global op_add, op_sub, op_mul, op_truediv, op_floordiv, op_mod, op_pow, op_matmul
+    global op_and, op_or, op_xor, op_lt, op_le, op_gt, op_ge, op_eq, op_ne, op_neg, op_abs, op_invert
+    op_add = slots.get("add", _not_filled)
+    op_sub = slots.get("sub", _not_filled)
+    op_mul = slots.get("mul", _not_filled)
+    op_truediv = slots.get("truediv", _not_filled)
+    op_floordiv = slots.get("floordiv", _not_filled)
+    op_mod = slots.get("mod", _not_filled)
+    op_pow = slots.get("pow", _not_filled)
+    op_matmul = slots.get("matmul", _not_filled)
+    op_and = slots.get("and", _not_filled)
+    op_or = slots.get("or", _not_filled)
+    op_xor = slots.get("xor", _not_filled)
+    op_lt = slots.get("lt", _not_filled)
+    op_le = slots.get("le", _not_filled)
+    op_gt = slots.get("gt", _not_filled)
+    op_ge = slots.get("ge", _not_filled)
+    op_eq = slots.get("eq", _not_filled)
+    op_ne = slots.get("ne", _not_filled)
+    op_neg = slots.get("neg", _not_filled)
+    op_abs = slots.get("abs", _not_filled)
+    op_invert = slots.get("invert", _not_filled)
+
+
+_cache_slots()
+
+
+cdef object _fast_binary(Primitive prim, EagerTensor x, EagerTensor y):
+    """x op y by the C loop; None where there is none."""
+    cdef ThreadState state = thread_state()
+    cdef Loop loop
+    cdef EagerTensor out
+    cdef PyObject*[2] given
+    cdef PyObject* made
+    cdef Py_ssize_t i
+    if x.dtype_code != y.dtype_code or state.trace is not None:
+        return None
+    loop = prim.loops[x.dtype_code]
+    if loop == NULL:
+        return None
+    out = _loop_binary(prim, loop, x, y)
+    if out is not None and state.tapes:
+        given[0] = <PyObject*>x
+        given[1] = <PyObject*>y
+        made = <PyObject*>out
+        for i in range(len(state.tapes)):
+            (<TapeBase>state.tapes[i]).note(prim, &given[0], 2, _no_attrs, &made, 1)
+    return out
+
+
+cdef object _operate(object slot, object tensor, object other, bint reflected):
+    """tensor op other, or other op tensor where `reflected`: `other` is converted to the tensor's dtype where it can be."""
+    cdef object result
+    if type(other) is not EagerTensor:
+        if not isinstance(other, Tensor):
+            other = _operand(tensor, other, reflected)
+            if other is NotImplemented:
+                return NotImplemented
+    if type(slot) is Primitive:
+        if type(tensor) is EagerTensor and type(other) is EagerTensor:
+            result = (_fast_binary(<Primitive>slot, <EagerTensor>other, <EagerTensor>tensor) if reflected
+                      else _fast_binary(<Primitive>slot, <EagerTensor>tensor, <EagerTensor>other))
+            if result is not None:
+                return result
+        return bind(<Primitive>slot, (other, tensor) if reflected else (tensor, other), _no_attrs)
+    return slot(other, tensor) if reflected else slot(tensor, other)
+
+
+cdef object _operand(object tensor, object other, bint reflected):
+    """`other` as a Tensor of the tensor's dtype if it can be one; NotImplemented if `other` has the operator itself."""
+    cdef EagerTensor scalar
+    if type(tensor) is EagerTensor and thread_state().trace is None:
+        scalar = _scalar(other, (<EagerTensor>tensor).dtype_code)
+        if scalar is not None:
+            return scalar
+    if _is_lazy_tensor(other):
+        return convert(other)
+    try:
+        return _convert_like(other, tensor.dtype)
+    except (TypeError, ValueError):
+        if not reflected and other is not None and _handles_tensors(type(other)):
+            return NotImplemented
+        raise
+
+
+cdef bint _handles_tensors(kind):
+    """Whether a type that tensors know nothing of has operators of its own that could take one."""
+    return kind.__module__ not in ("builtins", "numpy") and any(
+        [hasattr(kind, name) for name in ("__radd__", "__rmul__", "__rsub__", "__rmatmul__", "__rtruediv__")])
+
+
+cdef object _equality(object slot, object tensor, object other, bint negated):
+    """tensor == other, elementwise; shapes that do not fit are unequal as a whole. Source: tf.Tensor.__eq__."""
+    cdef EagerTensor scalar
+    if other is None:
+        return negated
+    if not isinstance(other, Tensor):
+        scalar = None
+        if type(tensor) is EagerTensor and thread_state().trace is None:
+            scalar = _scalar(other, (<EagerTensor>tensor).dtype_code)
+        if scalar is not None:
+            other = scalar
+        elif not _is_lazy_tensor(other) and _handles_comparison(type(other)):
+            return NotImplemented
+        else:
+            other = convert(other, tensor.dtype)
+    try:
+        return _operate(slot, tensor, other, 0)
+    except InvalidArgumentError as error:
+        if "Incompatible shapes" in error.message:
+            return from_array(np.array(negated))
+        raise
+
+
+cdef bint _handles_comparison(kind):
+    return kind.__module__ not in ("builtins", "numpy") and kind.__eq__ is not object.__eq__ and (
+        not hasattr(kind, "__array__"))
+
+
+cdef object _operate_unary(object slot, object tensor):
+    if type(slot) is Primitive:
+        return bind(<Primitive>slot, (tensor,), _no_attrs)
+    return slot(tensor)

@@ -1,0 +1,43 @@
+"""The Primitive record. See _primitive.pyx."""
+
+from libc.stdint cimport int64_t
+
+cdef enum:
+    MAX_CODE = 26      # one more than the largest dtype code (resource = 20, uint64 = 23; spare)
+    MAX_LOOP_INPUTS = 3
+
+# One C loop: out[k] = f(in[0][k * step[0]], ...), steps 0 or 1 in elements. It cannot fail.
+ctypedef void (*Loop)(char** operands, const int64_t* steps, char* out, int64_t n) noexcept nogil
+
+cdef class Primitive:
+    cdef readonly str name              # the primitive's own name: "add"
+    cdef readonly str op_type           # TensorFlow's op type: "AddV2"
+    cdef readonly tuple public          # public names: ("add", "math.add")
+    cdef readonly object body           # body(*ndarrays, **attrs) -> ndarray or tuple: the NumPy kernel
+    cdef readonly object infer          # infer(*avals, **attrs) -> Aval or tuple of them
+    cdef readonly object n_outputs      # int, or None: as infer says
+    cdef readonly tuple inputs          # names; the last may be "*values"
+    cdef readonly tuple attrs           # names
+    cdef readonly tuple groups          # a type letter for each input
+    cdef readonly dict dtypes           # letter -> tuple of the DTypes allowed
+    cdef readonly dict masks            # letter -> bits of their codes
+    cdef readonly dict vjp              # input name -> rule
+    cdef readonly object vjp_all
+    cdef readonly object effect         # None, "read", "write", "host"
+    cdef readonly object lower
+    cdef readonly object expr           # text or None
+    cdef readonly object decompose
+    cdef readonly tuple shape_inputs
+    cdef readonly object step
+    cdef readonly str family
+    cdef readonly dict extra            # samples, error_samples, domain, reason, ...
+    cdef public object plan             # the tape's own: what it worked out about this op's rules
+    # worked out from the above, for bind:
+    cdef int n_inputs                   # fixed inputs; a variadic one not counted
+    cdef bint variadic
+    cdef bint elementwise
+    cdef bint same_dtype                # every input has the one letter that every input has
+    cdef bint returns_many              # outputs come as a tuple
+    cdef int64_t code_mask              # bit c: dtype code c is allowed where same_dtype
+    cdef Loop[MAX_CODE] loops           # C loop by the inputs' dtype code, or NULL
+    cdef signed char[MAX_CODE] loop_out # dtype code of the loop's output

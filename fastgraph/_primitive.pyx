@@ -1,0 +1,113 @@
+"""Primitive: everything the house knows about one op, in one record.
+
+Rule: a Primitive is filled once, when its module is imported, and never changes; what it means is in its fields.
+"""
+
+from libc.string cimport memset
+
+cdef extern from *:
+    """
+    #if defined(__has_include)
+    #if __has_include("eager_loops.h")
+    #include "eager_loops.h"
+    #endif
+    #endif
+    #ifndef FG_HAVE_LOOPS
+    typedef void (*fg_loop)(char **, const int64_t *, char *, int64_t);
+    typedef struct { const char *name; int code; int out; fg_loop loop; } fg_loop_entry;
+    static const fg_loop_entry fg_loops[1] = {{0, 0, 0, 0}};
+    #define FG_N_LOOPS 0
+    #endif
+    """
+    ctypedef struct fg_loop_entry:
+        const char* name
+        int code
+        int out
+        void* loop
+    const fg_loop_entry* fg_loops
+    enum: FG_N_LOOPS
+
+cdef dict _loops_of = {}
+for _i in range(FG_N_LOOPS):
+    _loops_of.setdefault((<bytes>fg_loops[_i].name).decode(), []).append(_i)
+
+
+cdef class Primitive:
+    """One op: names, kernel, inference, differentiation, lowering, tests.
+
+    `groups` has one entry per input: inputs with the same letter ("T", "Tindices": a capital first) share a dtype; "-"
+    is unconstrained; a dtype's name pins it; "resource" is a Cell, which is never converted. `dtypes` maps a letter to
+    the DTypes it may be, in the order in which messages list them.
+    `family` "elementwise" says that inputs broadcast together, one element at a time.
+    """
+
+    def __init__(self, str name, *, str op_type=None, public=(), body=None, infer=None, n_outputs=1, inputs=(),
+                 attrs=(), groups=None, dtypes=None, vjp=None, vjp_all=None, effect=None, lower=None, expr=None,
+                 decompose=None, shape_inputs=(), step=None, str family="", **extra):
+        cdef int i
+        cdef object letter
+        if effect not in (None, "read", "write", "host"):
+            raise ValueError(f"Primitive {name}: effect {effect!r} is not one of None, 'read', 'write', 'host'")
+        self.name = name
+        self.op_type = op_type or "".join(part.capitalize() for part in name.split("_"))
+        self.public = tuple(public)
+        self.body = body
+        self.infer = infer
+        self.n_outputs = n_outputs
+        self.inputs = tuple(inputs)
+        self.attrs = tuple(attrs)
+        self.variadic = bool(self.inputs) and self.inputs[-1].startswith("*")
+        self.n_inputs = len(self.inputs) - (1 if self.variadic else 0)
+        self.groups = tuple(groups) if groups is not None else ("T",) * len(self.inputs)
+        if len(self.groups) != len(self.inputs):
+            raise ValueError(f"Primitive {name}: {len(self.inputs)} inputs, {len(self.groups)} groups")
+        self.dtypes = {letter: tuple(allowed) for letter, allowed in (dtypes or {}).items()}
+        self.vjp = dict(vjp or {})
+        self.vjp_all = vjp_all
+        self.effect = effect
+        self.lower = lower
+        self.expr = expr
+        self.decompose = decompose
+        self.shape_inputs = tuple(shape_inputs)
+        self.step = step
+        self.family = family
+        self.extra = extra
+        self.plan = None
+        self.elementwise = family == "elementwise"
+        self.same_dtype = bool(self.inputs) and self.groups[0][0].isupper() and (
+            all(letter == self.groups[0] for letter in self.groups))
+        self.returns_many = n_outputs != 1
+        self.masks = {letter: sum(1 << dtype.code for dtype in allowed) for letter, allowed in self.dtypes.items()}
+        self.code_mask = self.masks.get(self.groups[0], -1) if self.same_dtype else -1
+        memset(&self.loops[0], 0, sizeof(self.loops))
+        if self.elementwise and self.same_dtype and not self.variadic and self.n_inputs <= MAX_LOOP_INPUTS:
+            for i in _loops_of.get(name, ()):
+                self.loops[fg_loops[i].code] = <Loop>fg_loops[i].loop
+                self.loop_out[fg_loops[i].code] = fg_loops[i].out
+
+    def __getattr__(self, str name):
+        try:
+            return self.extra[name]
+        except KeyError:
+            raise AttributeError(f"Primitive {self.name!r} has no {name!r}") from None
+
+    @property
+    def loop_codes(self) -> tuple:
+        """The dtype codes for which eager mode has a C loop."""
+        return tuple([i for i in range(MAX_CODE) if self.loops[i] != NULL])
+
+    @property
+    def is_variadic(self) -> bool:
+        return self.variadic
+
+    def __reduce__(self):
+        return _registered, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"<Primitive {self.name}>"
+
+
+def _registered(str name) -> Primitive:
+    from fastgraph import primitive
+
+    return primitive.get(name)

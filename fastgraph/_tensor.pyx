@@ -1,0 +1,235 @@
+"""Tensor, EagerTensor, the thread's state, and bind: the only place where an op is applied.
+
+Rule: a tensor's memory is never written once the tensor exists; what higher layers supply comes through the slots.
+"""
+
+cimport cython
+cimport numpy as cnp
+from cpython.mem cimport PyMem_Free
+from cpython.ref cimport Py_INCREF, PyObject
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+
+from fastgraph._buffer cimport (
+    BLOCK_FOREIGN, BLOCK_MEMORY, BLOCK_OBJECT, Block, Buffer, Cell, MAX_RANK, block_drain, block_new, block_of_object,
+    block_release, block_retain, fg_spin_lock, fg_spin_unlock, new_id,
+)
+from fastgraph._primitive cimport Loop, MAX_CODE, Primitive
+
+import numpy as np
+
+from fastgraph import dtype as _dtype
+from fastgraph import op_errors
+from fastgraph.errors import FailedPreconditionError, InvalidArgumentError, OpError, ResourceExhaustedError
+from fastgraph.shapes import Aval, TensorShape
+
+cnp.import_array()
+
+cdef extern from * nogil:
+    """
+    static __thread PyObject *fg_thread_state = NULL;   /* borrowed: the thread's dict owns it */
+    """
+    PyObject* fg_thread_state
+
+cdef extern from "Python.h":
+    PyObject* PyThreadState_GetDict()
+    double PyFloat_AS_DOUBLE(object)
+    long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
+
+# What C code must know of dtypes, by TensorFlow's code.
+
+cdef int64_t[MAX_CODE] _item_sizes
+cdef list _dtypes = [None] * MAX_CODE      # DType
+cdef list _descrs = [None] * MAX_CODE      # np.dtype; bfloat16's when first needed
+cdef int[64] _code_of_num                  # NumPy's type number -> code, -1: none
+cdef enum:
+    FLOAT32 = 1
+    FLOAT64 = 2
+    INT32 = 3
+    STRING = 7
+    INT64 = 9
+    BOOL = 10
+    BFLOAT16 = 14
+
+
+cdef _fill_dtypes():
+    cdef int i
+    for i in range(64):
+        _code_of_num[i] = -1
+    for i in range(MAX_CODE):
+        _item_sizes[i] = 0
+    for known in _dtype.ALL:
+        _dtypes[<int>known.code] = known
+        _item_sizes[<int>known.code] = known.size if known.size else 8
+        if known is not _dtype.bfloat16 and known.is_numpy_compatible:
+            _descrs[<int>known.code] = known.numpy_dtype
+            _code_of_num[<int>known.numpy_dtype.num] = known.code
+    for name in ("longlong", "ulonglong", "long", "ulong", "intc", "uintc"):
+        found = np.dtype(name)
+        _code_of_num[<int>found.num] = _dtype.as_dtype(found.name).code
+
+
+_fill_dtypes()
+
+
+cdef int64_t item_size(int dtype_code) noexcept nogil:
+    return _item_sizes[dtype_code]
+
+
+cdef cnp.dtype _descr(int dtype_code):
+    found = _descrs[dtype_code]
+    if found is None:
+        found = _descrs[dtype_code] = _dtypes[dtype_code].numpy_dtype
+    return <cnp.dtype>found
+
+
+cdef int _code_of(cnp.dtype descr) except -2:
+    """The dtype code of a NumPy dtype, -1 if there is none."""
+    cdef int num = descr.type_num
+    if 0 <= num < 64:
+        return _code_of_num[num]
+    if descr.name == "bfloat16":
+        return BFLOAT16
+    return -1
+
+
+# What higher layers supply.
+
+cdef dict slots = {}
+
+
+def register_slot(str name, value) -> None:
+    """Fill the slot `name`: an operator by its Python name ("add", "getitem"), or "convert", "sum_to", ..."""
+    slots[name] = value
+    _cache_slots()
+
+
+def get_slot(str name):
+    """What fills the slot `name`. Raises NotImplementedError while nothing does."""
+    try:
+        return slots[name]
+    except KeyError:
+        raise NotImplementedError(f"fastgraph: nothing fills the slot {name!r} yet") from None
+
+
+# The thread's state.
+
+cdef class ThreadState:
+    """What this Python thread does now: the trace its ops are bound to, the tapes that record them, its device."""
+
+    def __cinit__(self):
+        self.trace = None
+        self.tapes = []
+        self.device = None
+        self.extra = {}
+
+    def __dealloc__(self):
+        global fg_thread_state
+        if fg_thread_state == <PyObject*>self:
+            fg_thread_state = NULL
+
+
+cdef ThreadState thread_state():
+    """This thread's state; the pointer lives in C thread-local storage."""
+    global fg_thread_state
+    cdef ThreadState state
+    cdef PyObject* owner
+    if fg_thread_state != NULL:
+        return <ThreadState>fg_thread_state
+    owner = PyThreadState_GetDict()
+    if owner == NULL:
+        raise RuntimeError("fastgraph was called from a thread that Python does not know")
+    state = ThreadState.__new__(ThreadState)
+    (<dict>owner)["fastgraph.ThreadState"] = state
+    fg_thread_state = <PyObject*>state
+    return state
+
+
+def current_state() -> ThreadState:
+    """This thread's state."""
+    return thread_state()
+
+
+def current_trace():
+    """The Trace that this thread's ops are bound to, or None in eager mode."""
+    return thread_state().trace
+
+
+def push_trace(trace):
+    """Bind this thread's ops to `trace` (None: eager); gives the one before, for `pop_trace`."""
+    cdef ThreadState state = thread_state()
+    previous = state.trace
+    state.trace = trace
+    return previous
+
+
+def pop_trace(previous) -> None:
+    """Undo `push_trace`."""
+    thread_state().trace = previous
+
+
+cdef class use_trace:
+    """Context manager: inside it this thread's ops are bound to `trace` (None: eager). Tapes go on recording."""
+
+    cdef object trace, previous
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __enter__(self):
+        self.previous = push_trace(self.trace)
+        return self.trace
+
+    def __exit__(self, *exc):
+        pop_trace(self.previous)
+        self.previous = None
+        return False
+
+
+cdef class init_scope:
+    """Context manager: leaves every trace and pauses every tape of this thread. Source: tf.init_scope."""
+
+    cdef object previous
+    cdef list tapes
+
+    def __enter__(self):
+        cdef ThreadState state = thread_state()
+        self.previous, self.tapes = state.trace, state.tapes
+        state.trace, state.tapes = None, []
+
+    def __exit__(self, *exc):
+        cdef ThreadState state = thread_state()
+        state.trace, state.tapes = self.previous, self.tapes
+        return False
+
+
+def executing_eagerly() -> bool:
+    """Whether ops run at once in this thread (no trace is active). Source: tf.executing_eagerly."""
+    return thread_state().trace is None
+
+
+cdef class TapeBase:
+    """What bind tells of every op. Subclass: _tape.Recorder."""
+
+    cdef int note(self, Primitive prim, PyObject** inputs, Py_ssize_t n_inputs, dict attrs,
+                  PyObject** outputs, Py_ssize_t n_outputs) except -1:
+        return 0
+
+
+class Trace:
+    """What ops are bound to while Python code is traced. Subclass: graph.trace.
+
+    `bind` gets inputs that are Tensors (or Cells), after conversion; `constant` gets each eager tensor that conversion
+    made from a Python value and gives what stands for it in the trace.
+    """
+
+    def bind(self, prim, inputs: tuple, attrs: dict):
+        raise NotImplementedError
+
+    def constant(self, tensor):
+        return tensor
+
+
+include "_eager_tensor.pxi"
+include "_bind.pxi"
+include "_operators.pxi"
