@@ -211,9 +211,8 @@ cdef inline PyObject** _items(tuple values) noexcept:
 
 cdef EagerTensor _loop_binary(Primitive prim, Loop loop, EagerTensor x, EagerTensor y):
     """out = loop(x, y) with broadcasting. InvalidArgumentError for incompatible shapes."""
-    cdef int64_t[MAX_RANK] dims
-    cdef char*[2] operands
-    cdef int64_t[2] steps
+    cdef char* operands[2]
+    cdef int64_t steps[2]
     cdef int ndim, i, code = prim.loop_out[x.dtype_code]
     cdef int64_t n
     cdef bint same

@@ -419,8 +419,8 @@ cdef object tensor_array(EagerTensor t):
     _alive(t)
     descr = _descr(t.dtype_code)
     Py_INCREF(descr)
-    view = cnp.PyArray_NewFromDescr(<cnp.PyTypeObject*>cnp.ndarray, descr, t.ndim, <cnp.npy_intp*>&t.dims[0], NULL,
-                                    t.data, cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED, None)
+    view = <cnp.ndarray>PyArray_NewFromDescr(<void*>cnp.ndarray, <void*>descr, t.ndim, <cnp.npy_intp*>&t.dims[0], NULL,
+                                             t.data, cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED, None)
     cnp.set_array_base(view, Buffer.of(t.block))
     t.array = view
     return view
@@ -440,7 +440,7 @@ cdef EagerTensor _adopt(object value):
     if type(value) is EagerTensor:
         return <EagerTensor>value
     array = <cnp.ndarray>value if cnp.PyArray_CheckExact(value) else np.array(value, subok=False)
-    code = _code_of(cnp.PyArray_DESCR(array))
+    code = _code_of(array)
     if code < 0 or not cnp.PyArray_ISNOTSWAPPED(array) or code == STRING:
         return from_array(array)
     if cnp.PyArray_NDIM(array) > MAX_RANK:
@@ -473,9 +473,9 @@ cpdef EagerTensor from_array(array, dtype=None, bint copy=True):
     source = <cnp.ndarray>np.asarray(array)
     if source.ndim > MAX_RANK:
         raise InvalidArgumentError(None, None, op_errors.rank_too_large(source.ndim))
-    code = _code_of(cnp.PyArray_DESCR(source))
+    code = _code_of(source)
     wanted = dtype.code if dtype is not None else code
-    if code == STRING or wanted == STRING or cnp.PyArray_DESCR(source).kind in (b"S"[0], b"U"[0]):
+    if code == STRING or wanted == STRING or (<object>source).dtype.kind in "SU":
         return _from_strings(source, dtype)
     if code < 0 or wanted < 0:
         raise ValueError(op_errors.unsupported_array(source.dtype))

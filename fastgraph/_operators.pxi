@@ -42,7 +42,7 @@ cdef object _fast_binary(Primitive prim, EagerTensor x, EagerTensor y):
     cdef ThreadState state = thread_state()
     cdef Loop loop
     cdef EagerTensor out
-    cdef PyObject*[2] given
+    cdef PyObject* given[2]
     cdef PyObject* made
     cdef Py_ssize_t i
     if x.dtype_code != y.dtype_code or state.trace is not None:

@@ -27,6 +27,7 @@ cdef extern from *:
     const fg_loop_entry* fg_loops
     enum: FG_N_LOOPS
 
+cdef object _EFFECTS = frozenset((None, "read", "write", "host"))
 cdef dict _loops_of = {}
 for _i in range(FG_N_LOOPS):
     _loops_of.setdefault((<bytes>fg_loops[_i].name).decode(), []).append(_i)
@@ -46,7 +47,7 @@ cdef class Primitive:
                  decompose=None, shape_inputs=(), step=None, str family="", **extra):
         cdef int i
         cdef object letter
-        if effect not in (None, "read", "write", "host"):
+        if effect not in _EFFECTS:
             raise ValueError(f"Primitive {name}: effect {effect!r} is not one of None, 'read', 'write', 'host'")
         self.name = name
         self.op_type = op_type or "".join(part.capitalize() for part in name.split("_"))
@@ -56,7 +57,7 @@ cdef class Primitive:
         self.n_outputs = n_outputs
         self.inputs = tuple(inputs)
         self.attrs = tuple(attrs)
-        self.variadic = bool(self.inputs) and self.inputs[-1].startswith("*")
+        self.variadic = bool(self.inputs) and self.inputs[len(self.inputs) - 1].startswith("*")
         self.n_inputs = len(self.inputs) - (1 if self.variadic else 0)
         self.groups = tuple(groups) if groups is not None else ("T",) * len(self.inputs)
         if len(self.groups) != len(self.inputs):
@@ -76,7 +77,7 @@ cdef class Primitive:
         self.elementwise = family == "elementwise"
         self.same_dtype = bool(self.inputs) and self.groups[0][0].isupper() and (
             all(letter == self.groups[0] for letter in self.groups))
-        self.returns_many = n_outputs != 1
+        self.returns_many = self.n_outputs is None or <int>self.n_outputs != 1
         self.masks = {letter: sum(1 << dtype.code for dtype in allowed) for letter, allowed in self.dtypes.items()}
         self.code_mask = self.masks.get(self.groups[0], -1) if self.same_dtype else -1
         memset(&self.loops[0], 0, sizeof(self.loops))

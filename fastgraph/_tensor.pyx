@@ -31,6 +31,10 @@ cdef extern from * nogil:
     """
     PyObject* fg_thread_state
 
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(void* subtype, void* descr, int nd, const cnp.npy_intp* dims,
+                                const cnp.npy_intp* strides, void* data, int flags, object obj)
+
 cdef extern from "Python.h":
     PyObject* PyThreadState_GetDict()
     double PyFloat_AS_DOUBLE(object)
@@ -83,12 +87,12 @@ cdef cnp.dtype _descr(int dtype_code):
     return <cnp.dtype>found
 
 
-cdef int _code_of(cnp.dtype descr) except -2:
-    """The dtype code of a NumPy dtype, -1 if there is none."""
-    cdef int num = descr.type_num
+cdef int _code_of(cnp.ndarray array) except -2:
+    """The dtype code of an array's elements, -1 if tensors have no such elements."""
+    cdef int num = cnp.PyArray_TYPE(array)
     if 0 <= num < 64:
         return _code_of_num[num]
-    if descr.name == "bfloat16":
+    if (<object>array).dtype.name == "bfloat16":
         return BFLOAT16
     return -1
 
