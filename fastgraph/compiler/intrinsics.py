@@ -1,0 +1,177 @@
+"""What kernels need of Numba beyond plain Python: typed buffer slots, and the functions of `vecmath` as typed intrinsics.
+
+Rule: imported only where kernels are compiled (it imports Numba); this file's text is part of every kernel's key.
+
+A function of `vecmath` is run once per call site, on `Lane`s that write LLVM IR as they are computed with. So it costs
+neither Numba's front end nor an inlining decision, and it is straight-line code, which LLVM vectorises.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit
+from numba.core import cgutils, types
+from numba.core.typing.templates import AbstractTemplate, infer, infer_global
+from numba.extending import intrinsic, lower_builtin, models, register_model
+
+from fastgraph.compiler import vecmath
+from fastgraph.compiler.lane import Lane
+
+
+class Slot(types.Type):
+    """A pointer to the elements of buffer slot `number` of `count`."""
+
+    def __init__(self, dtype: types.Type, number: int, count: int) -> None:
+        self.dtype = dtype
+        self.number = number
+        self.count = count
+        super().__init__(f"slot{number}of{count}({dtype})")
+
+
+class Buffers(types.Type):
+    """A kernel's `void** buffers`, indexed by literals."""
+
+    def __init__(self, dtypes: tuple[types.Type, ...]) -> None:
+        self.slots = tuple(Slot(dtype, i, len(dtypes)) for i, dtype in enumerate(dtypes))
+        super().__init__(f"buffers({', '.join(map(str, dtypes))})")
+
+
+@register_model(Slot)
+class _SlotModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: Slot) -> None:
+        super().__init__(dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
+
+
+@register_model(Buffers)
+class _BuffersModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: Buffers) -> None:
+        super().__init__(dmm, fe_type, ir.IntType(8).as_pointer().as_pointer())
+
+
+@infer
+class _BuffersItem(AbstractTemplate):
+    key = "static_getitem"
+
+    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        buffers, index = args
+        if isinstance(buffers, Buffers) and isinstance(index, int) and 0 <= index < len(buffers.slots):
+            return buffers.slots[index](buffers, types.intp)
+        return None
+
+
+@infer_global(operator.getitem)
+class _SlotRead(AbstractTemplate):
+    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        slot, index = args
+        if isinstance(slot, Slot) and isinstance(index, types.Integer):
+            return slot.dtype(slot, types.intp)
+        return None
+
+
+@infer_global(operator.setitem)
+class _SlotWrite(AbstractTemplate):
+    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        slot, index, _ = args
+        if isinstance(slot, Slot) and isinstance(index, types.Integer):
+            return types.none(slot, types.intp, slot.dtype)
+        return None
+
+
+@lower_builtin("static_getitem", Buffers, types.Any)
+def _lower_buffers_item(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    pointer = builder.load(cgutils.gep(builder, args[0], args[1]))
+    return builder.bitcast(pointer, context.get_value_type(sig.return_type))
+
+
+def _promise_disjoint(instruction: Any, slot: Slot) -> None:
+    """Tell LLVM that slots are bound to disjoint memory.
+
+    Without it every pair of pointers is compared before a loop may run vectorised, and from about eight comparisons LLVM
+    does not vectorise at all.
+    """
+    module = instruction.module
+    domain = module.add_metadata(["fastgraph"])
+    scopes = [module.add_metadata([f"fastgraph slot {i}", domain]) for i in range(slot.count)]
+    instruction.set_metadata("alias.scope", module.add_metadata([scopes.pop(slot.number)]))
+    if scopes:
+        instruction.set_metadata("noalias", module.add_metadata(scopes))
+
+
+@lower_builtin(operator.getitem, Slot, types.intp)
+def _lower_slot_read(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    slot, index = args
+    loaded = builder.load(cgutils.gep(builder, slot, index))
+    _promise_disjoint(loaded, sig.args[0])
+    return context.data_model_manager[sig.return_type].from_data(builder, loaded)
+
+
+@lower_builtin(operator.setitem, Slot, types.intp, types.Any)
+def _lower_slot_write(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    slot, index, value = args
+    data = context.data_model_manager[sig.args[2]].as_data(builder, value)
+    _promise_disjoint(builder.store(data, cgutils.gep(builder, slot, index)), sig.args[0])
+    return context.get_dummy_value()
+
+
+# ---- vecmath's functions as intrinsics -------------------------------------------------------------------------------
+
+_NUMBA_TYPES = {"bool": types.boolean, **{str(t): t for t in (*types.integer_domain, types.float32, types.float64)}}
+
+
+def _intrinsic(function: vecmath.Function) -> Any:
+    """The intrinsic that writes `function` into the kernel: its operands are cast to the dtypes the name says."""
+    result = _NUMBA_TYPES[function.result]
+    operands = tuple(_NUMBA_TYPES[dtype] for dtype in function.operands)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        lanes = [Lane(builder, value, dtype) for value, dtype in zip(args, function.operands, strict=True)]
+        return function.body(*lanes).value
+
+    def typed(typingctx: Any, *args: Any) -> Any:
+        return result(*operands), codegen
+
+    typed.__name__ = function.name
+    # Numba reads the number of operands off the signature.
+    names = ["typingctx", *(f"x{i}" for i in range(len(operands)))]
+    typed.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    )
+    return intrinsic(typed)
+
+
+#: Every function a kernel may call, by the name it is called by.
+FUNCTIONS: dict[str, Callable[..., Any]] = {name: _intrinsic(f) for name, f in vecmath.functions().items()}
+
+
+def _integer_power(dtype: str) -> Any:
+    kind = getattr(np, dtype)
+    signed = dtype in vecmath.SIGNED
+
+    def power(a, b):  # type: ignore[no-untyped-def]
+        """a**b, wrapping; a negative exponent (the op's error) gives the true result cut off."""
+        base = kind(a)
+        exponent = kind(b)
+        if signed and exponent < kind(0):
+            if base == kind(1):
+                return kind(1)
+            if base == kind(-1):
+                return kind(-1) if exponent & kind(1) else kind(1)
+            return kind(0)
+        result = kind(1)
+        while exponent:
+            if exponent & kind(1):
+                result = kind(result * base)
+            base = kind(base * base)
+            exponent = kind(exponent >> kind(1))
+        return result
+
+    return njit(error_model="numpy", forceinline=True)(power)
+
+
+FUNCTIONS.update({f"pow_{dtype}": _integer_power(dtype) for dtype in vecmath.INTEGERS})

@@ -1,0 +1,260 @@
+"""One element inside a kernel, as LLVM IR under construction: arithmetic on a `Lane` appends instructions.
+
+Rule: every operation is defined for every operand (no undefined behaviour, no poison), has no branch, and stays a vector
+instruction when LLVM runs many lanes side by side; `call` is the one exception and says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+_TYPES: dict[str, Any] = {
+    "bool": ir.IntType(1),
+    **{f"{sign}int{bits}": ir.IntType(bits) for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "float32": ir.FloatType(),
+    "float64": ir.DoubleType(),
+}
+Number = "Lane | int | float"
+
+
+def is_float(dtype: str) -> bool:
+    """Whether lanes of `dtype` are floating point."""
+    return dtype in ("float32", "float64")
+
+
+def is_signed(dtype: str) -> bool:
+    """Whether lanes of `dtype` are signed integers."""
+    return dtype.startswith("int")
+
+
+def bits_of(dtype: str) -> int:
+    """The width of `dtype` in bits (1 for bool)."""
+    return 1 if dtype == "bool" else int(dtype.lstrip("uintfloa"))
+
+
+class Lane:
+    """A value of one dtype ("bool", "int8" ... "uint64", "float32", "float64"); Python numbers take its dtype."""
+
+    __slots__ = ("builder", "dtype", "value")
+
+    def __init__(self, builder: Any, value: Any, dtype: str) -> None:
+        self.builder = builder
+        self.value = value
+        self.dtype = dtype
+
+    def constant(self, number: float, dtype: str | None = None) -> Lane:
+        """`number` as a lane of `dtype` (this lane's if not given); integers wrap."""
+        dtype = dtype or self.dtype
+        if not is_float(dtype):
+            number = int(number) & ((1 << bits_of(dtype)) - 1)
+        return Lane(self.builder, ir.Constant(_TYPES[dtype], number), dtype)
+
+    def _lift(self, other: Any) -> Lane:
+        if not isinstance(other, Lane):
+            return self.constant(other)
+        if other.dtype != self.dtype:
+            raise TypeError(f"lanes of {self.dtype} and {other.dtype} meet")
+        return other
+
+    def _make(self, value: Any, dtype: str | None = None) -> Lane:
+        return Lane(self.builder, value, dtype or self.dtype)
+
+    def _binary(self, other: Any, integer: str, floating: str | None) -> Lane:
+        name = floating if is_float(self.dtype) else integer
+        if name is None:
+            raise TypeError(f"not an operation of {self.dtype}")
+        return self._make(getattr(self.builder, name)(self.value, self._lift(other).value))
+
+    def __add__(self, other: Any) -> Lane:
+        return self._binary(other, "add", "fadd")
+
+    def __sub__(self, other: Any) -> Lane:
+        return self._binary(other, "sub", "fsub")
+
+    def __mul__(self, other: Any) -> Lane:
+        return self._binary(other, "mul", "fmul")
+
+    def __radd__(self, other: Any) -> Lane:
+        return self._lift(other) + self
+
+    def __rsub__(self, other: Any) -> Lane:
+        return self._lift(other) - self
+
+    def __rmul__(self, other: Any) -> Lane:
+        return self._lift(other) * self
+
+    def __truediv__(self, other: Any) -> Lane:
+        return self._make(self.builder.fdiv(self.value, self._lift(other).value))
+
+    def __rtruediv__(self, other: Any) -> Lane:
+        return self._lift(other) / self
+
+    def __neg__(self) -> Lane:
+        return self._make(self.builder.fneg(self.value)) if is_float(self.dtype) else self.constant(0) - self
+
+    def __and__(self, other: Any) -> Lane:
+        return self._binary(other, "and_", None)
+
+    def __or__(self, other: Any) -> Lane:
+        return self._binary(other, "or_", None)
+
+    def __xor__(self, other: Any) -> Lane:
+        return self._binary(other, "xor", None)
+
+    def __invert__(self) -> Lane:
+        return self ^ -1
+
+    def __lshift__(self, n: Any) -> Lane:
+        """Shift left by `n`, which the caller keeps in 0 .. width - 1."""
+        return self._binary(n, "shl", None)
+
+    def __rshift__(self, n: Any) -> Lane:
+        """Shift right, with the sign for signed lanes, by `n`, which the caller keeps in 0 .. width - 1."""
+        return self._binary(n, "ashr" if is_signed(self.dtype) else "lshr", None)
+
+    def _compare(self, other: Any, operator: str) -> Lane:
+        right = self._lift(other).value
+        if is_float(self.dtype):
+            compare = self.builder.fcmp_unordered if operator == "!=" else self.builder.fcmp_ordered
+        else:
+            compare = self.builder.icmp_signed if is_signed(self.dtype) else self.builder.icmp_unsigned
+        return self._make(compare(operator, self.value, right), "bool")
+
+    def __lt__(self, other: Any) -> Lane:
+        return self._compare(other, "<")
+
+    def __le__(self, other: Any) -> Lane:
+        return self._compare(other, "<=")
+
+    def __gt__(self, other: Any) -> Lane:
+        return self._compare(other, ">")
+
+    def __ge__(self, other: Any) -> Lane:
+        return self._compare(other, ">=")
+
+    def equals(self, other: Any) -> Lane:
+        """self == other (false for NaN)."""
+        return self._compare(other, "==")
+
+    def differs(self, other: Any) -> Lane:
+        """self != other (true for NaN)."""
+        return self._compare(other, "!=")
+
+    def select(self, yes: Any, no: Any) -> Lane:
+        """`yes` where this bool lane is true, else `no`; both are computed."""
+        if not isinstance(yes, Lane):
+            yes = no.constant(yes)
+        return yes._make(self.builder.select(self.value, yes.value, yes._lift(no).value))
+
+    def quotient(self, other: Any) -> Lane:
+        """Integer division towards zero; the caller keeps out zero, and the smallest integer over -1."""
+        return self._binary(other, "sdiv" if is_signed(self.dtype) else "udiv", None)
+
+    def remainder(self, other: Any) -> Lane:
+        """What `quotient` leaves."""
+        return self._binary(other, "srem" if is_signed(self.dtype) else "urem", None)
+
+    # ---- LLVM's own functions of floats ----
+
+    def _llvm(self, symbol: str, *others: Any) -> Lane:
+        value_type = _TYPES[self.dtype]
+        args = [self.value, *(self._lift(o).value for o in others)]
+        signature = ir.FunctionType(value_type, [value_type] * len(args))
+        return self._make(self.builder.call(self.builder.module.declare_intrinsic(symbol, [value_type], signature), args))
+
+    def muladd(self, factor: Any, summand: Any) -> Lane:
+        """self * factor + summand: rounded once where the CPU can, else twice; the same in every lane on one machine."""
+        return self._llvm("llvm.fmuladd", factor, summand)
+
+    def sqrt(self) -> Lane:
+        """Square root, correctly rounded."""
+        return self._llvm("llvm.sqrt")
+
+    def abs(self) -> Lane:
+        """|self| of a float."""
+        return self._llvm("llvm.fabs")
+
+    def copysign(self, sign: Any) -> Lane:
+        """|self| with the sign of `sign`."""
+        return self._llvm("llvm.copysign", sign)
+
+    def floor(self) -> Lane:
+        """Rounded down."""
+        return self._llvm("llvm.floor")
+
+    def ceil(self) -> Lane:
+        """Rounded up."""
+        return self._llvm("llvm.ceil")
+
+    def trunc(self) -> Lane:
+        """Rounded towards zero."""
+        return self._llvm("llvm.trunc")
+
+    def round(self) -> Lane:
+        """Rounded half to even."""
+        return self._llvm("llvm.rint")
+
+    def call(self, symbol: str, *others: Any) -> Lane:
+        """A function of libm ("sin" is sinf for float32): a scalar call, which keeps a loop from running vectorised."""
+        value_type = _TYPES[self.dtype]
+        args = [self.value, *(self._lift(o).value for o in others)]
+        name = symbol + "f" if self.dtype == "float32" else symbol
+        module = self.builder.module
+        function = module.globals.get(name)
+        if function is None:
+            function = ir.Function(module, ir.FunctionType(value_type, [value_type] * len(args)), name)
+            function.attributes.add("nounwind")
+            function.attributes.add("readnone")
+        return self._make(self.builder.call(function, args))
+
+    # ---- casts ----
+
+    def bits(self) -> Lane:
+        """The bits of a float as a signed integer of its width."""
+        dtype = "int32" if self.dtype == "float32" else "int64"
+        return self._make(self.builder.bitcast(self.value, _TYPES[dtype]), dtype)
+
+    def from_bits(self) -> Lane:
+        """The float whose bits this 32- or 64-bit integer is."""
+        dtype = "float32" if bits_of(self.dtype) == 32 else "float64"
+        return self._make(self.builder.bitcast(self.value, _TYPES[dtype]), dtype)
+
+    def to(self, dtype: str) -> Lane:
+        """A cast, defined for every value: integers wrap; a float that does not fit gives what x86-64 gives."""
+        if dtype == self.dtype:
+            return self
+        if dtype == "bool":
+            return self.differs(0)
+        target = _TYPES[dtype]
+        if is_float(self.dtype):
+            return self._float_to(dtype)
+        if is_float(dtype):
+            convert = self.builder.sitofp if is_signed(self.dtype) else self.builder.uitofp
+            return self._make(convert(self.value, target), dtype)
+        if bits_of(dtype) <= bits_of(self.dtype):
+            narrow = self.value if bits_of(dtype) == bits_of(self.dtype) else self.builder.trunc(self.value, target)
+            return self._make(narrow, dtype)
+        widen = self.builder.sext if is_signed(self.dtype) else self.builder.zext
+        return self._make(widen(self.value, target), dtype)
+
+    def _float_to(self, dtype: str) -> Lane:
+        target = _TYPES[dtype]
+        if is_float(dtype):
+            convert = self.builder.fpext if dtype == "float64" else self.builder.fptrunc
+            return self._make(convert(self.value, target), dtype)
+        if dtype == "uint64":
+            # Values from 2**63 on have their own conversion; the rest wrap as int64 does.
+            large = (self >= 2.0**63) & (self < 2.0**64)
+            unsigned = self.builder.fptoui(large.select(self, 0.0).value, target)
+            return large.select(self._make(unsigned, dtype), self.to("int64").to(dtype))
+        if dtype not in ("int32", "int64"):
+            return self.to("int64" if dtype == "uint32" else "int32").to(dtype)
+        limit = 2.0 ** (bits_of(dtype) - 1)
+        # float64 holds the fractions between -2**31 - 1 and -2**31, which truncate into range; the others do not.
+        above = self > -limit - 1.0 if (self.dtype, dtype) == ("float64", "int32") else self >= -limit
+        fits = above & (self < limit)
+        # LLVM's conversion is undefined out of range: it must not see such a value.
+        whole = self._make(self.builder.fptosi(fits.select(self, 0.0).value, target), dtype)
+        return fits.select(whole, -int(limit))

@@ -1,0 +1,84 @@
+"""The CPU that kernels are compiled for and loaded on, and what names their machine code.
+
+Rule: imports llvmlite, never Numba: a program whose kernels are in the store asks only this module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from fastgraph.compiler.kernel import KernelSpec
+
+#: Raised whenever the meaning of a kernel's arguments or of its object code changes.
+ABI = 1
+OPTIONS = "error_model=numpy no_cpython_wrapper no_cfunc_wrapper opt=3 reloc=pic codemodel=small"
+
+#: Functions of the maths library that kernels may call, without the "f" of their float32 forms.
+LIBM = (
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "exp2",
+    "expm1", "log", "log2", "log10", "log1p", "pow", "fmod", "erf", "erfc", "lgamma", "nextafter", "floor", "ceil", "trunc",
+    "rint", "round", "sqrt", "fma", "ldexp",
+)  # fmt: skip
+
+#: The files whose text decides what a kernel's calls mean.
+_SOURCES = ("vecmath.py", "lane.py", "intrinsics.py", "objectcode.py")
+
+
+@dataclass(frozen=True)
+class Host:
+    """This machine, as LLVM is told about it."""
+
+    triple: str
+    cpu: str
+    features: str
+
+    def machine(self) -> Any:
+        """An LLVM target machine for it. Position-independent: the loader may put code and data far apart."""
+        target = llvm.Target.from_triple(self.triple)
+        return target.create_target_machine(cpu=self.cpu, features=self.features, opt=3, reloc="pic", codemodel="small")
+
+
+@cache
+def host() -> Host:
+    """The machine this process runs on."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return Host(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+
+
+@cache
+def _environment() -> bytes:
+    """Everything but the kernel itself that its machine code depends on."""
+    here = Path(__file__).parent
+    this = host()
+    parts = [
+        f"fastgraph kernel {ABI}",
+        OPTIONS,
+        this.triple,
+        this.cpu,
+        this.features,
+        f"python {sys.version_info[0]}.{sys.version_info[1]} {platform.machine()}",
+        *(f"{package} {metadata.version(package)}" for package in ("numba", "llvmlite")),
+        *((here / name).read_text(encoding="utf-8") for name in _SOURCES),
+    ]
+    return "\0".join(parts).encode()
+
+
+@cache
+def _environment_hash() -> bytes:
+    return hashlib.sha256(_environment()).digest()
+
+
+def kernel_key(spec: KernelSpec) -> str:
+    """The name of a kernel's machine code: equal keys, equal code. 40 hexadecimal digits."""
+    text = "\0".join((spec.source, ",".join(spec.buffer_types), str(spec.n_sizes), ",".join(spec.imports)))
+    return hashlib.sha256(_environment_hash() + text.encode()).hexdigest()[:40]

@@ -1,0 +1,453 @@
+"""The mathematics of kernels, one element at a time: exp, log, tanh, ..., integer helpers, casts and half floats.
+
+Rule: straight-line code over lanes (`lane.py`): no branch, no table, no call where a polynomial will do, so that LLVM runs
+many lanes side by side; right for NaN, infinities, zeros, denormals, overflow and underflow. Imports nothing of Numba.
+
+Worst errors found, in units in the last place (tests/backend/test_vecmath.py; all 2**32 float32 values in `make soak`)
+stand beside each function. Polynomials are minimax fits of our own (Remez exchange) to the stated function and interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+INF = math.inf
+NAN = math.nan
+FLOATS = ("float32", "float64")
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTEGERS = SIGNED + UNSIGNED
+HALVES = ("float16", "bfloat16")  # carried as uint16
+Lane = Any  # lane.Lane; not imported, so that this file is only mathematics
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A float format, and the constants whose last digits depend on it."""
+
+    mantissa: int
+    bias: int
+    ln2_high: float  # few enough bits that times any exponent is exact
+    ln2_low: float
+    exp_min: float  # exp is 0 below and inf above
+    exp_max: float
+    sqrt_half: int  # bits of sqrt(1/2), rounded
+    tiny: float  # smallest normal number
+    exp_poly: tuple[float, ...]  # (e**r - 1 - r) / r**2 on |r| <= ln(2) / 2
+    integer: str
+
+
+LAYOUTS = {
+    "float32": Layout(
+        23, 127, 355 / 512, -2.12194440054690583e-4, -104.0, 89.0, 0x3F3504F3, 2.0**-126,
+        (0.4999999403953552, 0.1666652113199234, 0.04166838899254799, 0.008368710987269878, 0.0013814610429108143),
+        "int32",
+    ),
+    "float64": Layout(
+        52, 1023, 6.93147180369123816490e-01, 1.90821492927058770002e-10, -746.0, 710.0, 0x3FE6A09E667F3BCD, 2.0**-1022,
+        (0.5, 0.16666666666666682, 0.04166666666666614, 0.008333333333317417, 0.0013888888889104327, 0.0001984126989558522,
+         2.4801586940939128e-05, 2.75572355551665e-06, 2.755757349399387e-07, 2.511182218275177e-08, 2.082845072962251e-09),
+        "int64",
+    ),
+}  # fmt: skip
+LOG2_E = 1.4426950408889634
+
+
+def polynomial(x: Lane, coefficients: tuple[float, ...]) -> Lane:
+    """coefficients[0] + coefficients[1] x + ... by Horner's rule."""
+    result = x.constant(coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        result = result.muladd(x, c)
+    return result
+
+
+def _two_to(n: Lane, layout: Layout) -> Lane:
+    """2.0**n for an integer lane n within the normal exponents."""
+    return ((n + layout.bias) << layout.mantissa).from_bits()
+
+
+def _exp_reduced(x: Lane) -> tuple[Lane, Lane]:
+    """(n, e**r - 1) with x = n ln 2 + r, |r| <= ln(2) / 2; n is an integer lane, garbage for NaN."""
+    layout = LAYOUTS[x.dtype]
+    # Adding 1.5 * 2**mantissa rounds to an integer and leaves it in the low bits: no conversion, so nothing undefined.
+    magic = x.constant(1.5 * 2.0**layout.mantissa)
+    shifted = x.muladd(LOG2_E, magic)
+    n = shifted - magic
+    r = n.muladd(-layout.ln2_low, n.muladd(-layout.ln2_high, x))
+    return shifted.bits() - magic.bits(), (r * r).muladd(polynomial(r, layout.exp_poly), r)
+
+
+def exp(x: Lane) -> Lane:
+    """e**x."""
+    layout = LAYOUTS[x.dtype]
+    clamped = (x > layout.exp_max).select(layout.exp_max, x)
+    clamped = (clamped < layout.exp_min).select(layout.exp_min, clamped)
+    n, p = _exp_reduced(clamped)
+    half = n >> 1  # in two steps, so that results below the normal range are rounded once and overflow is inf
+    return (p + 1.0) * _two_to(half, layout) * _two_to(n - half, layout)
+
+
+def expm1(x: Lane) -> Lane:
+    """e**x - 1 without cancellation near 0."""
+    layout = LAYOUTS[x.dtype]
+    low = -2.0 * layout.mantissa
+    clamped = (x > layout.exp_max).select(layout.exp_max, x)
+    clamped = (clamped < low).select(low, clamped)
+    n, p = _exp_reduced(clamped)
+    half = _two_to(n - 1, layout)  # 2**n may overflow where the result does not
+    return (half.muladd(p, half - 0.5) * 2.0).copysign(x)
+
+
+def _log_of_one_plus(f: Lane, exponent: Lane) -> Lane:
+    """log((1 + f) 2**exponent) for 1 + f in sqrt(1/2) .. sqrt(2); exponent is a float lane."""
+    layout = LAYOUTS[f.dtype]
+    square = f * f
+    if f.dtype == "float32":
+        # (log(1 + f) - f + f**2 / 2) / f**3
+        p = polynomial(
+            f,
+            (0.3333331048488617, -0.24999986588954926, 0.20002226531505585, -0.16669252514839172, 0.14218664169311523,
+             -0.12384334951639175, 0.11872926354408264, -0.11789866536855698, 0.06915541738271713),
+        )  # fmt: skip
+        small = exponent.muladd(layout.ln2_low, square * f * p)
+        return exponent.muladd(layout.ln2_high, square.muladd(-0.5, small) + f)
+    # fdlibm's form: log(1 + f) = f - f**2 / 2 + s (f**2 / 2 + R), s = f / (2 + f), R = (log(1 + f) - 2 s) / s of s**2
+    s = f / (f + 2.0)
+    z = s * s
+    r = z * polynomial(
+        z,
+        (0.6666666666666704, 0.39999999999527497, 0.2857142872746242, 0.22222199493599798, 0.18183536778324597,
+         0.15314403593024295, 0.14794907946171662),
+    )  # fmt: skip
+    half_square = square * 0.5
+    small = s.muladd(half_square + r, exponent * layout.ln2_low)
+    return exponent.muladd(layout.ln2_high, f - (half_square - small))
+
+
+def _split(x: Lane) -> tuple[Lane, Lane]:
+    """(e, m) with x = m 2**e and m in sqrt(1/2) .. sqrt(2), for normal positive x; e is an integer lane."""
+    layout = LAYOUTS[x.dtype]
+    i = x.bits() - layout.sqrt_half
+    return i >> layout.mantissa, ((i & ((1 << layout.mantissa) - 1)) + layout.sqrt_half).from_bits()
+
+
+def log(x: Lane) -> Lane:
+    """Natural logarithm; -inf at 0, NaN below."""
+    layout = LAYOUTS[x.dtype]
+    denormal = x < layout.tiny
+    e, m = _split(denormal.select(x * 2.0**layout.mantissa, x))
+    e = e - denormal.select(e.constant(layout.mantissa), 0)
+    result = _log_of_one_plus(m - 1.0, e.to(x.dtype))
+    result = (x > 0.0).select(result, x.equals(0.0).select(x.constant(-INF), NAN))
+    return (x < INF).select(result, x)
+
+
+def log1p(x: Lane) -> Lane:
+    """log(1 + x) without cancellation near 0; -inf at -1, NaN below."""
+    layout = LAYOUTS[x.dtype]
+    u = x + 1.0
+    rounded = u - 1.0
+    lost = (x - rounded) + (1.0 - (u - rounded))  # 1 + x = u + lost, exactly
+    e, m = _split(u)
+    scale = _two_to((e > 64).select(e.constant(-64), 0 - e), layout)
+    result = _log_of_one_plus(lost.muladd(scale, m - 1.0), e.to(x.dtype))
+    result = (u > 0.0).select(result, u.equals(0.0).select(x.constant(-INF), NAN))
+    return (x < INF).select(result, x).copysign(x)
+
+
+def tanh(x: Lane) -> Lane:
+    """Hyperbolic tangent."""
+    top = 9.02 if x.dtype == "float32" else 19.1  # 1 from here on
+    size = x.abs()
+    size = (size > top).select(top, size)
+    n, p = _exp_reduced(size + size)
+    half = _two_to(n - 1, LAYOUTS[x.dtype])
+    t = half.muladd(p, half - 0.5)  # expm1(2 |x|) / 2
+    return (t / (t + 1.0)).copysign(x)
+
+
+def sigmoid(x: Lane) -> Lane:
+    """1 / (1 + e**-x), right down to the smallest denormal."""
+    e = exp(-x.abs())
+    return (x < 0.0).select(e, 1.0) / (e + 1.0)
+
+
+def softplus(x: Lane) -> Lane:
+    """log(1 + e**x)."""
+    return max_(x, x.constant(0.0)) + log1p(exp(-x.abs()))
+
+
+def rsqrt(x: Lane) -> Lane:
+    """1 / sqrt(x)."""
+    return 1.0 / x.sqrt()
+
+
+def max_(a: Lane, b: Lane) -> Lane:
+    """The larger; NaN if either is NaN."""
+    larger = (a > b).select(a, b)  # b when either is NaN: one instruction
+    return a.differs(a).select(a, larger) if a.dtype in FLOATS else larger
+
+
+def min_(a: Lane, b: Lane) -> Lane:
+    """The smaller; NaN if either is NaN."""
+    smaller = (a < b).select(a, b)
+    return a.differs(a).select(a, smaller) if a.dtype in FLOATS else smaller
+
+
+def sign(x: Lane) -> Lane:
+    """-1, 0 or 1; NaN of NaN."""
+    if x.dtype not in FLOATS:
+        return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
+    return (x > 0.0).select(1.0, (x < 0.0).select(-1.0, x + 0.0))
+
+
+def isnan(x: Lane) -> Lane:
+    """Whether x is NaN."""
+    return x.differs(x) if x.dtype in FLOATS else x.differs(x)
+
+
+def isinf(x: Lane) -> Lane:
+    """Whether x is an infinity."""
+    return x.abs().equals(INF) if x.dtype in FLOATS else x.differs(x)
+
+
+def isfinite(x: Lane) -> Lane:
+    """Whether x is neither NaN nor an infinity."""
+    return x.abs() < INF if x.dtype in FLOATS else x.equals(x)
+
+
+def abs_(x: Lane) -> Lane:
+    """|x|; the smallest integer stays itself."""
+    if x.dtype in FLOATS:
+        return x.abs()
+    return x if x.dtype in UNSIGNED else (x < 0).select(-x, x)
+
+
+# ---- division: a zero integer divisor gives 0, as the C loops do; the op reports it ----------------------------------
+
+
+def _divide(a: Lane, b: Lane) -> tuple[Lane, Lane, Lane]:
+    """(quotient towards zero, remainder, divisor is zero), the smallest integer over -1 wrapping."""
+    zero = b.equals(0)
+    if a.dtype in UNSIGNED:
+        safe = zero.select(1, b)
+        quotient = a.quotient(safe)
+        return quotient, a - quotient * safe, zero
+    minus = b.equals(-1)
+    safe = (zero | minus).select(1, b)
+    quotient = a.quotient(safe)
+    return minus.select(-quotient, quotient), a - quotient * safe, zero
+
+
+def truncatediv(a: Lane, b: Lane) -> Lane:
+    """Integer division towards zero."""
+    quotient, _, zero = _divide(a, b)
+    return zero.select(0, quotient)
+
+
+def truncatemod(a: Lane, b: Lane) -> Lane:
+    """What truncatediv leaves: the dividend's sign."""
+    _, remainder, zero = _divide(a, b)
+    return zero.select(0, remainder)
+
+
+def floordiv(a: Lane, b: Lane) -> Lane:
+    """Division rounded down; for floats TensorFlow's floor(a / b)."""
+    if a.dtype in FLOATS:
+        return (a / b).floor()
+    quotient, remainder, zero = _divide(a, b)
+    if a.dtype in SIGNED:
+        quotient = quotient - (remainder.differs(0) & ((remainder ^ b) < 0)).to(a.dtype)
+    return zero.select(0, quotient)
+
+
+def floormod(a: Lane, b: Lane) -> Lane:
+    """What floordiv leaves: the divisor's sign. For floats a call of fmod, as exact as TensorFlow's."""
+    if a.dtype in FLOATS:
+        remainder = a.call("fmod", b)
+        return (remainder.differs(0.0) & (remainder < 0.0).differs(b < 0.0)).select(remainder + b, remainder)
+    _, remainder, zero = _divide(a, b)
+    if a.dtype in SIGNED:
+        remainder = (remainder.differs(0) & ((remainder ^ b) < 0)).select(remainder + b, remainder)
+    return zero.select(0, remainder)
+
+
+def lshift(a: Lane, b: Lane) -> Lane:
+    """a << b; 0 for shifts by the width or more, or by a negative amount."""
+    width = int(a.dtype.lstrip("uint"))
+    wild = _outside(b, width)
+    return wild.select(0, a << wild.select(0, b))
+
+
+def rshift(a: Lane, b: Lane) -> Lane:
+    """a >> b with the sign; shifts by the width or more, or by a negative amount, shift everything out."""
+    width = int(a.dtype.lstrip("uint"))
+    wild = _outside(b, width)
+    if a.dtype in SIGNED:
+        return a >> wild.select(width - 1, b)
+    return wild.select(0, a >> wild.select(0, b))
+
+
+def _outside(b: Lane, width: int) -> Lane:
+    return (b >= width) if b.dtype in UNSIGNED else (b < 0) | (b >= width)
+
+
+# ---- half floats ------------------------------------------------------------------------------------------------------
+
+
+def _from_float16(h: Lane) -> Lane:
+    bits = h.to("int32")
+    magnitude = (bits & 0x7FFF) << 13
+    # Times 2**112 moves the exponent's bias, and normalises denormals on the way.
+    value = (magnitude.from_bits() * 2.0**112).bits()
+    special = magnitude >= 0x7C00 << 13
+    return (special.select(magnitude | 0x7F800000, value) | ((bits & 0x8000) << 16)).from_bits()
+
+
+def _to_float16(x: Lane) -> Lane:
+    bits = x.bits()
+    magnitude = bits & 0x7FFFFFFF
+    # Below 2**-14: adding 0.5 leaves the result, rounded half to even by the addition, in the low bits.
+    denormal = (magnitude.from_bits() + 0.5).bits() - 0x3F000000
+    normal = (magnitude + (0xC8000FFF + ((magnitude >> 13) & 1))) >> 13
+    finite = (magnitude < 0x38800000).select(denormal, normal)
+    infinite = (magnitude > 0x7F800000).select(finite.constant(0x7E00), 0x7C00)
+    return ((magnitude >= 0x47800000).select(infinite, finite) | ((bits >> 16) & 0x8000)).to("uint16")
+
+
+def _from_bfloat16(h: Lane) -> Lane:
+    return (h.to("int32") << 16).from_bits()
+
+
+def _to_bfloat16(x: Lane) -> Lane:
+    bits = x.bits()
+    rounded = bits + (((bits >> 16) & 1) + 0x7FFF)  # half to even
+    return (x.differs(x).select(bits | 0x00400000, rounded) >> 16).to("uint16")
+
+
+def _narrow_to_odd(x: Lane) -> Lane:
+    """float64 -> float32 so that rounding once more to float16 gives what rounding once would: inexact results are odd."""
+    narrow = x.to("float32")
+    wide = narrow.to("float64")
+    bits = narrow.bits() - (wide.abs() > x.abs()).to("int32")
+    return (wide.differs(x) & x.equals(x)).select(bits | 1, narrow.bits()).from_bits()
+
+
+def _cast(source: str, target: str) -> Callable[[Lane], Lane]:
+    def body(x: Lane) -> Lane:
+        if source in HALVES:
+            x = _from_float16(x) if source == "float16" else _from_bfloat16(x)
+        if target in HALVES:
+            if target == "float16" and source == "float64":
+                x = _narrow_to_odd(x)
+            x = x.to("float32")
+            return _to_float16(x) if target == "float16" else _to_bfloat16(x)
+        return x.to(target)
+
+    return body
+
+
+# ---- the table ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function as kernels call it: `name` is the operation and the dtype it works on."""
+
+    name: str
+    operands: tuple[str, ...]
+    result: str
+    body: Callable[..., Lane]
+
+
+ARITHMETIC: dict[str, Callable[..., Lane]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "min": min_,
+    "max": max_,
+    "floordiv": floordiv,
+    "floormod": floormod,
+}
+COMPARISONS: dict[str, Callable[..., Lane]] = {
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+    "eq": lambda a, b: a.equals(b),
+    "ne": lambda a, b: a.differs(b),
+}
+LOGIC: dict[str, Callable[..., Lane]] = {
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+}
+FLOAT_FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
+    "exp": exp,
+    "expm1": expm1,
+    "log": log,
+    "log1p": log1p,
+    "tanh": tanh,
+    "sigmoid": sigmoid,
+    "softplus": softplus,
+    "rsqrt": rsqrt,
+    "sqrt": lambda x: x.sqrt(),
+    "floor": lambda x: x.floor(),
+    "ceil": lambda x: x.ceil(),
+    "trunc": lambda x: x.trunc(),
+    "round": lambda x: x.round(),
+}
+#: Functions left to libm: right, but one element at a time.
+LIBM_1 = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erf", "erfc", "exp2", "log2", "lgamma")  # fmt: skip
+LIBM_2 = ("pow", "atan2", "fmod", "nextafter")
+
+
+def _libm(symbol: str) -> Callable[..., Lane]:
+    return lambda x, *others: x.call(symbol, *others)
+
+
+def functions() -> dict[str, Function]:
+    """Every function that a kernel may call, by name: `exp_float32`, `floordiv_int8`, `cast_bool_float16`, ..."""
+    table: dict[str, Function] = {}
+
+    def define(name: str, operands: tuple[str, ...], result: str, body: Callable[..., Lane]) -> None:
+        table[name] = Function(name, operands, result, body)
+
+    for dtype in (*FLOATS, *INTEGERS):
+        for op, body in ARITHMETIC.items():
+            define(f"{op}_{dtype}", (dtype, dtype), dtype, body)
+        for op, body in {"isnan": isnan, "isinf": isinf, "isfinite": isfinite}.items():
+            define(f"{op}_{dtype}", (dtype,), "bool", body)
+        for op, body in {"neg": lambda x: -x, "abs": abs_, "sign": sign}.items():
+            define(f"{op}_{dtype}", (dtype,), dtype, body)
+    for dtype in (*FLOATS, *INTEGERS, "bool"):
+        for op, body in COMPARISONS.items():
+            define(f"{op}_{dtype}", (dtype, dtype), "bool", body)
+        define(f"select_{dtype}", ("bool", dtype, dtype), dtype, lambda c, a, b: c.select(a, b))
+    for dtype in (*INTEGERS, "bool"):
+        for op, body in LOGIC.items():
+            define(f"{op}_{dtype}", (dtype, dtype), dtype, body)
+        define(f"not_{dtype}", (dtype,), dtype, lambda x: ~x)
+    for dtype in INTEGERS:
+        for op, body in {"truncatediv": truncatediv, "truncatemod": truncatemod, "lshift": lshift, "rshift": rshift}.items():
+            define(f"{op}_{dtype}", (dtype, dtype), dtype, body)
+        for op in ("floor", "ceil", "trunc", "round"):
+            define(f"{op}_{dtype}", (dtype,), dtype, lambda x: x)
+    for dtype in FLOATS:
+        define(f"div_{dtype}", (dtype, dtype), dtype, lambda a, b: a / b)
+        define(f"muladd_{dtype}", (dtype, dtype, dtype), dtype, lambda a, b, c: a.muladd(b, c))
+        for op, body in FLOAT_FUNCTIONS.items():
+            define(f"{op}_{dtype}", (dtype,), dtype, body)
+        for op in LIBM_1:
+            define(f"{op}_{dtype}", (dtype,), dtype, _libm(op))
+        for op in LIBM_2:
+            define(f"{op}_{dtype}", (dtype, dtype), dtype, _libm(op))
+    everything = ("bool", *INTEGERS, *FLOATS, *HALVES)
+    for source in everything:
+        for target in everything:
+            carried = ["uint16" if d in HALVES else d for d in (source, target)]
+            define(f"cast_{source}_{target}", (carried[0],), carried[1], _cast(source, target))
+    return table
