@@ -1,5 +1,23 @@
-"""fastgraph: TensorFlow 2's programming model, small and fast. Use it as `import fastgraph as tf`."""
+"""fastgraph: TensorFlow 2's programming model, small and fast. Use it as `import fastgraph as tf`.
+
+The public names are found when they are first asked for: `_namespaces.py` says how.
+"""
 
 from __future__ import annotations
 
 __version__ = "2.21.0+fastgraph.0.1.0"
+
+try:
+    import fastgraph._buffer
+except ModuleNotFoundError as error:
+    if error.name != "fastgraph._buffer":
+        raise
+    raise ImportError(
+        "fastgraph's compiled parts are missing: this is a source tree that has not been built for this Python. Build "
+        "it by `python -m pip install -e .` in the folder that holds setup.py (it needs a C compiler and Python's "
+        "headers), or leave that folder so that an installed fastgraph is found instead."
+    ) from None
+
+from fastgraph import _namespaces
+
+__getattr__, __dir__ = _namespaces.install(globals())

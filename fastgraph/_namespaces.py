@@ -1,0 +1,289 @@
+"""The public names: what `fastgraph.x`, `fastgraph.math.y` are, found when they are first asked for.
+
+Rule: ops enter their names themselves, where they are defined; this table holds only the public names that are no ops.
+No internal module has a public TensorFlow name: a submodule would take the place of the function (`fastgraph.shape`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+import types
+from collections.abc import Callable, Iterable
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Any
+
+from fastgraph.errors import NotBuiltError
+
+ROOT = "fastgraph"
+
+#: Public modules that no file stands for, and what is found in each.
+NAMESPACES: dict[str, str] = {
+    "autodiff": "automatic differentiation by its other name",
+    "config": "devices, threads, and how Functions run",
+    "config.experimental": "settings that may still change",
+    "config.threading": "how many threads run kernels",
+    "debugging": "checks of values, kept in graphs",
+    "dtypes": "the element types of tensors",
+    "linalg": "linear algebra",
+    "losses": "tf.keras.losses by its short name",
+    "math": "mathematical functions",
+    "nest": "values in nested lists, tuples and dicts",
+    "nn": "functions for neural networks",
+    "optimizers": "tf.keras.optimizers by its short name",
+    "random": "random numbers",
+    "strings": "functions of string tensors",
+    "sysconfig": "how this fastgraph was built",
+    "version": "the version of the API and of fastgraph",
+}
+
+_DTYPES = (
+    "bfloat16 complex64 complex128 double float16 float32 float64 half int8 int16 int32 int64 resource string uint8 "
+    "uint16 uint32 uint64 variant"
+)
+
+
+def _same(module: str, names: str, namespaces: Iterable[str] = ("",)) -> dict[str, str]:
+    """Rows for names that are called the same inside."""
+    return {_join(space, name): f"{module}:{name}" for space in namespaces for name in names.split()}
+
+
+def _join(namespace: str, name: str) -> str:
+    return f"{namespace}.{name}" if namespace else name
+
+
+#: Public name -> "module:attribute" within fastgraph, for all that is not an op.
+PUBLIC: dict[str, str] = {
+    **_same("dtype", "DType as_dtype", ("", "dtypes")),
+    **_same("dtype", _DTYPES, ("", "dtypes")),
+    "bool": "dtype:bool_",
+    "dtypes.bool": "dtype:bool_",
+    **_same("shapes", "TensorShape TensorSpec TypeSpec type_spec_from_value"),
+    **_same("nesting", "assert_same_structure flatten is_nested map_structure pack_sequence_as", ("nest",)),
+    **_same("_tensor", "Tensor executing_eagerly init_scope"),
+    **_same("conversion", "constant convert_to_tensor is_tensor get_static_value"),
+    "newaxis": "_namespaces:NEWAXIS",
+    **_same("gradient", "GradientTape UnconnectedGradients custom_gradient"),
+    "autodiff.GradientTape": "gradient:GradientTape",
+    **_same("variable", "Variable"),
+    **_same("module", "Module"),
+    **_same("indexed_slices", "IndexedSlices IndexedSlicesSpec"),
+    "function": "staging.function:function",
+    **_same("graph.control_flow", "cond while_loop case switch_case"),
+    "config.run_functions_eagerly": "staging.function:run_functions_eagerly",
+    "config.functions_run_eagerly": "staging.function:functions_run_eagerly",
+    **_same(
+        "configuration",
+        "PhysicalDevice LogicalDevice list_physical_devices list_logical_devices get_visible_devices "
+        "set_visible_devices get_soft_device_placement set_soft_device_placement",
+        ("config",),
+    ),
+    **_same("configuration", "list_physical_devices list_logical_devices", ("config.experimental",)),
+    **_same("configuration", "enable_op_determinism set_memory_growth get_memory_growth", ("config.experimental",)),
+    **_same(
+        "configuration",
+        "get_inter_op_parallelism_threads get_intra_op_parallelism_threads set_inter_op_parallelism_threads "
+        "set_intra_op_parallelism_threads",
+        ("config.threading",),
+    ),
+    **_same("configuration", "show_config"),
+    "device": "devices:device",
+    **_same("configuration", "VERSION GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION", ("version",)),
+    **_same("configuration", "get_build_info get_include get_lib", ("sysconfig",)),
+}
+
+#: Public modules with the names of another one.
+ALIASES = {"losses": "keras.losses", "optimizers": "keras.optimizers"}
+
+#: Public modules and packages that are files.
+FILES = ("errors", "keras", "keras.losses", "keras.optimizers", "testing")
+
+#: What to use for names that are often asked for and not built yet.
+SUBSTITUTES = {
+    "data": "NumPy arrays and Python loops over slices of them",
+    "data.Dataset": "NumPy arrays and Python loops over slices of them",
+    "keras.layers": "fastgraph.Module with Variables",
+    "keras.Model": "fastgraph.Module with Variables",
+    "keras.Sequential": "fastgraph.Module with Variables",
+    "keras.metrics": "Python sums of results' .numpy()",
+    "linalg.inv": "numpy.linalg.inv of tensors (outside Functions)",
+    "linalg.norm": "fastgraph.sqrt(fastgraph.reduce_sum(x * x))",
+    "map_fn": "fastgraph.while_loop",
+    "math.reduce_std": "fastgraph.sqrt of fastgraph.reduce_mean((x - mean) ** 2)",
+    "math.reduce_variance": "fastgraph.reduce_mean((x - mean) ** 2)",
+    "norm": "fastgraph.sqrt(fastgraph.reduce_sum(x * x))",
+    "numpy_function": "the NumPy function outside a Function",
+    "py_function": "the Python function outside a Function",
+    "saved_model": "numpy.savez of the Variables' values",
+    "scan": "fastgraph.while_loop",
+    "summary": "Python's logging",
+    "TensorArray": "fastgraph.while_loop with the tensors as loop variables, or fastgraph.concat",
+    "train": "numpy.savez of the Variables' values",
+    "train.Checkpoint": "numpy.savez of the Variables' values",
+    "vectorized_map": "the function on the whole batch",
+}
+
+NEWAXIS = None
+_NAMES_FILE = Path(__file__).with_name("_tensorflow_names.txt")
+_UNRESOLVED = object()
+_tensorflow: dict[str, frozenset[str]] | None = None
+
+
+def tensorflow_names() -> dict[str, frozenset[str]]:
+    """Return {public module of TensorFlow ("" is tf itself): its public names}."""
+    global _tensorflow
+    if _tensorflow is None:
+        lines = _NAMES_FILE.read_text(encoding="utf-8").splitlines()
+        pairs = (line.partition(":") for line in lines if not line.startswith("#"))
+        _tensorflow = {module.strip(): frozenset(names.split()) for module, _, names in pairs}
+    return _tensorflow
+
+
+def op_names() -> dict[str, Any]:
+    """Return {public name: function} of all ops; the first call imports their definitions."""
+    importlib.import_module(f"{ROOT}.ops")
+    names: dict[str, Any] = importlib.import_module(f"{ROOT}.primitive").public_names()
+    return names
+
+
+def built_names() -> list[str]:
+    """Return all public names, sorted: of ops, of the table, and of aliased modules."""
+    names = {*op_names(), *PUBLIC}
+    for space, original in ALIASES.items():
+        module = _import(original)
+        if module is not None:
+            names |= {_join(space, name) for name in public_in_file(module)}
+    return sorted(names)
+
+
+def public_in_file(module: types.ModuleType) -> list[str]:
+    """Return the public names of a module that is a file: its __all__, or what is defined there."""
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        return sorted(listed)
+    return sorted(
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    )
+
+
+def _import(name: str) -> types.ModuleType | None:
+    """Import fastgraph.<name>, or return None if there is no such module."""
+    full = f"{ROOT}.{name}"
+    try:
+        return importlib.import_module(full)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (full == error.name or full.startswith(error.name + ".")):
+            return None
+        raise
+
+
+def resolve(namespace: str, name: str) -> Any:
+    """Return what the public name `name` is in `namespace` ("" is fastgraph itself).
+
+    Raises NotBuiltError for a TensorFlow name that is not built yet, AttributeError for any other unknown name.
+    """
+    found = _find(namespace, name)
+    if found is _UNRESOLVED:
+        raise missing(namespace, name)
+    return found
+
+
+def _find(namespace: str, name: str) -> Any:
+    dotted = _join(namespace, name)
+    if dotted in NAMESPACES:
+        return sys.modules[f"{ROOT}.{dotted}"]
+    if dotted in FILES:
+        module = _import(dotted)
+        return _UNRESOLVED if module is None else module
+    if dotted in PUBLIC:
+        home, _, attribute = PUBLIC[dotted].partition(":")
+        module = _import(home)
+        return _UNRESOLVED if module is None else getattr(module, attribute, _UNRESOLVED)
+    if name.startswith("_"):  # asked by Python and by debuggers: no reason to import anything
+        return _UNRESOLVED
+    if namespace in ALIASES:
+        module = _import(ALIASES[namespace])
+        return _UNRESOLVED if module is None else getattr(module, name, _UNRESOLVED)
+    return op_names().get(dotted, _UNRESOLVED)
+
+
+def missing(namespace: str, name: str) -> AttributeError:
+    """Return the error for a name that is not there: NotBuiltError, with a substitute, if TensorFlow has it."""
+    dotted = _join(namespace, name)
+    known = tensorflow_names()
+    if name not in known.get(namespace, ()) and dotted not in known:
+        module = f"{ROOT}.{namespace}" if namespace else ROOT
+        text = f"module {module!r} has no attribute {name!r}"
+        close = [] if name.startswith("_") else difflib.get_close_matches(name, _names_in(namespace), 1, 0.75)
+        return AttributeError(text + (f". Did you mean: {close[0]!r}?" if close else ""))
+    text = f"{ROOT}.{dotted} is not built yet: TensorFlow has tf.{dotted}, this fastgraph does not. "
+    substitute = _substitute(dotted, name)
+    return NotBuiltError(text + (f"Use {substitute} instead." if substitute else "There is no near substitute yet."))
+
+
+def _substitute(dotted: str, name: str) -> str | None:
+    """Return what comes nearest to the TensorFlow name `dotted`: a listed way, the same name elsewhere, a like name."""
+    if dotted in SUBSTITUTES:
+        return SUBSTITUTES[dotted]
+    built = built_names()
+    same = [full for full in built if full.rpartition(".")[2] == name]
+    if same:
+        return f"{ROOT}.{min(same, key=len)}"
+    parent = dotted.rpartition(".")[0]
+    while parent:
+        if parent in SUBSTITUTES:
+            return SUBSTITUTES[parent]
+        parent = parent.rpartition(".")[0]
+    by_last: dict[str, str] = {}
+    for full in sorted(built, key=len):
+        by_last.setdefault(full.rpartition(".")[2], full)
+    close = difflib.get_close_matches(name, by_last, 1, 0.8)
+    return f"{ROOT}.{by_last[close[0]]}" if close else None
+
+
+def _names_in(namespace: str) -> list[str]:
+    """Return the public names directly in `namespace`, submodules among them."""
+    prefix = f"{namespace}." if namespace else ""
+    every = [*built_names(), *NAMESPACES, *FILES]
+    return sorted({full[len(prefix) :] for full in every if full.startswith(prefix) and "." not in full[len(prefix) :]})
+
+
+class Namespace(types.ModuleType):
+    """A public module without a file: its names are found when they are first asked for, then kept."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = resolve(self.__name__.partition(".")[2], name)
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return _names_in(self.__name__.partition(".")[2])
+
+
+def install(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Enter the namespaces in sys.modules; return the package's `__getattr__` and `__dir__`."""
+    for dotted, text in NAMESPACES.items():
+        full = f"{ROOT}.{dotted}"
+        module = Namespace(full, f"fastgraph.{dotted}: {text}.")
+        module.__spec__ = ModuleSpec(full, None, is_package=True)
+        module.__path__ = []
+        sys.modules[full] = module
+        parent, _, last = dotted.rpartition(".")
+        if parent:
+            setattr(sys.modules[f"{ROOT}.{parent}"], last, module)
+        else:
+            package[last] = module
+
+    def __getattr__(name: str) -> Any:
+        value = resolve("", name)
+        package[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*_names_in(""), "__version__"})
+
+    return __getattr__, __dir__

@@ -1,0 +1,180 @@
+"""What tf.config, tf.version and tf.sysconfig tell and set: devices, threads, versions.
+
+Rule: nothing here computes; it reads and writes flags, and describes the machine.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import fastgraph
+from fastgraph import flags
+
+VERSION = fastgraph.__version__
+GIT_VERSION = "unknown"
+COMPILER_VERSION = platform.python_compiler()
+GRAPH_DEF_VERSION = 1987
+
+#: The packages that fastgraph uses, for `show_config`.
+PACKAGES = (
+    "numpy", "numba", "llvmlite", "scipy", "ml_dtypes", "diastatic-malt", "safetensors", "threadpoolctl",
+    "scikit-learn", "matplotlib", "rich",
+)  # fmt: skip
+
+
+class PhysicalDevice(NamedTuple):
+    """A device of this machine. Source: tf.config.PhysicalDevice."""
+
+    name: str
+    device_type: str
+
+    def __repr__(self) -> str:
+        return f"PhysicalDevice(name={self.name!r}, device_type={self.device_type!r})"
+
+
+class LogicalDevice(NamedTuple):
+    """A device as programs name it. Source: tf.config.LogicalDevice."""
+
+    name: str
+    device_type: str
+
+    def __repr__(self) -> str:
+        return f"LogicalDevice(name={self.name!r}, device_type={self.device_type!r})"
+
+
+_CPU = PhysicalDevice("/physical_device:CPU:0", "CPU")
+
+
+def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """Return the devices of this machine: one CPU; none of type "GPU" yet. Source: tf.config.list_physical_devices."""
+    return [_CPU] if device_type in (None, "CPU") else []
+
+
+def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
+    """Return the devices that programs can use. Source: tf.config.list_logical_devices."""
+    return [LogicalDevice("/device:CPU:0", "CPU")] if device_type in (None, "CPU") else []
+
+
+def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """Return the devices that are used: all there are."""
+    return list_physical_devices(device_type)
+
+
+def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
+    """Say which devices are used. Raises ValueError for one that is not there, or if the CPU is left out."""
+    chosen = [devices] if isinstance(devices, PhysicalDevice) else list(devices or ())
+    for device in chosen:
+        if device not in list_physical_devices():
+            raise ValueError(f"Unrecognized device: {device!r}")
+    if device_type in (None, "CPU") and _CPU not in chosen:
+        raise ValueError("The CPU cannot be made invisible: every program needs it.")
+
+
+def get_soft_device_placement() -> bool:
+    """Return whether an op for a missing device runs on another one: always True."""
+    return True
+
+
+def set_soft_device_placement(enabled: bool) -> None:
+    """Accept True. Raises ValueError for False: there is one kind of device."""
+    if not enabled:
+        raise ValueError("Soft device placement cannot be turned off: there is one kind of device.")
+
+
+def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
+    """Say how a GPU takes memory. Raises ValueError: the CPU has no such setting."""
+    raise ValueError(f"Cannot set memory growth on {device!r}: it is no GPU.")
+
+
+def get_memory_growth(device: PhysicalDevice) -> bool:
+    """Return how a GPU takes memory. Raises ValueError: the CPU has no such setting."""
+    raise ValueError(f"Cannot get memory growth of {device!r}: it is no GPU.")
+
+
+def enable_op_determinism() -> None:
+    """Let every call wait for its kernels, so that the same program gives the same bits in every run.
+
+    Within one tier results do not depend on threads anyway; what this rules out is that some calls run in the first
+    tier. Source: tf.config.experimental.enable_op_determinism.
+    """
+    flags.set_flag("tier", "last")
+
+
+def get_inter_op_parallelism_threads() -> int:
+    """Return how many threads run kernels."""
+    return int(flags.get("threads"))
+
+
+def set_inter_op_parallelism_threads(num_threads: int) -> None:
+    """Set how many threads run kernels, before the first Function is called; 0 means one per CPU."""
+    if num_threads < 0:
+        raise ValueError(f"num_threads must be 0 or more; got {num_threads}")
+    if num_threads:
+        flags.set_flag("threads", num_threads)
+    else:
+        flags.clear_flag("threads")
+
+
+get_intra_op_parallelism_threads = get_inter_op_parallelism_threads
+set_intra_op_parallelism_threads = set_inter_op_parallelism_threads
+
+
+def get_build_info() -> dict[str, Any]:
+    """Return how this fastgraph was built. Source: tf.sysconfig.get_build_info."""
+    return {
+        "is_cuda_build": False,
+        "is_rocm_build": False,
+        "is_tensorrt_build": False,
+        "cpu_compiler": COMPILER_VERSION,
+    }
+
+
+def get_include() -> str:
+    """Return the folder of fastgraph's .pxd and .h files."""
+    return str(Path(__file__).parent)
+
+
+def get_lib() -> str:
+    """Return the folder of fastgraph's extensions."""
+    return str(Path(__file__).parent)
+
+
+def installed_versions() -> dict[str, str]:
+    """Return {package: version} of what fastgraph uses, importing none of it; "not installed" where it is missing."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def describe() -> dict[str, str]:
+    """Return what a bug report needs: versions, machine, flags."""
+    rows = {
+        "fastgraph": fastgraph.__version__,
+        "python": f"{platform.python_version()} ({sys.executable})",
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs",
+        "folder": str(Path(__file__).parent),
+    }
+    rows |= installed_versions()
+    for name, flag in flags.FLAGS.items():
+        try:
+            rows[flag.variable] = repr(flags.get(name))
+        except ValueError as error:
+            rows[flag.variable] = f"unusable: {error}"
+    return rows
+
+
+def show_config() -> None:
+    """Print versions, machine and flags, as a bug report needs them."""
+    rows = describe()
+    width = max(map(len, rows))
+    for name, value in rows.items():
+        print(f"{name:<{width}}  {value}")

@@ -1,0 +1,125 @@
+"""The public names: each is what it says, in real modules, and a name that is missing says so."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fastgraph as fg
+from fastgraph import _namespaces as namespaces
+
+PACKAGE = Path(fg.__file__).parent
+
+
+def test_version_begins_with_the_api_level() -> None:
+    version = fg.__version__
+    assert fg.version.VERSION == version and version.startswith("2.21.0+fastgraph.")
+
+
+@pytest.mark.parametrize("name", sorted(namespaces.PUBLIC))
+def test_every_row_of_the_table_is_there(name: str) -> None:
+    value = fg
+    for part in name.split("."):
+        value = getattr(value, part)
+    home, _, attribute = namespaces.PUBLIC[name].partition(":")
+    assert value is getattr(importlib.import_module(f"fastgraph.{home}"), attribute)
+
+
+@pytest.mark.parametrize("dotted", sorted({*namespaces.NAMESPACES, *namespaces.FILES}))
+def test_namespaces_are_modules(dotted: str) -> None:
+    module = importlib.import_module(f"fastgraph.{dotted}")
+    assert sys.modules[f"fastgraph.{dotted}"] is module
+    value = fg
+    for part in dotted.split("."):
+        value = getattr(value, part)
+    assert value is module and module.__doc__ and dir(module)
+
+
+def test_ops_are_under_all_their_names() -> None:
+    for name, function in namespaces.op_names().items():
+        space, _, last = name.rpartition(".")
+        assert not space or space in namespaces.NAMESPACES, f"{space} is not in NAMESPACES"
+        module = importlib.import_module(f"fastgraph.{space}" if space else "fastgraph")
+        assert getattr(module, last) is function and last in dir(module)
+
+
+def test_from_import() -> None:
+    code = "from fastgraph.nn import relu; from fastgraph.math import exp; import fastgraph.config.experimental as e; "
+    code += "import fastgraph; assert relu is fastgraph.nn.relu and exp is fastgraph.exp; e.list_physical_devices()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_public_names_are_tensorflows() -> None:
+    """What we add to TensorFlow's names is on a short list."""
+    ours = {"show_config"}
+    known = namespaces.tensorflow_names()
+    extra = []
+    for name in namespaces.built_names():
+        space, _, last = name.rpartition(".")
+        if last not in known.get(space, ()) and name not in ours:
+            extra.append(name)
+    assert extra == []
+
+
+def test_no_internal_module_has_a_public_name() -> None:
+    """Once fastgraph/shape.py were imported, fg.shape(x) would be a call of a module."""
+    allowed = set(namespaces.FILES)
+    taken = namespaces.tensorflow_names()[""] | {name for name in namespaces.built_names() if "." not in name}
+    for path in PACKAGE.iterdir():
+        stem = path.name.partition(".")[0]
+        if (path.suffix in (".py", ".pyx") or path.is_dir()) and stem not in allowed:
+            assert stem not in taken, f"fastgraph/{path.name} would hide fastgraph.{stem}"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("TensorArray", "while_loop"),
+        ("data", "NumPy arrays"),
+        ("audio", "no near substitute"),
+        ("map_fn", "while_loop"),
+    ],
+)
+def test_not_built(name: str, hint: str) -> None:
+    assert not hasattr(fg, name)
+    assert getattr(fg, name, 5) == 5
+    with pytest.raises(NotImplementedError, match=f"fastgraph.{name} is not built yet.*{hint}"):
+        getattr(fg, name)
+
+
+def test_not_built_in_a_namespace() -> None:
+    assert not hasattr(fg.math, "bessel_i0")
+    with pytest.raises(
+        NotImplementedError, match=r"fastgraph\.math\.bessel_i0 is not built yet: TensorFlow has tf\.math"
+    ):
+        _ = fg.math.bessel_i0
+
+
+def test_substitute_is_the_same_name_elsewhere() -> None:
+    error = namespaces.missing("experimental.numpy", "add")
+    assert isinstance(error, NotImplementedError) and "Use fastgraph.add instead" in str(error)
+
+
+def test_unknown_names_are_attribute_errors() -> None:
+    with pytest.raises(
+        AttributeError, match=r"module 'fastgraph' has no attribute 'floot32'. Did you mean: 'float32'?"
+    ):
+        _ = fg.floot32
+    with pytest.raises(AttributeError, match=r"module 'fastgraph\.math' has no attribute 'nothing_like_it'") as caught:
+        _ = fg.math.nothing_like_it
+    assert not isinstance(caught.value, NotImplementedError)
+
+
+def test_dir_lists_names_and_modules() -> None:
+    assert {"float32", "math", "nest", "errors", "__version__"} <= set(dir(fg))
+    assert {"flatten", "map_structure"} <= set(dir(fg.nest))
+
+
+def test_shape_stays_a_function() -> None:
+    importlib.import_module("fastgraph.shapes")
+    assert callable(fg.shape) and not isinstance(fg.shape, type(fg))
