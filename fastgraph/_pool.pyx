@@ -1,0 +1,319 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""The thread pool: persistent threads without Python that join open regions of work.
+
+Rule: pool threads never touch Python, and a thread that opens a region works in it itself, so every region finishes
+even when no other thread is free. An idle pool sleeps: threads spin for a few microseconds after work and then wait on
+a condition variable. A forked child begins with an empty pool of its own.
+"""
+
+import atexit
+import os
+
+from libc.stdint cimport int32_t, int64_t
+
+from fastgraph import flags
+
+cdef enum:
+    MAX_THREADS = 256
+    SPIN_NS = 20000   # a wake-up through the kernel costs 5-10 us: spin a little longer than that
+
+cdef struct Pool:
+    pthread_mutex_t mutex
+    pthread_cond_t work      # threads sleep here
+    pthread_cond_t left      # told when a thread ends
+    Region* regions          # circular list of the open regions, or NULL
+    int32_t epoch            # changes with every invitation
+    int32_t wanted           # workers that should exist
+    int32_t alive            # workers that do
+    int32_t sleeping
+    int32_t generation       # counts forks: regions of the parent are void in the child
+    int32_t stopped
+    int32_t started          # ordinals handed out to workers
+
+cdef Pool pool
+
+
+cdef Region* _choose() noexcept nogil:
+    """The next open region with an open invitation; the pool's mutex is held."""
+    cdef Region* region = pool.regions
+    if region == NULL:
+        return NULL
+    while True:
+        if region.invited > 0:
+            pool.regions = region.next  # the next one to ask is another one
+            return region
+        region = region.next
+        if region == pool.regions:
+            return NULL
+
+
+cdef void* _worker(void* argument) noexcept nogil:
+    cdef Region* region
+    cdef int32_t epoch, spins
+    cdef int64_t until
+    pthread_mutex_lock(&pool.mutex)
+    while True:
+        if pool.stopped or pool.alive > pool.wanted:
+            break
+        region = _choose()
+        if region != NULL:
+            region.invited -= 1
+            fg_add32(&region.joined, 1)
+            pthread_mutex_unlock(&pool.mutex)
+            region.work(region)
+            fg_add32(&region.joined, -1)  # the region may be gone from here on
+            pthread_mutex_lock(&pool.mutex)
+            continue
+        epoch = pool.epoch
+        pthread_mutex_unlock(&pool.mutex)
+        until = fg_now_ns() + SPIN_NS
+        spins = 0
+        while fg_load32(&pool.epoch) == epoch:
+            fg_pause()
+            spins += 1
+            if spins & 63 == 0 and fg_now_ns() > until:
+                break
+        pthread_mutex_lock(&pool.mutex)
+        while pool.epoch == epoch and not pool.stopped and pool.alive <= pool.wanted:
+            pool.sleeping += 1
+            pthread_cond_wait(&pool.work, &pool.mutex)
+            pool.sleeping -= 1
+    pool.alive -= 1
+    pthread_cond_broadcast(&pool.left)
+    pthread_mutex_unlock(&pool.mutex)
+    return NULL
+
+
+cdef void _start() noexcept nogil:
+    """Bring the number of workers up to what is wanted; the pool's mutex is held."""
+    cdef pthread_t thread
+    while pool.alive < pool.wanted and not pool.stopped:
+        if pthread_create(&thread, NULL, _worker, NULL) != 0:
+            pool.wanted = pool.alive  # the system gives no more threads: go on with those there are
+            return
+        pthread_detach(thread)
+        pool.alive += 1
+
+
+cdef void region_init(Region* region, void (*work)(Region*) noexcept nogil) noexcept nogil:
+    region.work = work
+    region.invited = region.joined = region.linked = 0
+    region.next = region.previous = NULL
+
+
+cdef void region_open(Region* region) noexcept nogil:
+    """Let threads join; nobody is called before an invitation."""
+    pthread_mutex_lock(&pool.mutex)
+    if pool.alive < pool.wanted:
+        _start()
+    region.generation = pool.generation
+    region.invited = 0
+    region.joined = 0
+    if pool.regions == NULL:
+        region.next = region.previous = region
+        pool.regions = region
+    else:
+        region.next = pool.regions
+        region.previous = pool.regions.previous
+        region.previous.next = region
+        region.next.previous = region
+    region.linked = 1
+    pthread_mutex_unlock(&pool.mutex)
+
+
+cdef void region_invite(Region* region, int32_t threads) noexcept nogil:
+    """Say that `threads` more threads would find work in the region now; wakes as many sleepers."""
+    cdef int32_t k
+    pthread_mutex_lock(&pool.mutex)
+    if threads > pool.alive:
+        threads = pool.alive
+    if region.linked and threads > region.invited:
+        region.invited = threads
+        fg_store32(&pool.epoch, pool.epoch + 1)
+        for k in range(threads if threads < pool.sleeping else pool.sleeping):
+            pthread_cond_signal(&pool.work)
+    pthread_mutex_unlock(&pool.mutex)
+
+
+cdef bint region_orphaned(Region* region) noexcept nogil:
+    """Whether the process forked since the region was opened: its helpers stayed in the parent."""
+    return region.generation != pool.generation
+
+
+cdef void region_close(Region* region) noexcept nogil:
+    """Let nobody else in and wait until the last thread has left. The region's work must be done."""
+    pthread_mutex_lock(&pool.mutex)
+    if region.linked and not region_orphaned(region):
+        if region.next == region:
+            pool.regions = NULL
+        else:
+            region.previous.next = region.next
+            region.next.previous = region.previous
+            if pool.regions == region:
+                pool.regions = region.next
+    region.linked = 0
+    region.invited = 0
+    pthread_mutex_unlock(&pool.mutex)
+    cdef int32_t spins = 0
+    while fg_load32(&region.joined) > 0 and not region_orphaned(region):
+        spins += 1
+        if spins > 256:
+            sched_yield()
+        else:
+            fg_pause()
+
+
+cdef extern from * nogil:
+    int sched_yield()
+
+
+cdef int32_t pool_threads() noexcept nogil:
+    """Threads that can run at once, the caller included."""
+    return pool.wanted + 1
+
+
+# A loop over independent ranges, for work that is no Plan (large eager operations).
+
+cdef struct Loop:
+    Region region
+    range_fn fn
+    void* argument
+    int64_t extent
+    int64_t chunk
+    int64_t next
+    int32_t lock
+
+cdef void _loop_work(Region* region) noexcept nogil:
+    cdef Loop* loop = <Loop*>region
+    cdef int64_t begin
+    while True:
+        fg_lock(&loop.lock)
+        begin = loop.next
+        loop.next += loop.chunk
+        fg_unlock(&loop.lock)
+        if begin >= loop.extent:
+            return
+        loop.fn(loop.argument, begin, min(begin + loop.chunk, loop.extent))
+
+
+cdef void parallel_for(range_fn fn, void* argument, int64_t extent, int64_t chunk) noexcept nogil:
+    """Call fn on consecutive ranges of `chunk` units; the ranges depend on extent and chunk alone, not on threads."""
+    cdef Loop loop
+    cdef int64_t begin = 0
+    if chunk < 1:
+        chunk = 1
+    if pool.wanted == 0 or extent <= chunk:
+        while begin < extent:
+            fn(argument, begin, min(begin + chunk, extent))
+            begin += chunk
+        return
+    region_init(&loop.region, _loop_work)
+    loop.fn = fn
+    loop.argument = argument
+    loop.extent = extent
+    loop.chunk = chunk
+    loop.next = 0
+    loop.lock = 0
+    region_open(&loop.region)
+    region_invite(&loop.region, <int32_t>min((extent - 1) // chunk, <int64_t>MAX_THREADS))
+    _loop_work(&loop.region)
+    region_close(&loop.region)
+
+
+def available_cores() -> int:
+    """Cores this process may use: its CPU affinity, cut by the cgroup's CPU quota (v2, then v1)."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:
+        cores = os.cpu_count() or 1
+    quota = None
+    try:
+        with open("/sys/fs/cgroup/cpu.max") as file:
+            limit, period = file.read().split()[:2]
+        if limit != "max":
+            quota = int(limit) / int(period)
+    except (OSError, ValueError):
+        try:
+            with open("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") as file:
+                limit_us = int(file.read())
+            with open("/sys/fs/cgroup/cpu/cpu.cfs_period_us") as file:
+                period_us = int(file.read())
+            if limit_us > 0:
+                quota = limit_us / period_us
+        except (OSError, ValueError):
+            pass
+    if quota is not None:
+        cores = min(cores, max(1, int(quota + 0.5)))
+    return max(1, cores)
+
+
+def num_threads() -> int:
+    """Threads that run steps at once, the calling thread included."""
+    return pool_threads()
+
+
+def set_num_threads(count: int | None) -> None:
+    """Use `count` threads from now on, the calling one included (None: FASTGRAPH_THREADS, else the cores there are)."""
+    if count is None:
+        count = flags.get("THREADS") or available_cores()
+    if not 1 <= count <= MAX_THREADS:
+        raise ValueError(f"The number of threads must be from 1 to {MAX_THREADS}, got {count}")
+    cdef int32_t wanted = count - 1
+    with nogil:
+        pthread_mutex_lock(&pool.mutex)
+        pool.wanted = wanted
+        fg_store32(&pool.epoch, pool.epoch + 1)
+        pthread_cond_broadcast(&pool.work)  # those too many leave
+        pthread_mutex_unlock(&pool.mutex)
+
+
+def alive_threads() -> int:
+    """Worker threads that exist now; none before the first parallel call."""
+    return pool.alive
+
+
+def sleeping_threads() -> int:
+    """Worker threads that wait for work without using the CPU."""
+    return pool.sleeping
+
+
+cdef void _init() noexcept nogil:
+    pthread_mutex_init(&pool.mutex, NULL)
+    pthread_cond_init(&pool.work, NULL)
+    pthread_cond_init(&pool.left, NULL)
+    pool.regions = NULL
+    pool.alive = pool.sleeping = 0
+
+
+def _after_fork_in_child() -> None:
+    # The parent's threads are not in this process, and its mutex may have been held by one of them.
+    _init()
+    pool.generation += 1
+
+
+def _stop() -> None:
+    """End the workers; later work runs on the threads that call. Waits at most a second for those busy."""
+    cdef int64_t until = fg_now_ns() + 1000000000
+    cdef int64_t left
+    with nogil:
+        pthread_mutex_lock(&pool.mutex)
+        pool.stopped = 1
+        pool.wanted = 0
+        fg_store32(&pool.epoch, pool.epoch + 1)
+        pthread_cond_broadcast(&pool.work)
+        while pool.alive > 0:
+            left = until - fg_now_ns()
+            if left <= 0:
+                break
+            # CLOCK_REALTIME conditions would jump with the clock; short naps do not need one
+            pthread_mutex_unlock(&pool.mutex)
+            sched_yield()
+            pthread_mutex_lock(&pool.mutex)
+        pthread_mutex_unlock(&pool.mutex)
+
+
+_init()
+pool.generation = pool.stopped = pool.epoch = 0
+set_num_threads(None)
+os.register_at_fork(after_in_child=_after_fork_in_child)
+atexit.register(_stop)
