@@ -10,6 +10,10 @@ import atexit
 import os
 
 from libc.stdint cimport int32_t, int64_t
+from posix.unistd cimport usleep
+
+cdef extern from "sched.h" nogil:
+    int sched_yield()
 
 from fastgraph import flags
 
@@ -20,7 +24,6 @@ cdef enum:
 cdef struct Pool:
     pthread_mutex_t mutex
     pthread_cond_t work      # threads sleep here
-    pthread_cond_t left      # told when a thread ends
     Region* regions          # circular list of the open regions, or NULL
     int32_t epoch            # changes with every invitation
     int32_t wanted           # workers that should exist
@@ -79,7 +82,6 @@ cdef void* _worker(void* argument) noexcept nogil:
             pthread_cond_wait(&pool.work, &pool.mutex)
             pool.sleeping -= 1
     pool.alive -= 1
-    pthread_cond_broadcast(&pool.left)
     pthread_mutex_unlock(&pool.mutex)
     return NULL
 
@@ -161,10 +163,6 @@ cdef void region_close(Region* region) noexcept nogil:
             sched_yield()
         else:
             fg_pause()
-
-
-cdef extern from * nogil:
-    int sched_yield()
 
 
 cdef int32_t pool_threads() noexcept nogil:
@@ -280,7 +278,6 @@ def sleeping_threads() -> int:
 cdef void _init() noexcept nogil:
     pthread_mutex_init(&pool.mutex, NULL)
     pthread_cond_init(&pool.work, NULL)
-    pthread_cond_init(&pool.left, NULL)
     pool.regions = NULL
     pool.alive = pool.sleeping = 0
 
@@ -305,9 +302,8 @@ def _stop() -> None:
             left = until - fg_now_ns()
             if left <= 0:
                 break
-            # CLOCK_REALTIME conditions would jump with the clock; short naps do not need one
             pthread_mutex_unlock(&pool.mutex)
-            sched_yield()
+            usleep(200)
             pthread_mutex_lock(&pool.mutex)
         pthread_mutex_unlock(&pool.mutex)
 

@@ -1,0 +1,21 @@
+"""Matrix products through BLAS, one thread per call. See _blas.pyx."""
+
+from libc.stdint cimport int32_t, int64_t
+
+cdef struct Gemm:
+    # C[i] = op(A[i]) @ op(B[i]), row-major and dense; A[i] begins a_offsets[i] elements into a, and so on
+    int32_t is_double
+    int32_t transpose_a
+    int32_t transpose_b
+    int32_t along_n        # pieces cut N instead of M
+    int64_t m
+    int64_t n
+    int64_t k
+    int64_t batch
+    int64_t pieces
+    int64_t piece          # rows or columns of one piece
+    int64_t* a_offsets
+    int64_t* b_offsets
+
+cdef int load_blas() except -1
+cdef void gemm_units(Gemm* g, char* a, char* b, char* c, int64_t begin, int64_t end) noexcept nogil

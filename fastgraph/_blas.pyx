@@ -1,0 +1,124 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Products of float32 and float64 matrices through the BLAS that scipy carries.
+
+Rule: a BLAS call always uses one thread; products are cut along M or N by shape alone, so that their bits do not
+depend on the number of threads. Only scipy's extension file is loaded (importing scipy.linalg takes 0.1 s and more).
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import warnings
+
+from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+from fastgraph import flags
+
+ctypedef void (*sgemm_t)(char*, char*, int*, int*, int*, float*, float*, int*, float*, int*, float*, float*, int*) noexcept nogil
+ctypedef void (*dgemm_t)(char*, char*, int*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*) noexcept nogil
+
+cdef sgemm_t _sgemm = NULL
+cdef dgemm_t _dgemm = NULL
+
+
+def _cython_blas() -> object:
+    """scipy.linalg.cython_blas as a module, without importing scipy.linalg."""
+    module = sys.modules.get("scipy.linalg.cython_blas")
+    if module is not None:
+        return module
+    scipy = importlib.util.find_spec("scipy")
+    if scipy is None or not scipy.submodule_search_locations:
+        raise ImportError("fastgraph takes its matrix products from scipy, which is not installed: pip install scipy")
+    folder = os.path.join(scipy.submodule_search_locations[0], "linalg")
+    for suffix in importlib.machinery.EXTENSION_SUFFIXES:
+        path = os.path.join(folder, "cython_blas" + suffix)
+        if os.path.exists(path):
+            name = "scipy.linalg.cython_blas"
+            loader = importlib.machinery.ExtensionFileLoader(name, path)
+            spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+            module = importlib.util.module_from_spec(spec)
+            loader.exec_module(module)
+            return module
+    import scipy.linalg.cython_blas as module  # built in another way: the long road
+    return module
+
+
+def _use_one_thread() -> None:
+    """Set scipy's copy of OpenBLAS, and no other, to one thread."""
+    import threadpoolctl
+
+    scipy = importlib.util.find_spec("scipy")
+    root = os.path.realpath(os.path.dirname(scipy.submodule_search_locations[0]))
+    for library in threadpoolctl.ThreadpoolController().lib_controllers:
+        path = os.path.realpath(library.filepath or "")
+        if library.user_api == "blas" and path.startswith(os.path.join(root, "scipy")):
+            library.set_num_threads(1)
+
+
+cdef void* _pointer(dict table, str name, str scalar) except NULL:
+    capsule = table[name]
+    cdef const char* signature = PyCapsule_GetName(capsule)
+    text = (<bytes>signature).decode()
+    if text.count("int *") != 6 or "char *" not in text:
+        raise ImportError(f"scipy's {name} has a signature that fastgraph does not know: {text}")
+    return PyCapsule_GetPointer(capsule, signature)
+
+
+cdef int load_blas() except -1:
+    """Find the products once; later calls cost nothing. Raises ImportError without scipy."""
+    global _sgemm, _dgemm
+    if _sgemm != NULL:
+        return 0
+    table = _cython_blas().__pyx_capi__
+    _dgemm = <dgemm_t>_pointer(table, "dgemm", "double")
+    cdef sgemm_t found = <sgemm_t>_pointer(table, "sgemm", "float")
+    if flags.get("FASTGRAPH_BLAS_THREADS") != "keep":
+        _use_one_thread()
+    _sgemm = found
+    return 0
+
+
+cdef void _call(Gemm* g, char* a, char* b, char* c, int64_t m, int64_t n) noexcept nogil:
+    """One BLAS call on a part of C with m rows and n columns. BLAS is column-major: it is asked for C's transpose."""
+    cdef int im = <int>m, in_ = <int>n, ik = <int>g.k
+    cdef int lda = <int>max(g.m if g.transpose_a else g.k, 1)
+    cdef int ldb = <int>max(g.k if g.transpose_b else g.n, 1)
+    cdef int ldc = <int>max(g.n, 1)
+    cdef float one = 1, zero = 0
+    cdef double done = 1, dzero = 0
+    cdef char ta = c"T" if g.transpose_a else c"N"
+    cdef char tb = c"T" if g.transpose_b else c"N"
+    if g.is_double:
+        _dgemm(&tb, &ta, &in_, &im, &ik, &done, <double*>b, &ldb, <double*>a, &lda, &dzero, <double*>c, &ldc)
+    else:
+        _sgemm(&tb, &ta, &in_, &im, &ik, &one, <float*>b, &ldb, <float*>a, &lda, &zero, <float*>c, &ldc)
+
+
+cdef void gemm_units(Gemm* g, char* a, char* b, char* c, int64_t begin, int64_t end) noexcept nogil:
+    """Compute units [begin, end); unit u is piece u % pieces of batch u // pieces."""
+    cdef int64_t unit, i, first, count
+    cdef int64_t size = 8 if g.is_double else 4
+    cdef char* a_i
+    cdef char* b_i
+    cdef char* c_i
+    if g.m == 0 or g.n == 0:
+        return
+    for unit in range(begin, end):
+        i = unit // g.pieces
+        first = (unit % g.pieces) * g.piece
+        a_i = a + g.a_offsets[i] * size
+        b_i = b + g.b_offsets[i] * size
+        c_i = c + i * g.m * g.n * size
+        if g.k == 0:
+            memset(c_i, 0, g.m * g.n * size)
+        elif g.along_n:
+            count = min(g.piece, g.n - first)
+            if count > 0:
+                _call(g, a_i, b_i + first * (g.k if g.transpose_b else 1) * size, c_i + first * size, g.m, count)
+        else:
+            count = min(g.piece, g.m - first)
+            if count > 0:
+                _call(g, a_i + first * (1 if g.transpose_a else g.k) * size, b_i, c_i + first * g.n * size, count, g.n)

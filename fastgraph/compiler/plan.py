@@ -1,0 +1,186 @@
+"""A PlanSpec: a Program for one set of shapes, as plain data that the executor turns into C structs.
+
+Rule: everything here is a number, a tuple or a callable; the executor takes it as true and decides nothing itself.
+Memory is a table of slots. Values that share memory (in place, reshaped) are the same slot; two slots never overlap
+while both are in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+CPU = 0  # launch kinds and devices: the number of a device is 0 for the CPU
+CUDA = 1
+
+
+class Place(IntEnum):
+    """Where the memory of a slot comes from."""
+
+    INPUT = 0  # the plan's input number `index`
+    CONSTANT = 1  # `tensor`, held by the plan
+    ARENA = 2  # `offset` in the memory that lives as long as the call
+    BLOCK = 3  # a Block of its own, made before the first step that writes it: outputs and whatever may outlive the call
+    GIVEN = 4  # a Block that a step hands in: what it read, or what its own code made
+    CELL = 5  # the Cell that is input number `index`
+
+
+@dataclass
+class Slot:
+    """One piece of memory."""
+
+    place: Place
+    nbytes: int = 0
+    offset: int = 0
+    index: int = -1
+    tensor: Any = None
+    dynamic: bool = False  # the shape is data: the step that gives the Block also gives the shape
+    device: int = CPU
+
+
+@dataclass
+class Operand:
+    """A value as a host step or a caller sees it: memory, element type, shape (None: the slot's run-time shape)."""
+
+    slot: int
+    dtype: int
+    shape: tuple[int, ...] | None
+
+
+@dataclass
+class StepSpec:
+    """What all steps have.
+
+    `after` are the steps that must end first; `allocate` the BLOCK slots made before the step; `release` those whose
+    last use it is, in program order; `copies` are (from slot, to slot, bytes) done before it. `cost` is in nanoseconds
+    on one thread. A pinned step runs on the calling thread, because it needs Python.
+    """
+
+    after: tuple[int, ...] = ()
+    allocate: tuple[int, ...] = ()
+    release: tuple[int, ...] = ()
+    copies: tuple[tuple[int, int, int], ...] = ()
+    cost: float = 0.0
+    pinned: bool = False
+    launch: int = CPU
+    device: int = CPU
+    operands: tuple[Operand, ...] = ()  # what `explain` and host code are given
+    name: str = ""
+    source: Any = None  # the Program's step, for messages
+
+
+@dataclass
+class KernelCall(StepSpec):
+    """kernel(status, excinfo, buffers, sizes, begin, end) over [0, extent) in ranges of `chunk` units."""
+
+    address: int = 0
+    buffers: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()
+    extent: int = 0
+    chunk: int = 0
+
+
+@dataclass
+class GemmCall(StepSpec):
+    """c[i] = op(a[i]) @ op(b[i]) for each batch i; offsets are in elements. Cut into `pieces` along M or N."""
+
+    a: int = 0
+    b: int = 0
+    c: int = 0
+    double: bool = False
+    transpose_a: bool = False
+    transpose_b: bool = False
+    m: int = 0
+    n: int = 0
+    k: int = 0
+    a_offsets: tuple[int, ...] = (0,)
+    b_offsets: tuple[int, ...] = (0,)
+    along_n: bool = False
+    pieces: int = 1
+    chunk: int = 1  # (batch, piece) units per shard
+
+
+@dataclass
+class HostCall(StepSpec):
+    """outputs = function(*operands): EagerTensors (Cells for resources) in, a list of EagerTensors out."""
+
+    function: Callable[..., list[Any]] | None = None
+    outputs: tuple[Operand, ...] = ()
+
+
+@dataclass
+class ReadCell(StepSpec):
+    """The Block that a Cell holds now goes to slot `output.slot`; its shape must be output.shape unless that is None."""
+
+    cell: int = 0
+    output: Operand | None = None
+
+
+@dataclass
+class AssignCell(StepSpec):
+    """The Cell takes the Block of `value`."""
+
+    cell: int = 0
+    value: Operand | None = None
+
+
+@dataclass
+class Branch(StepSpec):
+    """Run one of two plans on `inputs`, by the bool in slot `predicate`."""
+
+    predicate: int = 0
+    then_plan: Any = None
+    else_plan: Any = None
+    inputs: tuple[int, ...] = ()
+    outputs: tuple[Operand, ...] = ()
+
+
+@dataclass
+class Loop(StepSpec):
+    """While cond_plan(carried, invariants) is true: carried = body_plan(carried, invariants).
+
+    Where the body may change a carried shape, `again(shapes)` gives the pair of plans for new ones.
+    """
+
+    cond_plan: Any = None
+    body_plan: Any = None
+    n_carried: int = 0
+    inputs: tuple[int, ...] = ()
+    outputs: tuple[Operand, ...] = ()
+    again: Callable[[tuple[tuple[int, ...], ...]], tuple[Any, Any]] | None = None
+
+
+@dataclass
+class Transfer(StepSpec):
+    """Copy a value to another device."""
+
+    origin: int = 0
+    target: int = 0
+    nbytes: int = 0
+
+
+@dataclass
+class Rest(StepSpec):
+    """The steps after one whose output shape is data: `resolve(shapes of the dynamic inputs)` gives the plan to run."""
+
+    inputs: tuple[int, ...] = ()
+    outputs: tuple[Operand, ...] = ()
+    resolve: Callable[[tuple[tuple[int, ...], ...]], Any] | None = None
+
+
+@dataclass
+class PlanSpec:
+    """Slots, steps in program order, and what goes in and out."""
+
+    slots: list[Slot]
+    steps: list[StepSpec]
+    inputs: list[Operand]
+    outputs: list[Operand]
+    arena_bytes: int = 0
+    parallel: bool = False  # worth more than one thread
+    cost: float = 0.0
+    name: str = "plan"
+    keep: list[Any] = field(default_factory=list)  # what must outlive the plan (loaded kernels)
+    explain: Callable[[StepSpec, int, int, list[Any]], Exception] | None = None  # (step, ordinal, position, operands)
