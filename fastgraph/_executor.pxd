@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from fastgraph._blas cimport Gemm
 from fastgraph._buffer cimport MAX_RANK, Block
 from fastgraph._pool cimport Region, fg_event
+from fastgraph._tensor cimport EagerTensor
 
 ctypedef int32_t (*kernel_fn)(int64_t* status, void** excinfo, void** buffers, int64_t* sizes, int64_t begin, int64_t end) noexcept nogil
 
@@ -16,6 +17,7 @@ cdef struct Dims:
 cdef struct Value:          # an Operand of the PlanSpec
     int32_t slot
     int32_t dtype_code
+    int32_t last            # of a plan's outputs, the last one in this slot: it may take the Block over
     Dims dims
 
 cdef struct CopySpec:
@@ -114,6 +116,7 @@ cdef struct Fault:
     int32_t step
     int32_t n_operands
     int64_t status
+    int64_t begin           # where the failing shard began
     Block** operands        # what the failing kernel read, for the message
     void* exception         # PyObject*
 
@@ -146,12 +149,26 @@ cdef struct Frame:          # one run of one plan
     int32_t lock
     fg_event event
     Fault fault
+    void* discarded         # an exception that an earlier step's failure displaced
 
 cdef class Plan:
     cdef CPlan c
-    cdef list _taken        # memory of the structs, as capsules
+    cdef void** _taken      # memory of the structs
+    cdef int32_t _n_taken
+    cdef bint _linked
+    cdef readonly bint needs_python   # a step of it, or of a plan in it, runs Python
     cdef list _held         # Python objects the structs point to
     cdef readonly object spec
     cdef object __weakref__
     cdef void* take(self, int64_t nbytes) except NULL
+    cdef int32_t* slots_of(self, slots) except NULL
+    cdef int64_t* numbers(self, numbers) except NULL
+    cdef Value* values(self, operands) except NULL
+    cdef int add_slot(self, int32_t k, slot) except -1
+    cdef int add_step(self, int32_t i, step) except -1
+    cdef int set_buffers(self, CStep* s, slots) except -1
+    cdef int set_gemm(self, CStep* s, step) except -1
+    cdef int set_sub(self, CStep* s, step) except -1
+    cdef int link_steps(self) except -1
+    cdef object mismatch(self, int32_t j, EagerTensor tensor)
     cpdef list run(self, list inputs)
