@@ -75,7 +75,7 @@ cdef int load_blas() except -1:
     table = _cython_blas().__pyx_capi__
     _dgemm = <dgemm_t>_pointer(table, "dgemm", "double")
     cdef sgemm_t found = <sgemm_t>_pointer(table, "sgemm", "float")
-    if flags.get("FASTGRAPH_BLAS_THREADS") != "keep":
+    if flags.get("blas_threads") != "keep":
         _use_one_thread()
     _sgemm = found
     return 0

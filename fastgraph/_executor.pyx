@@ -332,7 +332,7 @@ cdef int _prepare(Frame* f, int32_t i, CStep* s) noexcept nogil:
 
 cdef int _run_range(Frame* f, int32_t i, CStep* s, int64_t begin, int64_t end) noexcept nogil:
     """Units [begin, end) of a kernel or a product."""
-    cdef void*[STACK_BUFFERS] few
+    cdef void* few[STACK_BUFFERS]
     cdef void** buffers = &few[0]
     cdef int64_t status = 0
     cdef void* excinfo = NULL

@@ -218,42 +218,15 @@ cdef void parallel_for(range_fn fn, void* argument, int64_t extent, int64_t chun
     region_close(&loop.region)
 
 
-def available_cores() -> int:
-    """Cores this process may use: its CPU affinity, cut by the cgroup's CPU quota (v2, then v1)."""
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:
-        cores = os.cpu_count() or 1
-    quota = None
-    try:
-        with open("/sys/fs/cgroup/cpu.max") as file:
-            limit, period = file.read().split()[:2]
-        if limit != "max":
-            quota = int(limit) / int(period)
-    except (OSError, ValueError):
-        try:
-            with open("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") as file:
-                limit_us = int(file.read())
-            with open("/sys/fs/cgroup/cpu/cpu.cfs_period_us") as file:
-                period_us = int(file.read())
-            if limit_us > 0:
-                quota = limit_us / period_us
-        except (OSError, ValueError):
-            pass
-    if quota is not None:
-        cores = min(cores, max(1, int(quota + 0.5)))
-    return max(1, cores)
-
-
 def num_threads() -> int:
     """Threads that run steps at once, the calling thread included."""
     return pool_threads()
 
 
 def set_num_threads(count: int | None) -> None:
-    """Use `count` threads from now on, the calling one included (None: FASTGRAPH_THREADS, else the cores there are)."""
+    """Use `count` threads from now on, the calling one included (None: as the flag `threads` says)."""
     if count is None:
-        count = flags.get("THREADS") or available_cores()
+        count = min(flags.get("threads"), MAX_THREADS)
     if not 1 <= count <= MAX_THREADS:
         raise ValueError(f"The number of threads must be from 1 to {MAX_THREADS}, got {count}")
     cdef int32_t wanted = count - 1

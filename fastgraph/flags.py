@@ -60,11 +60,28 @@ def _one_of(*words: str) -> Callable[[str], str]:
 
 
 def _cpus() -> int:
-    """The number of CPUs that this process may use."""
+    """The number of CPUs that this process may use: its affinity, cut by the control group's quota (v2, then v1)."""
     try:
-        return len(os.sched_getaffinity(0))
+        cpus = len(os.sched_getaffinity(0))
     except AttributeError:  # not Linux
-        return os.cpu_count() or 1
+        cpus = os.cpu_count() or 1
+    for quota_file, period_file in (
+        ("/sys/fs/cgroup/cpu.max", None),
+        ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
+    ):
+        try:
+            with open(quota_file) as file:
+                words = file.read().split()
+            if period_file is not None:
+                with open(period_file) as file:
+                    words += file.read().split()
+            quota, period = int(words[0]), int(words[1])  # "max" is no number: no quota
+        except (OSError, ValueError, IndexError):
+            continue
+        if quota > 0 and period > 0:
+            cpus = min(cpus, max(1, round(quota / period)))
+        break
+    return cpus
 
 
 def _store_directory() -> str:
