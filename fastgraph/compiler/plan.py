@@ -22,7 +22,9 @@ class Place(IntEnum):
     INPUT = 0  # the plan's input number `index`
     CONSTANT = 1  # `tensor`, held by the plan
     ARENA = 2  # `offset` in the memory that lives as long as the call
-    BLOCK = 3  # a Block of its own, made before the first step that writes it: outputs and whatever may outlive the call
+    BLOCK = (
+        3  # a Block of its own, made before the first step that writes it: whatever may outlive the call
+    )
     GIVEN = 4  # a Block that a step hands in: what it read, or what its own code made
     CELL = 5  # the Cell that is input number `index`
 
@@ -112,7 +114,7 @@ class HostCall(StepSpec):
 
 @dataclass
 class ReadCell(StepSpec):
-    """The Block that a Cell holds now goes to slot `output.slot`; its shape must be output.shape unless that is None."""
+    """The Block that a Cell holds now goes to `output.slot`; its shape must be `output.shape` unless that is None."""
 
     cell: int = 0
     output: Operand | None = None

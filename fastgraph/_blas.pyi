@@ -1,0 +1,1 @@
+"""Matrix products through BLAS: an interface for other extensions only. See _blas.pyx."""
