@@ -192,7 +192,7 @@ class OperatorNotAllowedInGraphError(TypeError):
     """A symbolic tensor was used where only a value helps (as a Python bool, in a Python loop)."""
 
 
-class InaccessibleTensorError(ValueError):
+class InaccessibleTensorError(ValueError, TypeError):
     """A tensor of another trace, or of a branch or loop body that is over, was used."""
 
 

@@ -94,6 +94,7 @@ class Graph:
         self.captures: list[tuple[Any, Value]] = []
         self.nodes: list[Node] = []
         self.outputs: list[Value] = []
+        self.trace: Any = None  # the GraphTrace that built it, which differentiation goes on from
         self._names: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[Node]:

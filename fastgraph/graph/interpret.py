@@ -1,0 +1,175 @@
+"""The interpreter: runs a graph node by node with the primitives' bodies. The first tier, and the oracle.
+
+Rule: it computes what the graph says, in program order, and nothing else: no fusion, no threads, no kernels.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tensor import as_array, from_array, run
+from fastgraph.errors import InternalError, OpError
+from fastgraph.graph.ir import Graph, Node, Value
+
+_prepared: weakref.WeakKeyDictionary[Graph, Interpreter] = weakref.WeakKeyDictionary()
+
+
+def interpret(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
+    """Run `graph` on `arguments` (eager tensors, and Cells for resources: inputs, then captures); return its outputs.
+
+    Raises what the ops raise, with the node and the user's source lines added to the message.
+    """
+    prepared = _prepared.get(graph)
+    if prepared is None:
+        prepared = _prepared[graph] = Interpreter(graph)
+    return prepared(arguments)
+
+
+class Interpreter:
+    """A graph prepared for running: each value has a number, and is let go after its last use."""
+
+    def __init__(self, graph: Graph) -> None:
+        numbers: dict[Value, int] = {}
+        for node in graph.nodes:
+            for value in node.outputs:
+                numbers[value] = len(numbers)
+        last_use: dict[Value, int] = {}
+        for i, node in enumerate(graph.nodes):
+            for value in node.inputs:
+                last_use[value] = i
+        kept = set(graph.outputs)
+        self.n_values = len(numbers)
+        self.parameters = [numbers[value] for value in graph.parameters]
+        self.outputs = [numbers[value] for value in graph.outputs]
+        self.steps: list[tuple[Node, list[int], list[int], list[int]]] = []
+        for i, node in enumerate(graph.nodes):
+            if node.op.name == "placeholder":
+                continue
+            dead = [value for value in dict.fromkeys(node.inputs) if last_use[value] == i and value not in kept]
+            dead += [value for value in node.outputs if value not in last_use and value not in kept]
+            self.steps.append(
+                (
+                    node,
+                    [numbers[value] for value in node.inputs],
+                    [numbers[value] for value in node.outputs],
+                    [numbers[value] for value in dead],
+                )
+            )
+
+    def __call__(self, arguments: Sequence[Any]) -> list[Any]:
+        """Run on these arguments."""
+        values: list[Any] = [None] * self.n_values
+        for number, argument in zip(self.parameters, arguments, strict=True):
+            values[number] = argument
+        for node, inputs, outputs, dead in self.steps:
+            results = run_node(node, tuple([values[number] for number in inputs]))
+            for number, result in zip(outputs, results, strict=True):
+                values[number] = result
+            for number in dead:
+                values[number] = None
+        return [values[number] for number in self.outputs]
+
+
+def run_node(node: Node, inputs: tuple[Any, ...]) -> Sequence[Any]:
+    """Run one node on eager tensors and Cells and return its results."""
+    op = node.op
+    special = _SPECIAL.get(op.name)
+    if special is not None:
+        return special(node, inputs)
+    try:
+        result = run(op, inputs, node.attrs)
+    except OpError as error:
+        raise located(error, node) from None
+    if op.n_outputs == 1:
+        return (result,)
+    return result if result is not None else ()
+
+
+def located(error: OpError, node: Node) -> OpError:
+    """Return the error of a node with the place in the user's program where the node was written."""
+    if getattr(error, "_located", False):
+        return error
+    lines = ["Graph execution error:", "", f"Detected at node {node.name} defined at (most recent call last):"]
+    for line in reversed(node.source):
+        lines.append(f'  File "{line.file}", line {line.line}, in {line.function}')
+    text = error.message
+    if text.startswith("{{function_node "):  # the eager op's own name says nothing about the graph
+        end = text.find("}} ")
+        text = text[end + 3 :] if end >= 0 else text
+    text = text.split(" [Op:")[0]
+    lines += ["", f"{text}", f"\t [[{{{{node {node.name}}}}}]]"]
+    new = type(error)(None, None, "\n".join(lines))
+    new._located = True  # type: ignore[attr-defined]
+    return new
+
+
+def _call(node: Node, inputs: tuple[Any, ...]) -> list[Any]:
+    return interpret(node.attrs["graph"], inputs)
+
+
+def _const(node: Node, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (node.attrs["value"],)
+
+
+def _cond(node: Node, inputs: tuple[Any, ...]) -> list[Any]:
+    taken = node.attrs["then_graph" if _truth(inputs[0], node) else "else_graph"]
+    return interpret(taken, inputs[1:])
+
+
+def _while(node: Node, inputs: tuple[Any, ...]) -> list[Any]:
+    n_carried = node.attrs["n_carried"]
+    test, body = node.attrs["cond_graph"], node.attrs["body_graph"]
+    carried, invariants = list(inputs[:n_carried]), list(inputs[n_carried:])
+    rows: list[list[Any]] = [[] for _ in body.outputs[n_carried:]]
+    while _truth(interpret(test, [*carried, *invariants])[0], node):
+        results = interpret(body, [*carried, *invariants])
+        carried = results[:n_carried]
+        for column, result in zip(rows, results[n_carried:], strict=True):
+            column.append(as_array(result))
+    stacked = [_stack(column, value) for column, value in zip(rows, body.outputs[n_carried:], strict=True)]
+    return [*carried, *stacked]
+
+
+def _stack(rows: list[Any], like: Value) -> Any:
+    """Return the rows as one tensor; with no iteration, one without rows."""
+    if rows:
+        return from_array(np.stack(rows), like.aval.dtype)
+    shape = tuple([size or 0 for size in like.aval.shape or ()])
+    return from_array(np.empty((0, *shape), like.aval.dtype.as_numpy_dtype), like.aval.dtype)
+
+
+def _truth(tensor: Any, node: Node) -> bool:
+    array = as_array(tensor)
+    if array.size != 1:
+        raise InternalError(None, None, f"the predicate of {node.name} has shape {array.shape}")
+    return bool(array.reshape(())[()])
+
+
+def _custom(node: Node, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    return inputs[: node.attrs["n_outputs"]]
+
+
+def _no_placeholder(node: Node, inputs: tuple[Any, ...]) -> Any:
+    raise InternalError(None, None, f"placeholder {node.name} is no parameter of its graph")
+
+
+_SPECIAL = {
+    "call": _call,
+    "cond": _cond,
+    "while": _while,
+    "const": _const,
+    "custom_gradient_identity": _custom,
+    "placeholder": _no_placeholder,
+}
+
+
+def deref(captures: Sequence[Any]) -> list[Any]:
+    """Return the captured tensors and Cells; a freed Cell is None."""
+    return [held() if isinstance(held, weakref.ref) else held for held in captures]
+
+
+__all__ = ["Interpreter", "deref", "interpret", "located", "run_node"]

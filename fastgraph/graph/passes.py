@@ -1,0 +1,383 @@
+"""The passes over graphs: prune, inline, fold, merge, algebra; and `optimise`, which is all of them.
+
+Rule: a pass is a function `Graph -> Graph` that leaves its argument alone, and subgraphs are passed through it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fastgraph import flags
+from fastgraph.dtype import DType
+from fastgraph.errors import OpError
+from fastgraph.graph import ir
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.rewrite import Application, Rebuild, Row, Rule, compile_row
+from fastgraph.shapes import Aval
+
+Pass = Callable[[Graph], Graph]
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The algebra table
+
+
+ALGEBRA = (
+    Row("identity(x)", "x"),
+    Row("stop_gradient(x)", "x"),
+    Row("zeros_like(x)", "0"),
+    Row("ones_like(x)", "1"),
+    # sums
+    Row("negative(negative(x))", "x"),
+    Row("add(x, 0)", "x", when="integer"),
+    Row("add(x, -0.0)", "x", when="floating"),  # x + 0.0 is not x where x is -0.0
+    Row("subtract(x, 0)", "x"),
+    Row("subtract(0, x)", "negative(x)", when="integer"),
+    Row("subtract(x, x)", "0", when="integer"),
+    Row("add(x, negative(y))", "subtract(x, y)"),
+    Row("subtract(x, negative(y))", "add(x, y)"),
+    # products
+    Row("multiply(x, 1)", "x"),
+    Row("multiply(x, 0)", "0", when="integer"),
+    Row("multiply(x, -1)", "negative(x)", when="real"),
+    Row("multiply(negative(x), negative(y))", "multiply(x, y)"),
+    Row("realdiv(x, 1)", "x"),
+    Row("realdiv(negative(x), negative(y))", "realdiv(x, y)"),
+    Row("floordiv(x, 1)", "x", when="integer"),
+    Row("floormod(x, 1)", "0", when="integer"),
+    # powers
+    Row("pow(x, 0)", "1", when="real"),
+    Row("pow(x, 1)", "x", when="real"),
+    Row("pow(x, 2)", "multiply(x, x)", when="real", close=True),
+    Row("pow(x, 3)", "multiply(multiply(x, x), x)", when="real", close=True),
+    Row("pow(x, -1)", "reciprocal(x)", when="floating", close=True),
+    Row("square(negative(x))", "square(x)"),
+    Row("square(abs(x))", "square(x)", when="real"),
+    # signs and extremes
+    Row("abs(abs(x))", "abs(x)", when="real"),
+    Row("abs(negative(x))", "abs(x)", when="real"),
+    Row("maximum(x, x)", "x"),
+    Row("minimum(x, x)", "x"),
+    Row("relu(relu(x))", "relu(x)"),
+    Row("cos(negative(x))", "cos(x)", when="floating", close=True),
+    # logic
+    Row("logical_not(logical_not(x))", "x"),
+    Row("logical_and(x, x)", "x"),
+    Row("logical_or(x, x)", "x"),
+    Row("logical_and(x, 1)", "x"),
+    Row("logical_or(x, 0)", "x"),
+    Row("logical_and(x, 0)", "0"),
+    Row("logical_or(x, 1)", "1"),
+    Row("logical_not(equal(x, y))", "not_equal(x, y)"),
+    Row("logical_not(not_equal(x, y))", "equal(x, y)"),
+    Row("invert(invert(x))", "x"),
+    Row("bitwise_and(x, x)", "x"),
+    Row("bitwise_or(x, x)", "x"),
+    Row("select(c, x, x)", "x"),
+    Row("select(logical_not(c), x, y)", "select(c, y, x)"),
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rules that look at attributes
+
+
+def _is(aval: Aval, other: Aval) -> bool:
+    """Whether two values certainly have the same type: every dimension known and equal."""
+    return aval.dtype == other.dtype and aval.is_static and aval.shape == other.shape
+
+
+def _unchanged(build: Rebuild, applied: Application) -> Value | None:
+    """A movement or cast that changes neither type nor order gives its input."""
+    value = applied.inputs[0]
+    if _is(value.aval, applied.avals[0]) and build.spend(f"{applied.op.name} of the same type"):
+        return value
+    return None
+
+
+def _cast_cast(build: Rebuild, applied: Application) -> Value | None:
+    """cast(cast(x)) is one cast where the one in between loses nothing."""
+    inner = applied.inputs[0].node
+    if inner.op.name != "cast":
+        return None
+    source, between = inner.inputs[0], applied.inputs[0].aval.dtype
+    if not _holds(between, source.aval.dtype) or not build.spend("cast(cast(x)) -> cast(x)"):
+        return None
+    return build.emit(applied.op, (source,), applied.attrs, applied.avals)[0]
+
+
+def _holds(wide: DType, narrow: DType) -> bool:
+    """Whether every value of `narrow` is a value of `wide`."""
+    numpy_types = (narrow.as_numpy_dtype, wide.as_numpy_dtype)
+    if "bfloat16" in (wide.name, narrow.name):
+        return narrow == wide or (narrow.name == "bfloat16" and wide.name in ("float32", "float64"))
+    return bool(np.can_cast(*numpy_types, casting="safe"))
+
+
+def _cast_same(build: Rebuild, applied: Application) -> Value | None:
+    value = applied.inputs[0]
+    if value.aval.dtype == applied.avals[0].dtype and build.spend("cast to the same dtype"):
+        return value
+    return None
+
+
+def _transpose(build: Rebuild, applied: Application) -> Value | None:
+    """transpose(transpose(x)) is one transpose, or none."""
+    perm = applied.attrs.get("perm")
+    if not isinstance(perm, tuple):
+        return None
+    if perm == tuple(range(len(perm))) and build.spend("transpose that moves nothing"):
+        return applied.inputs[0]
+    inner = applied.inputs[0].node
+    if inner.op.name != applied.op.name or not isinstance(inner.attrs.get("perm"), tuple):
+        return None
+    if not build.spend("transpose(transpose(x)) -> transpose(x)"):
+        return None
+    both = tuple([inner.attrs["perm"][i] for i in perm])
+    return build.emit(applied.op, (inner.inputs[0],), {**applied.attrs, "perm": both}, applied.avals)[0]
+
+
+def _reshape_reshape(build: Rebuild, applied: Application) -> Value | None:
+    """reshape(reshape(x)) is one reshape."""
+    inner = applied.inputs[0].node
+    if inner.op.name == applied.op.name and build.spend("reshape(reshape(x)) -> reshape(x)"):
+        return build.emit(applied.op, (inner.inputs[0],), applied.attrs, applied.avals)[0]
+    return None
+
+
+def _sum_nothing(build: Rebuild, applied: Application) -> Value | None:
+    """A reduction over no axes gives its input."""
+    if applied.attrs.get("axes") == () and build.spend(f"{applied.op.name} over no axes"):
+        return applied.inputs[0]
+    return None
+
+
+def _single(build: Rebuild, applied: Application) -> Value | None:
+    """concat of one thing is that thing."""
+    if len(applied.inputs) == 1 and build.spend(f"{applied.op.name} of one value"):
+        return applied.inputs[0]
+    return None
+
+
+def _custom_identity(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
+    """A custom gradient has had its say: its values stay."""
+    if build.spend("custom_gradient_identity -> its values"):
+        return applied.inputs[: applied.attrs["n_outputs"]]
+    return None
+
+
+def _cond_known(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
+    """A cond whose predicate is a constant is the branch that it takes."""
+    pred = applied.inputs[0]
+    if pred.node.op.name != "const" or pred.aval.value is None or pred.aval.size != 1:
+        return None
+    if not build.spend("cond of a constant"):
+        return None
+    branch = applied.attrs["then_graph" if bool(pred.aval.value.reshape(())) else "else_graph"]
+    return splice(build, branch, applied.inputs[1:])
+
+
+def _inline(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
+    """A call is the nodes of what it calls. (Not a matter of fuel: what follows knows no calls.)"""
+    return splice(build, applied.attrs["graph"], applied.inputs)
+
+
+def splice(build: Rebuild, graph: Graph, arguments: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Rebuild the nodes of `graph` with `arguments` for its parameters; return its outputs."""
+    before = build.source, build.device, build.name
+    saved = build.mapping
+    build.mapping = dict(zip(graph.parameters, arguments, strict=True))
+    # What the call's own position said (depth of rewriting) does not count for the nodes inside.
+    depth, build._depth = build._depth, 0
+    for node in graph.nodes:
+        if node.op.name != "placeholder":
+            build.node(node)
+    outputs = tuple([build.mapping[value] for value in graph.outputs])
+    build.mapping, build._depth = saved, depth
+    build.source, build.device, build.name = before
+    return outputs
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Constants
+
+# A folded constant may be this large, or as large as the constants it is made of.
+_FOLD_BYTES = 4096
+_UNFOLDED = frozenset({"const", "placeholder", "cond", "while", "call", "custom_gradient_identity"})
+
+
+def _fold(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
+    """What follows from constants or from static shapes is a constant."""
+    op = applied.op
+    if op.name in _UNFOLDED or op.effect is not None or not applied.avals:
+        return None
+    if all(aval.value is not None and aval.is_static for aval in applied.avals):
+        if not build.spend(f"fold {op.name}"):
+            return None
+        return tuple([build.constant(np.asarray(aval.value)) for aval in applied.avals])
+    if not applied.inputs or any(value.node.op.name != "const" for value in applied.inputs):
+        return None
+    largest = max(_FOLD_BYTES, sum(value.aval.nbytes or 0 for value in applied.inputs))
+    if any(aval.nbytes is None or aval.nbytes > largest for aval in applied.avals):
+        return None
+    from fastgraph._tensor import run
+
+    try:
+        results = run(op, tuple([value.node.attrs["value"] for value in applied.inputs]), applied.attrs)
+    except (OpError, ValueError, TypeError, ArithmeticError):
+        return None  # it fails when it is run, if it is run
+    if not build.spend(f"fold {op.name}"):
+        return None
+    if op.n_outputs == 1:
+        results = (results,)
+    return tuple([build.emit("const", (), {"value": result})[0] for result in results])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The passes
+
+
+def _table(*pairs: tuple[str, Rule]) -> dict[str, list[Rule]]:
+    table: dict[str, list[Rule]] = {}
+    for name, rule in pairs:
+        table.setdefault(name, []).append(rule)
+    return table
+
+
+_algebra_rules: dict[str, list[Rule]] | None = None
+
+
+def algebra_rules() -> dict[str, list[Rule]]:
+    """Return the rules of ALGEBRA and those that look at attributes, by the op they start from."""
+    global _algebra_rules
+    if _algebra_rules is None:
+        _algebra_rules = _table(
+            *[compile_row(row) for row in ALGEBRA],
+            ("cast", _cast_same),
+            ("cast", _cast_cast),
+            ("transpose", _transpose),
+            ("reshape", _reshape_reshape),
+            ("reshape", _unchanged),
+            ("broadcast_to", _unchanged),
+            ("sum_to_like", _unchanged),
+            ("slice", _unchanged),
+            ("tile", _unchanged),
+            ("pad", _unchanged),
+            ("concat", _single),
+            ("sum", _sum_nothing),
+            ("mean", _sum_nothing),
+            ("max", _sum_nothing),
+            ("min", _sum_nothing),
+            ("prod", _sum_nothing),
+            ("custom_gradient_identity", _custom_identity),
+            ("cond", _cond_known),
+        )
+    return _algebra_rules
+
+
+def _with_subgraphs(graph: Graph, apply: Pass) -> Graph:
+    """Return `graph` with every subgraph replaced by what `apply` makes of it."""
+    done: dict[int, Graph] = {}
+
+    def changed(attr: Any) -> Any:
+        if not isinstance(attr, Graph):
+            return attr
+        if id(attr) not in done:
+            done[id(attr)] = apply(attr)
+        return done[id(attr)]
+
+    for node in graph.nodes:
+        for name, attr in node.attrs.items():
+            if isinstance(attr, Graph):
+                node.attrs = {**node.attrs, name: changed(attr)}
+    return graph
+
+
+def prune(graph: Graph) -> Graph:
+    """Drop what neither an output nor an effect needs: non-strict execution. Placeholders of parameters stay."""
+    roots = list(graph.outputs)
+    needed: set[Node] = {value.node for value in graph.parameters}
+    for node in graph.nodes:
+        if any(kind != "read" for kind, _ in ir.effects(node)):
+            needed.add(node)
+            roots.extend(node.inputs)
+    needed |= ir.reachable(roots)
+    return _with_subgraphs(Rebuild(graph, keep=needed.__contains__).run(), prune)
+
+
+def inline(graph: Graph) -> Graph:
+    """Replace every call by the nodes of what it calls."""
+    rules = {"call": [_inline], "custom_gradient_identity": [_custom_identity]}
+    return _with_subgraphs(Rebuild(graph, rules=rules).run(), inline)
+
+
+def fold(graph: Graph) -> Graph:
+    """Compute what follows from constants and static shapes."""
+    return _with_subgraphs(Rebuild(_bind_captures(graph), rules={"*": [_fold]}).run(), fold)
+
+
+def merge(graph: Graph) -> Graph:
+    """Merge pure nodes that apply the same op to the same values (common subexpressions)."""
+    return _with_subgraphs(Rebuild(graph, intern=True).run(), merge)
+
+
+def algebra(graph: Graph) -> Graph:
+    """Apply the algebra table."""
+    return _with_subgraphs(Rebuild(graph, rules=algebra_rules()).run(), algebra)
+
+
+def simplify(graph: Graph) -> Graph:
+    """Fold, merge and apply the algebra table in one sweep, so that each sees what the others make."""
+    rules = {**algebra_rules(), "call": [_inline], "*": [_fold]}
+    return _with_subgraphs(Rebuild(_bind_captures(graph), rules=rules, intern=True).run(), simplify)
+
+
+def _bind_captures(graph: Graph) -> Graph:
+    """Replace the uses of captured eager tensors, which never change, by constants."""
+    from fastgraph._tensor import EagerTensor
+
+    held = {value: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)}
+    if not held:
+        return graph
+    result = Graph(graph.name)
+    result._names = dict(graph._names)
+    mapping: dict[Value, Value] = {}
+    constants: list[tuple[Value, Value]] = []
+    for node in graph.nodes:
+        inputs = tuple([mapping[value] for value in node.inputs])
+        avals = tuple([value.aval for value in node.outputs])
+        new = Node(node.op, inputs, node.attrs, avals, node.name, node.source, node.device)
+        result.nodes.append(new)
+        mapping.update(zip(node.outputs, new.outputs, strict=True))
+        if node.outputs and node.outputs[0] in held:
+            const = result.add(ir_const(), (), {"value": held[node.outputs[0]]}, source=node.source)
+            constants.append((node.outputs[0], new.outputs[0]))
+            mapping[node.outputs[0]] = const.outputs[0]
+    result.outputs = [mapping[value] for value in graph.outputs]
+    mapping.update(constants)  # the parameters are still the placeholders
+    result.inputs = [mapping[value] for value in graph.inputs]
+    result.captures = [(tensor, mapping[value]) for tensor, value in graph.captures]
+    return result
+
+
+def ir_const() -> Any:
+    """Return the const primitive."""
+    from fastgraph.graph.structure import CONST
+
+    return CONST
+
+
+PASSES: tuple[Pass, ...] = (inline, prune, simplify, prune)
+
+
+def optimise(graph: Graph, observe: Callable[[str, Graph], None] | None = None) -> Graph:
+    """Return what the compiler starts from: `graph` after all PASSES. `observe` is told the graph after each."""
+    verify = bool(flags.get("verify"))
+    for each in PASSES:
+        graph = each(graph)
+        if verify:
+            ir.verify(graph)
+        if observe is not None:
+            observe(each.__name__, graph)
+    return graph

@@ -1,0 +1,402 @@
+"""Rewriting: a graph is rebuilt node by node, and on the way rules replace applications by simpler ones.
+
+Rule: a rule gives values of the same types that compute the same results; `Fuel` counts every change, so that a wrong
+one is found by bisecting FASTGRAPH_FUEL.
+
+Because nodes are rebuilt in program order, the inputs of a node are in their final form before the node itself is
+looked at, and what a rule builds goes through the rules again.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastgraph import flags
+from fastgraph.dtype import DType
+from fastgraph.graph import ir
+from fastgraph.graph.ir import Graph, Node, SourceLine, Value
+from fastgraph.primitive import get
+from fastgraph.shapes import Aval
+
+# Applications that the rules build from one node at most: a rule that undoes another would go on for ever.
+_DEPTH = 32
+
+
+class Fuel:
+    """How many changes may still be made; None: as many as there are. `spent` counts, and `log` names them."""
+
+    def __init__(self, amount: int | None = None) -> None:
+        self.left = amount
+        self.spent = 0
+        self.log: list[str] = []
+
+    def spend(self, what: str) -> bool:
+        """Whether one more change may be made; if so it is counted."""
+        if self.left is not None:
+            if self.left <= 0:
+                return False
+            self.left -= 1
+        self.spent += 1
+        if len(self.log) < 10_000:
+            self.log.append(what)
+        return True
+
+
+_fuel: Fuel | None = None
+_fuel_flag: int | None = None
+
+
+def fuel() -> Fuel:
+    """Return the process's fuel: FASTGRAPH_FUEL changes over all graphs, filled again when the flag changes."""
+    global _fuel, _fuel_flag
+    amount = flags.get("fuel")
+    if _fuel is None or amount != _fuel_flag:
+        _fuel, _fuel_flag = Fuel(amount), amount
+    return _fuel
+
+
+@dataclass(slots=True)
+class Application:
+    """A primitive about to be applied to values of the new graph: what rules look at."""
+
+    op: Any
+    inputs: tuple[Value, ...]
+    attrs: dict[str, Any]
+    avals: tuple[Aval, ...]
+
+
+Rule = Callable[["Rebuild", Application], "Value | tuple[Value, ...] | None"]
+
+
+class Rebuild:
+    """Copies a graph with rules applied.
+
+    `rules` maps an op's name to what is tried on its applications; `intern` merges equal pure nodes; `fold` is asked
+    for the value of a pure application whose inputs are all constants.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        rules: dict[str, list[Rule]] | None = None,
+        intern: bool = False,
+        keep: Callable[[Node], bool] | None = None,
+        fuel: Fuel | None = None,
+    ) -> None:
+        self.old = graph
+        self.new = Graph(graph.name)
+        self.rules = rules or {}
+        self.always = self.rules.get("*", [])
+        self.intern = intern
+        self.keep = keep
+        self.fuel = fuel or globals()["fuel"]()
+        self.mapping: dict[Value, Value] = {}
+        self.source: tuple[SourceLine, ...] = ()
+        self.device: str | None = None
+        self.name: str | None = None
+        self._known: dict[Any, Node] = {}
+        self._depth = 0
+
+    def run(self) -> Graph:
+        """Rebuild the whole graph and return the copy."""
+        for node in self.old.nodes:
+            if self.keep is None or self.keep(node):
+                self.node(node)
+        mapping = self.mapping
+        self.new.inputs = [mapping[value] for value in self.old.inputs]
+        self.new.captures = [(held, mapping[value]) for held, value in self.old.captures]
+        self.new.outputs = [mapping[value] for value in self.old.outputs]
+        return self.new
+
+    def node(self, node: Node) -> None:
+        """Rebuild one node of the old graph."""
+        mapping = self.mapping
+        self.source, self.device, self.name = node.source, node.device, node.name
+        avals = tuple([value.aval for value in node.outputs])
+        values = self.emit(node.op, tuple([mapping[value] for value in node.inputs]), node.attrs, avals)
+        for old, new in zip(node.outputs, values, strict=True):
+            mapping[old] = new
+
+    def emit(
+        self, op: Any, inputs: tuple[Value, ...], attrs: dict[str, Any], avals: tuple[Aval, ...] | None = None
+    ) -> tuple[Value, ...]:
+        """Apply `op` in the new graph, by the rules, and return its results.
+
+        `op` may be a primitive's name. New nodes take the source line and device of the node being rebuilt.
+        """
+        if isinstance(op, str):
+            op = get(op)
+        if avals is None:
+            avals = ir.infer(op, [value.aval for value in inputs], attrs)
+        key: Any = None
+        if self.intern and op.name != "placeholder" and is_pure(op, attrs):
+            key = (op.name, inputs, self.device, attrs_key(attrs))
+            known = self._known.get(key)
+            if known is not None and self.fuel.spend(f"merge {op.name}"):
+                known.source += tuple([line for line in self.source if line not in known.source])
+                return known.outputs
+        found = self.rules.get(op.name)
+        if (found or self.always) and self._depth < _DEPTH:
+            application = Application(op, inputs, attrs, avals)
+            self._depth += 1
+            try:
+                for rule in itertools.chain(found or (), self.always):
+                    result = rule(self, application)
+                    if result is not None:
+                        return result if type(result) is tuple else (result,)  # type: ignore[return-value]
+            finally:
+                self._depth -= 1
+        name, self.name = self.name, None  # what a rule builds besides has a name of its own
+        node = self.new.add(op, inputs, attrs, avals=avals, name=name, source=self.source, device=self.device)
+        if key is not None:
+            self._known[key] = node
+        return node.outputs
+
+    def emit1(self, op: Any, *inputs: Value, **attrs: Any) -> Value:
+        """Apply `op` and return its first result."""
+        return self.emit(op, inputs, attrs)[0]
+
+    def constant(self, array: np.ndarray[Any, Any]) -> Value:
+        """Return a constant of the new graph."""
+        from fastgraph._tensor import from_array
+
+        return self.emit("const", (), {"value": from_array(array)})[0]
+
+    def spend(self, what: str) -> bool:
+        """Whether the rule named `what` may be applied; it must be, then."""
+        return self.fuel.spend(what)
+
+
+def is_pure(op: Any, attrs: dict[str, Any]) -> bool:
+    """Whether an application only computes."""
+    if op.effect is not None:
+        return False
+    for value in attrs.values():
+        if isinstance(value, Graph) and not all(ir.is_pure(node) for node in value.nodes):
+            return False
+    return True
+
+
+def attrs_key(attrs: dict[str, Any]) -> tuple[Any, ...]:
+    """Return a hashable key of attributes: equal keys mean the same application."""
+    return tuple([(name, attr_key(value)) for name, value in attrs.items()])
+
+
+def attr_key(value: Any) -> Any:
+    """Return the key of one attribute: 1, 1.0 and True differ, and so do 0.0 and -0.0."""
+    kind = type(value)
+    if kind is float:
+        return (kind, value.hex())
+    if kind is tuple:
+        return (kind, tuple([attr_key(item) for item in value]))
+    if kind is int or kind is bool or kind is str or kind is bytes or value is None:
+        return (kind, value)
+    if isinstance(value, DType):
+        return value
+    aval = getattr(value, "aval", None)
+    if aval is not None:  # an eager tensor: small ones by their bytes
+        if aval.dtype.name == "string":
+            return (kind, aval.shape, repr(value.numpy()))
+        if (aval.size or 0) <= 64:
+            return (kind, aval.dtype, aval.shape, np.asarray(value.numpy()).tobytes())
+        return (kind, value.id)
+    return (kind, id(value))  # graphs
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rules as data
+
+
+@dataclass(frozen=True)
+class Row:
+    """A rewrite: wherever `lhs` stands, `rhs` may stand.
+
+    Both are written as Python calls of primitives over variables: `add(negative(x), y)` -> `subtract(y, x)`. A number is
+    a constant all of whose elements have that value, and which does not widen the result's shape. `when` restricts the
+    result's dtype: "any", "integer", "floating", "real" (integer or floating). A row holds bit for bit, unless `close`
+    says that floats may differ in the last places.
+    """
+
+    lhs: str
+    rhs: str
+    when: str = "any"
+    close: bool = False
+
+    @property
+    def title(self) -> str:
+        """The row as text."""
+        return f"{self.lhs} -> {self.rhs}"
+
+
+_COMMUTATIVE = frozenset(
+    {
+        "add",
+        "multiply",
+        "maximum",
+        "minimum",
+        "logical_and",
+        "logical_or",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "equal",
+        "not_equal",
+    }
+)
+
+
+def compile_row(row: Row) -> tuple[str, Rule]:
+    """Return the name of the op that the row's left side applies, and the row as a rule.
+
+    Raises ValueError for a row that cannot be read, KeyError for an op that does not exist.
+    """
+    lhs, rhs = _parse(row.lhs), _parse(row.rhs)
+    if not isinstance(lhs, ast.Call):
+        raise ValueError(f"rewrite {row.title}: the left side applies no op")
+    root = _op_name(lhs)
+    for call in (node for side in (lhs, rhs) for node in ast.walk(side) if isinstance(node, ast.Call)):
+        get(_op_name(call))
+    allowed = _dtype_check(row.when)
+    title = row.title
+    # Where a variable is dropped, or the result is a constant, nothing else tells how far the result was broadcast.
+    static = isinstance(rhs, ast.Constant | ast.UnaryOp) or not _variables(lhs) <= _variables(rhs)
+
+    def rule(build: Rebuild, applied: Application) -> Value | None:
+        aval = applied.avals[0]
+        if not allowed(aval.dtype) or (static and not aval.is_static):
+            return None
+        for found in _match_call(lhs, applied.op.name, applied.inputs, applied.attrs, {}):
+            result = _build(rhs, found, build, aval, dry=True)
+            if not _same_type(result, aval) or not build.spend(title):
+                continue
+            value = _build(rhs, found, build, aval, dry=False)
+            assert isinstance(value, Value)
+            return value
+        return None
+
+    rule.__name__ = title
+    return root, rule
+
+
+def _parse(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def _op_name(call: ast.Call) -> str:
+    if not isinstance(call.func, ast.Name) or call.keywords:
+        raise ValueError(f"rewrite: {ast.unparse(call)} is no application of a primitive to patterns")
+    return call.func.id
+
+
+def _variables(pattern: ast.expr) -> set[str]:
+    calls = {node.func for node in ast.walk(pattern) if isinstance(node, ast.Call)}
+    return {node.id for node in ast.walk(pattern) if isinstance(node, ast.Name) and node not in calls}
+
+
+def _number(pattern: ast.expr) -> float | None:
+    if isinstance(pattern, ast.UnaryOp) and isinstance(pattern.op, ast.USub):
+        inner = _number(pattern.operand)
+        return None if inner is None else -inner
+    if isinstance(pattern, ast.Constant) and isinstance(pattern.value, int | float):
+        return pattern.value
+    return None
+
+
+def _dtype_check(when: str) -> Callable[[DType], bool]:
+    checks: dict[str, Callable[[DType], bool]] = {
+        "any": lambda dtype: True,
+        "integer": lambda dtype: dtype.is_integer,
+        "floating": lambda dtype: dtype.is_floating,
+        "real": lambda dtype: dtype.is_integer or dtype.is_floating,
+        "bool": lambda dtype: dtype.is_bool,
+    }
+    return checks[when]
+
+
+Found = dict[str, Value]
+
+
+def _match(pattern: ast.expr, value: Value, found: Found) -> Iterator[Found]:
+    """Yield the ways in which `value` matches: variables bound to values."""
+    if isinstance(pattern, ast.Name):
+        known = found.get(pattern.id)
+        if known is None:
+            yield {**found, pattern.id: value}
+        elif known is value:
+            yield found
+        return
+    number = _number(pattern)
+    if number is not None:
+        if is_constant(value, number):
+            yield {**found, f"#{number!r}": value}
+        return
+    node = value.node
+    if isinstance(pattern, ast.Call) and len(node.outputs) == 1:
+        yield from _match_call(pattern, node.op.name, node.inputs, node.attrs, found)
+
+
+def _match_call(
+    pattern: ast.Call, op: str, inputs: tuple[Value, ...], attrs: dict[str, Any], found: Found
+) -> Iterator[Found]:
+    if op != _op_name(pattern) or attrs or len(inputs) != len(pattern.args):
+        return
+    orders = [inputs, inputs[::-1]] if op in _COMMUTATIVE else [inputs]
+    for order in orders:
+        ways: list[Found] = [found]
+        for argument, value in zip(pattern.args, order, strict=True):
+            ways = [way for before in ways for way in _match(argument, value, before)]
+        yield from ways
+
+
+def _build(pattern: ast.expr, found: Found, build: Rebuild, aval: Aval, *, dry: bool) -> Value | Aval:
+    """Build the right side (dry: only the type of what it would be)."""
+    if isinstance(pattern, ast.Name):
+        value = found[pattern.id]
+        return value.aval if dry else value
+    number = _number(pattern)
+    if number is not None:
+        if dry:
+            return Aval(aval.dtype, aval.shape)
+        shape = aval.shape
+        if shape is None or None in shape:
+            raise AssertionError("a constant needs a static shape")
+        return build.constant(np.full(shape, number, aval.dtype.as_numpy_dtype))
+    assert isinstance(pattern, ast.Call)
+    arguments = [_build(argument, found, build, aval, dry=dry) for argument in pattern.args]
+    op = get(_op_name(pattern))
+    if dry:
+        try:
+            return ir.infer(op, arguments, {})[0]  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            return Aval(aval.dtype, None)
+    return build.emit(op, tuple(arguments), {})[0]  # type: ignore[arg-type]
+
+
+def _same_type(result: Value | Aval, aval: Aval) -> bool:
+    """Whether a replacement certainly has the type of what it replaces.
+
+    Unknown dimensions that stand in the same places are equal: constants in a pattern have one element, and both sides
+    broadcast the same variables.
+    """
+    found = result if isinstance(result, Aval) else result.aval
+    return found.dtype == aval.dtype and found.shape is not None and found.shape == aval.shape
+
+
+def is_constant(value: Value, number: float) -> bool:
+    """Whether `value` is a constant with one element (or static size) that equals `number`, the sign of zero included."""
+    if value.node.op.name != "const":
+        return False
+    array = value.aval.value
+    if array is None or array.size != 1 or array.dtype == object:
+        return False
+    item = array.reshape(())[()]
+    if item != number:
+        return False
+    return number != 0 or value.aval.dtype.is_bool or bool(np.signbit(item) == np.signbit(number))

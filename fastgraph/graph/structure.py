@@ -1,0 +1,177 @@
+"""The primitives that give a graph its structure: placeholder, const, call, cond, while, custom_gradient_identity.
+
+Rule: they have no kernel of their own; `interpret.py` and the compiler know what they mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fastgraph import dtype as dtypes
+from fastgraph._tensor import get_slot
+from fastgraph.dtype import DType
+from fastgraph.errors import InternalError
+from fastgraph.graph.ir import Graph
+from fastgraph.primitive import Primitive, register
+from fastgraph.shapes import Aval, Shape, common_shape
+
+# A constant's value is known to inference up to this many elements: enough for shapes, axes and sizes.
+KNOWN_ELEMENTS = 1024
+
+
+def _no_body(*_: Any, **__: Any) -> Any:
+    raise InternalError(None, None, "a structural op has no kernel: the interpreter or the executor runs it")
+
+
+def _infer_placeholder(*, dtype: DType, shape: Shape, name: str | None = None) -> Aval:
+    return Aval(dtype, shape)
+
+
+def _infer_const(*, value: Any) -> Aval:
+    known = value.aval
+    if known.value is not None:
+        return Aval(known.dtype, known.shape, known.value)
+    if known.dtype != dtypes.string and (known.size or 0) <= KNOWN_ELEMENTS:
+        array = np.array(value.numpy())
+        array.setflags(write=False)
+        return Aval(known.dtype, known.shape, array)
+    return Aval(known.dtype, known.shape)
+
+
+def _infer_call(*operands: Aval, graph: Graph) -> tuple[Aval, ...]:
+    return tuple([value.aval.without_value() for value in graph.outputs])
+
+
+def _infer_cond(pred: Aval, *operands: Aval, then_graph: Graph, else_graph: Graph) -> tuple[Aval, ...]:
+    return tuple(
+        [
+            Aval(a.aval.dtype, common_shape(a.aval.shape, b.aval.shape))
+            for a, b in zip(then_graph.outputs, else_graph.outputs, strict=True)
+        ]
+    )
+
+
+def _infer_while(*operands: Aval, cond_graph: Graph, body_graph: Graph, n_carried: int) -> tuple[Aval, ...]:
+    carried = [value.aval.without_value() for value in body_graph.inputs[:n_carried]]
+    stacked = [
+        Aval(value.aval.dtype, None if value.aval.shape is None else (None, *value.aval.shape))
+        for value in body_graph.outputs[n_carried:]
+    ]
+    return (*carried, *stacked)
+
+
+# Backward functions of custom gradients: Python callables are no attributes, their keys are. They live as long as the
+# process, like the graphs that name them.
+_backward_functions: dict[str, Callable[..., Any]] = {}
+
+
+def register_backward(function: Callable[..., Any]) -> str:
+    """Keep `function(*dys) -> list of one gradient (or None) per input` and return the key that names it."""
+    key = f"CustomGradient-{len(_backward_functions)}"
+    _backward_functions[key] = function
+    return key
+
+
+def _infer_custom(*values: Aval, n_outputs: int, key: str) -> tuple[Aval, ...]:
+    return values[:n_outputs]
+
+
+def _custom_vjp(dys: list[Any], outs: list[Any], n_outputs: int, key: str) -> dict[str, list[Any]]:
+    zeros_like = get_slot("zeros_like")
+    filled = [
+        zeros_like(out) if dy is None and (out.dtype.is_floating or out.dtype.is_complex) else dy
+        for dy, out in zip(dys, outs, strict=True)
+    ]
+    grads = _backward_functions[key](*filled)
+    return {"values": [*[None] * n_outputs, *grads]}
+
+
+# The rules of call, cond and while need tracing, which lies above: control_flow and differentiate fill them in.
+rules: dict[str, Callable[..., Any]] = {}
+
+
+def _call_vjp(needs: tuple[bool, ...], dys: list[Any], operands: list[Any], outs: list[Any], graph: Graph) -> Any:
+    return rules["call"](needs, dys, operands, outs)
+
+
+def _cond_vjp(needs: tuple[bool, ...], dys: list[Any], pred: Any, operands: list[Any], outs: list[Any]) -> Any:
+    return rules["cond"](needs, dys, pred, operands, outs)
+
+
+def _while_vjp(needs: tuple[bool, ...], dys: list[Any], operands: list[Any], outs: list[Any]) -> Any:
+    return rules["while"](needs, dys, operands, outs)
+
+
+PLACEHOLDER = register(
+    Primitive(
+        "placeholder",
+        op_type="Placeholder",
+        body=_no_body,
+        infer=_infer_placeholder,
+        inputs=(),
+        attrs=("dtype", "shape", "name"),
+    )
+)
+CONST = register(
+    Primitive(
+        "const", op_type="Const", body=lambda *, value: value.numpy(), infer=_infer_const, inputs=(), attrs=("value",)
+    )
+)
+CALL = register(
+    Primitive(
+        "call",
+        op_type="PartitionedCall",
+        body=_no_body,
+        infer=_infer_call,
+        n_outputs=None,
+        inputs=("*operands",),
+        groups=("-",),
+        attrs=("graph",),
+        vjp_all=_call_vjp,
+        step="call",
+    )
+)
+COND = register(
+    Primitive(
+        "cond",
+        op_type="If",
+        body=_no_body,
+        infer=_infer_cond,
+        n_outputs=None,
+        inputs=("pred", "*operands"),
+        groups=("-", "-"),
+        attrs=("then_graph", "else_graph"),
+        vjp_all=_cond_vjp,
+        step="cond",
+    )
+)
+WHILE = register(
+    Primitive(
+        "while",
+        op_type="While",
+        body=_no_body,
+        infer=_infer_while,
+        n_outputs=None,
+        inputs=("*operands",),
+        groups=("-",),
+        attrs=("cond_graph", "body_graph", "n_carried"),
+        vjp_all=_while_vjp,
+        step="while",
+    )
+)
+CUSTOM = register(
+    Primitive(
+        "custom_gradient_identity",
+        op_type="IdentityN",
+        body=lambda *values, n_outputs, key: values[:n_outputs],
+        infer=_infer_custom,
+        n_outputs=None,
+        inputs=("*values",),
+        groups=("-",),
+        attrs=("n_outputs", "key"),
+        vjp_all=_custom_vjp,
+    )
+)

@@ -1,0 +1,425 @@
+"""Tracing: while a GraphTrace is active, ops become nodes of its graph and no kernel runs.
+
+Rule: what a traced function uses from outside becomes a placeholder: an eager tensor or a Variable's cell is captured
+by a function, a tensor of the enclosing trace is an operand of a branch or loop body, or a residual of a backward
+graph. Any other tensor is out of reach, and the error says so.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from types import CodeType
+from typing import Any
+
+from fastgraph import dtype as dtypes
+from fastgraph._buffer import Cell
+from fastgraph._tensor import EagerTensor, Tensor, Trace, current_state
+from fastgraph.dtype import DType
+from fastgraph.errors import InaccessibleTensorError, InternalError, OperatorNotAllowedInGraphError
+from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name
+from fastgraph.graph.structure import CONST, CUSTOM, PLACEHOLDER, register_backward
+from fastgraph.op_errors import enum_name
+from fastgraph.shapes import Aval, Shape, TensorShape, shape_of
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_MAX_SOURCE_LINES = 4
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Where the user wrote it
+
+_internal_code: dict[CodeType, bool] = {}
+_lines: dict[tuple[CodeType, int], SourceLine] = {}
+
+
+def _is_internal(code: CodeType) -> bool:
+    known = _internal_code.get(code)
+    if known is None:
+        file = code.co_filename
+        known = file.startswith(_PACKAGE) or file.startswith("<frozen") or file.endswith(".pyx")
+        if len(_internal_code) > 100_000:  # functions made again and again by the user's program
+            _internal_code.clear()
+        _internal_code[code] = known
+    return known
+
+
+def source_lines(stop: CodeType | None = None) -> tuple[SourceLine, ...]:
+    """Return the innermost lines of the user's code that led here, up to the frame of `stop`."""
+    frame = sys._getframe(1)
+    found: list[SourceLine] = []
+    while frame is not None and len(found) < _MAX_SOURCE_LINES:
+        code = frame.f_code
+        if code is stop and found:
+            break
+        if not _is_internal(code):
+            key = (code, frame.f_lineno)
+            line = _lines.get(key)
+            if line is None:
+                if len(_lines) > 100_000:
+                    _lines.clear()
+                line = _lines[key] = SourceLine(code.co_filename, frame.f_lineno, code.co_name)
+            found.append(line)
+        frame = frame.f_back  # type: ignore[assignment]
+    return tuple(found)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Symbolic tensors
+
+_REMEDY = (
+    " is not allowed. You can attempt the following resolutions to the problem: If you are running in Graph mode, use"
+    " Eager execution mode or decorate this function with @tf.function. If you are using AutoGraph, you can try"
+    " decorating this function with @tf.function. If that does not work, then you may be using an unsupported feature"
+    " or your source code may not be visible to AutoGraph: use tf.cond, tf.while_loop or tf.where instead."
+)
+
+
+class SymbolicTensor(Tensor):
+    """A tensor of a graph under construction: it has a dtype, a shape as far as it is known, and no value."""
+
+    __slots__ = ("trace", "value")
+
+    value: Value
+    trace: GraphTrace
+
+    def __init__(self, value: Value, trace: GraphTrace) -> None:
+        self.value = value
+        self.trace = trace
+
+    @property
+    def aval(self) -> Aval:
+        """What is known: dtype, shape, and the value where it follows from shapes."""
+        return self.value.aval
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.value.aval.dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape; a dimension that is known only when the graph runs is None."""
+        return shape_of(self.value.aval.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The rank. Raises ValueError if it is unknown."""
+        return len(self.shape)
+
+    @property
+    def name(self) -> str:
+        """TensorFlow's name: `node:index`."""
+        return self.value.name
+
+    @property
+    def op(self) -> Node:
+        """The node that makes this tensor."""
+        return self.value.node
+
+    @property
+    def graph(self) -> Graph:
+        """The graph under construction."""
+        return self.trace.graph
+
+    @property
+    def value_index(self) -> int:
+        """Which result of its node this is."""
+        return self.value.index
+
+    @property
+    def device(self) -> str:
+        """The device asked for, or "" where the placement is open."""
+        return self.value.node.device or ""
+
+    def get_shape(self) -> TensorShape:
+        """Return `shape`."""
+        return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Note what is known besides about the shape. Raises ValueError if it contradicts what is known."""
+        merged = self.shape.merge_with(shape)
+        aval = self.value.aval
+        self.value.aval = Aval(aval.dtype, None if merged.rank is None else tuple(merged), aval.value)
+
+    def __bool__(self) -> bool:
+        raise OperatorNotAllowedInGraphError("Using a symbolic `tf.Tensor` as a Python `bool`" + _REMEDY)
+
+    def __iter__(self) -> Any:
+        raise OperatorNotAllowedInGraphError("Iterating over a symbolic `tf.Tensor`" + _REMEDY)
+
+    def __len__(self) -> int:
+        raise TypeError(
+            f"len is not well defined for a symbolic Tensor ({self.name}). "
+            "Please call `x.shape` rather than `len(x)` for shape information."
+        )
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError(
+            f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. This error may indicate that you're "
+            "trying to pass a Tensor to a NumPy call, which is not supported."
+        )
+
+    def _no_number(self, what: str) -> TypeError:
+        return TypeError(
+            f"{what}() needs a value, and the symbolic tensor {self.name} has none until the graph runs. "
+            "Compute with it as a tensor (tf.cast), or call the function eagerly."
+        )
+
+    def __int__(self) -> int:
+        raise self._no_number("int")
+
+    def __float__(self) -> float:
+        raise self._no_number("float")
+
+    def __complex__(self) -> complex:
+        raise self._no_number("complex")
+
+    def __index__(self) -> int:
+        raise TypeError(
+            f"the symbolic tensor {self.name} cannot be a Python index: it has no value until the graph runs. "
+            "Use tf.gather, or tf.range for a loop's counter."
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("numpy", "item", "tolist"):
+            raise AttributeError(
+                f"'SymbolicTensor' object has no attribute {name!r}: {self.name} has no value until the graph runs. "
+                "Return it from the tf.function, or print it with tf.print."
+            )
+        raise AttributeError(f"'SymbolicTensor' object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor {self.name!r} shape={_shape_text(self.aval.shape)} dtype={self.dtype.name}>"
+
+    def __str__(self) -> str:
+        return f'Tensor("{self.name}", shape={_shape_text(self.aval.shape)}, dtype={self.dtype.name})'
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise TypeError(f"unsupported format string passed to SymbolicTensor.__format__: {self.name} has no value")
+        return str(self)
+
+
+def _shape_text(shape: Shape) -> str:
+    return str(shape_of(shape))
+
+
+def _misfit(graph: Graph, prim: Any, name: str | None, values: tuple[Value, ...]) -> str:
+    """Return the end of the text for inputs that do not fit an op: the node as TensorFlow prints it, and the shapes."""
+    arguments = ", ".join(value.node.name if value.index == 0 else value.name for value in values)
+    types = {
+        letter: value.aval.dtype
+        for letter, value in zip(prim.groups, values, strict=False)
+        if letter[:1].isupper()
+    }
+    shapes = ", ".join(
+        "?" if value.aval.shape is None else "[" + ",".join("?" if d is None else str(d) for d in value.aval.shape) + "]"
+        for value in values
+    )
+    attrs = "".join(f"[{', '.join(f'{letter}={enum_name(dtype)}' for letter, dtype in types.items())}]" if types else "")
+    node = f"{{{{node {name or node_name(prim)}}}}} = {prim.op_type}{attrs}({arguments})"
+    return f" for '{node}' with input shapes: {shapes}."
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The trace
+
+
+class GraphTrace(Trace):
+    """Builds one graph. `parent` is the trace around a branch, a loop body or a backward graph; a function has none.
+
+    `kind` says what a tensor of the parent becomes here: in a "branch" an operand (`operands`: the parent's tensors, in
+    the order of the graph's inputs from `n_own` on), in a "backward" graph a residual (`residuals`: the parent's values).
+    """
+
+    def __init__(self, name: str, parent: GraphTrace | None = None, kind: str = "function") -> None:
+        self.graph = Graph(name)
+        self.graph.trace = self
+        self.parent = parent
+        self.kind = kind
+        self.operands: list[Any] = []
+        self.residuals: list[Value] = []
+        self.variables: list[Any] = []  # Variables made while tracing
+        self.sealed = False
+        self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
+        self._captured: dict[Any, Value] = {}
+        self._cells: dict[Value, Any] = {}  # placeholder of a resource -> weak reference to its Cell
+        self._tensors: dict[Value, SymbolicTensor] = {}
+
+    def __repr__(self) -> str:
+        return f"FuncGraph(name={self.graph.name}, id={id(self)})"
+
+    # -- making nodes
+
+    def bind(self, prim: Any, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+        """Append the application of `prim` and return its symbolic result, or the tuple of them.
+
+        Raises ValueError, in TensorFlow's words, where the inputs' types do not fit the op.
+        """
+        values = tuple([self.value_of(tensor) for tensor in inputs])
+        name, self.node_name = self.node_name, None
+        try:
+            node = self.graph.add(
+                prim, values, attrs, name=name, source=source_lines(), device=current_state().device
+            )
+        except ValueError as error:
+            if len(error.args) == 1 and isinstance(error.args[0], str):
+                error.args = (error.args[0] + _misfit(self.graph, prim, name, values),)
+            raise
+        return self.results(node)
+
+    def results(self, node: Node) -> Any:
+        """Return the node's results as the op's caller gets them: a tensor, or a tuple where there may be several."""
+        tensors = [self.tensor(value) for value in node.outputs]
+        return tensors[0] if node.op.n_outputs == 1 else tuple(tensors)
+
+    def constant(self, tensor: Any) -> Any:
+        """Return the const node that stands for an eager tensor made from a Python value."""
+        if type(tensor) is SymbolicTensor or isinstance(tensor, SymbolicTensor):
+            return tensor
+        node = self.graph.add(CONST, (), {"value": tensor}, source=source_lines(), device=current_state().device)
+        return self.tensor(node.outputs[0])
+
+    def placeholder(self, aval: Aval, name: str) -> Value:
+        """Append a placeholder node; the caller enters it among the inputs or captures."""
+        attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": name}
+        node = self.graph.add(PLACEHOLDER, (), attrs, avals=(Aval(aval.dtype, aval.shape),), name=name)
+        return node.outputs[0]
+
+    def add_input(self, aval: Aval, name: str) -> SymbolicTensor:
+        """Append an input of the graph."""
+        value = self.placeholder(aval, name)
+        self.graph.inputs.append(value)
+        return self.tensor(value)
+
+    def tensor(self, value: Value) -> SymbolicTensor:
+        """Return the symbolic tensor of one of this graph's values."""
+        found = self._tensors.get(value)
+        if found is None:
+            found = self._tensors[value] = SymbolicTensor(value, self)
+        return found
+
+    def handle(self, value: Value) -> Any:
+        """Return the tensor of `value`, or the Cell itself where a captured resource stands (None once it is freed)."""
+        reference = self._cells.get(value)
+        return self.tensor(value) if reference is None else reference()
+
+    def custom_gradient(self, outputs: list[Any], inputs: list[Any], backward: Any) -> list[Any]:
+        """Return `outputs` passed through one op whose gradient is `backward(*dys)`, one gradient per input."""
+        from fastgraph._tensor import bind
+
+        attrs = {"n_outputs": len(outputs), "key": register_backward(backward)}
+        handles = [getattr(item, "__fg_cell__", item) for item in inputs]
+        return list(bind(CUSTOM, (*outputs, *handles), attrs))
+
+    # -- what comes from outside
+
+    def value_of(self, tensor: Any) -> Value:
+        """Return this graph's value for a tensor or Cell, capturing it if it comes from outside.
+
+        Raises InaccessibleTensorError for a tensor of a trace that does not enclose this one.
+        """
+        if isinstance(tensor, SymbolicTensor):
+            if tensor.trace is self:
+                return tensor.value
+            known = self._captured.get(tensor.value)
+            if known is not None:
+                return known
+            self._check_reach(tensor)
+            return self._capture(tensor, tensor.value, tensor.aval)
+        known = self._captured.get(tensor.id)
+        if known is not None:
+            return known
+        if isinstance(tensor, Cell):
+            return self._capture(tensor, tensor.id, Aval(dtypes.resource, ()))
+        if isinstance(tensor, EagerTensor):
+            return self._capture(tensor, tensor.id, tensor.aval)
+        raise InternalError(None, None, f"{type(tensor).__name__} cannot be an operand of a graph's op")
+
+    def _capture(self, tensor: Any, key: Any, aval: Aval) -> Value:
+        if self.sealed:
+            raise InternalError(None, None, f"graph {self.graph.name!r} is finished and cannot capture {tensor!r}")
+        is_cell = isinstance(tensor, Cell)
+        name = "resource" if is_cell else tensor.value.node.name if isinstance(tensor, SymbolicTensor) else "capture"
+        value = self.placeholder(aval, name)
+        if self.kind == "branch":
+            assert self.parent is not None
+            self.parent.value_of(tensor)  # a chain of captures up to where it comes from
+            self.graph.inputs.append(value)
+            self.operands.append(tensor)
+        elif self.kind == "backward" and (residual := self._residual(tensor)) is not None:
+            self.graph.inputs.append(value)
+            self.residuals.append(residual)
+        elif is_cell:
+            self.graph.captures.append((weakref.ref(tensor), value))
+        else:
+            self.graph.captures.append((tensor, value))
+        self._captured[key] = value
+        if is_cell:
+            self._cells[value] = weakref.ref(tensor)
+        return value
+
+    def _residual(self, tensor: Any) -> Value | None:
+        """Return the value of the forward graph that a backward graph gets for `tensor`, None if it has none there."""
+        assert self.parent is not None
+        if isinstance(tensor, SymbolicTensor):
+            if tensor.trace is self.parent:
+                return tensor.value
+            return self.parent._captured.get(tensor.value)
+        return None  # eager tensors and cells come straight from outside
+
+    def _check_reach(self, tensor: SymbolicTensor) -> None:
+        trace: GraphTrace | None = self
+        while trace is not None:
+            if trace is tensor.trace:
+                return
+            trace = trace.outer
+        raise InaccessibleTensorError(out_of_reach(tensor, self))
+
+    @property
+    def outer(self) -> GraphTrace | None:
+        """The trace whose tensors may be used here."""
+        return self.parent
+
+    # -- the end
+
+    def finish(self, outputs: list[Value]) -> Graph:
+        """Enter the outputs and return the graph; nothing can be captured by it any more."""
+        self.graph.outputs = outputs
+        self.sealed = True
+        return self.graph
+
+    def identity(self, tensor: Any, name: str = "Identity") -> Value:
+        """Append an Identity of a tensor: what a function returns is a node of its own."""
+        from fastgraph.primitive import get
+
+        value = self.value_of(tensor)
+        node = self.graph.add(get("identity"), (value,), {}, avals=(value.aval,), name=name, source=value.node.source)
+        return node.outputs[0]
+
+
+def out_of_reach(tensor: SymbolicTensor, where: GraphTrace | None) -> str:
+    """Return the text for a tensor that was used outside the trace it belongs to."""
+    lines = [
+        f"{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python locals or TensorFlow "
+        "collections to access it.",
+        "Please see https://www.tensorflow.org/guide/function#all_outputs_of_a_tffunction_must_be_return_values for "
+        "more information.",
+        f"{tensor!r} was defined here:",
+    ]
+    for line in reversed(tensor.value.node.source):
+        lines.append(f'    File "{line.file}", line {line.line}, in {line.function}')
+    if where is None:
+        lines.append(f"It belongs to {tensor.trace!r}, whose tracing is over; outside a tf.function only values exist.")
+    else:
+        lines.append(
+            f"The tensor {tensor!r} cannot be accessed from {where!r}, because it was defined in {tensor.trace!r}, "
+            "which is out of scope."
+        )
+    return "\n".join(lines)
+
+
+def name_of(prim: Any) -> str:
+    """Return the name that a node of `prim` would get."""
+    return node_name(prim)
