@@ -162,7 +162,9 @@ class Lane:
         value_type = _TYPES[self.dtype]
         args = [self.value, *(self._lift(o).value for o in others)]
         signature = ir.FunctionType(value_type, [value_type] * len(args))
-        return self._make(self.builder.call(self.builder.module.declare_intrinsic(symbol, [value_type], signature), args))
+        return self._make(
+            self.builder.call(self.builder.module.declare_intrinsic(symbol, [value_type], signature), args)
+        )
 
     def muladd(self, factor: Any, summand: Any) -> Lane:
         """self * factor + summand: rounded once where the CPU can, else twice; the same in every lane on one machine."""

@@ -16,7 +16,7 @@ from numba import njit, types
 
 from fastgraph.compiler.intrinsics import FUNCTIONS, Buffers
 from fastgraph.compiler.kernel import KernelSpec
-from fastgraph.compiler.target import LIBM, host
+from fastgraph.compiler.target import LIBM, host, symbol
 
 #: What object code may leave to the loader: the maths library, and what LLVM makes of loops that copy or fill.
 ALLOWED = frozenset({"memset", "memcpy", "memmove", *LIBM, *(name + "f" for name in LIBM)})
@@ -46,11 +46,6 @@ class Listing:
         return str(self.machine.emit_assembly(llvm.parse_assembly(self.llvm_ir)))
 
 
-def symbol(key: str) -> str:
-    """The name of the kernel's entry point. Numba's own names repeat between processes; the key does not."""
-    return f"fg_{key}"
-
-
 def compile_kernel(spec: KernelSpec, key: str) -> Listing:
     """The object code of a kernel, with the entry point `symbol(key)`.
 
@@ -61,7 +56,9 @@ def compile_kernel(spec: KernelSpec, key: str) -> Listing:
         exec(compile(spec.source, f"<kernel {key}>", "exec"), namespace)
         element_types = tuple(getattr(types, name) for name in spec.buffer_types)
         signature = types.int64(Buffers(element_types), types.CPointer(types.int64), types.int64, types.int64)
-        dispatcher = njit(signature, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(namespace["kernel"])
+        dispatcher = njit(signature, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(
+            namespace["kernel"]
+        )
         module = llvm.parse_assembly(dispatcher.inspect_llvm(dispatcher.signatures[0]))
     except Exception as error:
         raise KernelError(f"{type(error).__name__}: {error}\nin the kernel\n{spec.source}") from error

@@ -82,3 +82,8 @@ def kernel_key(spec: KernelSpec) -> str:
     """The name of a kernel's machine code: equal keys, equal code. 40 hexadecimal digits."""
     text = "\0".join((spec.source, ",".join(spec.buffer_types), str(spec.n_sizes), ",".join(spec.imports)))
     return hashlib.sha256(_environment_hash() + text.encode()).hexdigest()[:40]
+
+
+def symbol(key: str) -> str:
+    """The name of a kernel's entry point. Numba's own names repeat between processes; the key does not."""
+    return f"fg_{key}"

@@ -432,7 +432,12 @@ def functions() -> dict[str, Function]:
             define(f"{op}_{dtype}", (dtype, dtype), dtype, body)
         define(f"not_{dtype}", (dtype,), dtype, lambda x: ~x)
     for dtype in INTEGERS:
-        for op, body in {"truncatediv": truncatediv, "truncatemod": truncatemod, "lshift": lshift, "rshift": rshift}.items():
+        for op, body in {
+            "truncatediv": truncatediv,
+            "truncatemod": truncatemod,
+            "lshift": lshift,
+            "rshift": rshift,
+        }.items():
             define(f"{op}_{dtype}", (dtype, dtype), dtype, body)
         for op in ("floor", "ceil", "trunc", "round"):
             define(f"{op}_{dtype}", (dtype,), dtype, lambda x: x)

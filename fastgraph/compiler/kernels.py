@@ -1,0 +1,518 @@
+"""The desk where kernels are asked for: from memory, from the store, or from a compiler in the background.
+
+Rule: `request` never waits for a compilation and never imports Numba; whoever wants the code at once waits on its handle.
+One process holds each kernel once, however many plans use it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+import warnings
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fastgraph import flags
+from fastgraph.compiler.kernel import KernelSpec
+from fastgraph.compiler.store import Store, store
+
+if TYPE_CHECKING:
+    from fastgraph.compiler.loader import Library
+
+IDLE_SECONDS = 10.0
+#: How long a worker may take over one kernel, or to start, before it counts as hung.
+TIMEOUT_SECONDS = 120.0
+
+
+@dataclass(eq=False)
+class _Entry:
+    """A kernel of this process: asked for, perhaps loaded."""
+
+    key: str
+    spec: KernelSpec
+    store: Store
+    users: int = 0
+    library: Library | None = None
+    error: str | None = None
+    done: threading.Event = field(default_factory=threading.Event)
+
+
+class Handle:
+    """One user's hold on a kernel. The address may be called as long as the handle is open."""
+
+    __slots__ = ("__weakref__", "_entry", "_open")
+
+    def __init__(self, entry: _Entry) -> None:
+        self._entry = entry
+        self._open = True
+
+    @property
+    def key(self) -> str:
+        """The name of the kernel's machine code, the same in every process of this machine."""
+        return self._entry.key
+
+    @property
+    def spec(self) -> KernelSpec:
+        """What was asked for."""
+        return self._entry.spec
+
+    @property
+    def ready(self) -> bool:
+        """Whether `address` may be called."""
+        return self._open and self._entry.library is not None
+
+    @property
+    def address(self) -> int:
+        """The kernel's entry point, 0 until it is ready."""
+        library = self._entry.library if self._open else None
+        return library.address if library is not None else 0
+
+    @property
+    def error(self) -> str | None:
+        """Why there will be no address, if so."""
+        return self._entry.error
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the kernel is ready or has failed, at most `timeout` seconds; return `ready`."""
+        if not self._entry.done.is_set():
+            _desk.hire()
+            self._entry.done.wait(timeout)
+        return self.ready
+
+    def close(self) -> None:
+        """Let go; the last user's leaving releases the code."""
+        if self._open:
+            self._open = False
+            _desk.release(self._entry)
+
+    def __del__(self) -> None:
+        with contextlib.suppress(Exception):  # at interpreter exit the desk may be gone
+            self.close()
+
+
+@dataclass
+class Statistics:
+    """What this process has done so far."""
+
+    loaded_from_store: int = 0
+    compiled: int = 0
+    compiled_in_place: int = 0
+    failed: int = 0
+
+
+class _Desk:
+    """All state of the process: the table of kernels, the queue of those to compile, the threads that serve it."""
+
+    def __init__(self) -> None:
+        self.statistics = Statistics()
+        self.in_place = False  # set for good once a worker could not be used
+        self.closing = False
+        self._table: dict[str, _Entry] = {}
+        self._reset()
+
+    def _reset(self) -> None:
+        # Reentrant, because a handle may be collected, and so closed, anywhere.
+        self.lock = threading.RLock()
+        self.work = threading.Condition(self.lock)
+        self.queue: deque[_Entry] = deque()
+        self.threads: set[threading.Thread] = set()
+        self.workers: set[_Worker] = set()
+        self.idle = 0
+        self.compiling = threading.Lock()  # held while Numba runs in this process
+
+    def request(self, specs: Iterable[KernelSpec]) -> list[Handle]:
+        from fastgraph.compiler.target import kernel_key
+
+        handles = []
+        place = store()
+        for spec in specs:
+            key = kernel_key(spec)
+            with self.lock:
+                entry = self._table.get(key)
+                if entry is None:
+                    entry = self._table[key] = _Entry(key, spec, place)
+                    if not self._load(entry, place.read(key), stored=True):
+                        self.queue.append(entry)
+                entry.users += 1
+            handles.append(Handle(entry))
+        self.hire()
+        return handles
+
+    def release(self, entry: _Entry) -> None:
+        with self.lock:
+            entry.users -= 1
+            if entry.users == 0 and self._table.get(entry.key) is entry:
+                del self._table[entry.key]
+                entry.library = None
+
+    def _load(self, entry: _Entry, code: bytes | None, stored: bool) -> bool:
+        """Link `code` and mark the entry done; False if there is none, or stored code does not link."""
+        if code is None:
+            return False
+        from fastgraph.compiler.loader import LoadError, Library
+        from fastgraph.compiler.target import symbol
+
+        try:
+            library = Library(code, symbol(entry.key))
+        except LoadError as error:
+            if stored:
+                warnings.warn(
+                    f"a stored kernel does not load and is compiled again: {error}", RuntimeWarning, stacklevel=4
+                )
+                return False
+            self.fail(entry, str(error))
+            return True
+        if stored:
+            self.statistics.loaded_from_store += 1
+        else:
+            self.statistics.compiled += 1
+        entry.library = library
+        entry.done.set()
+        return True
+
+    def fail(self, entry: _Entry, why: str) -> None:
+        self.statistics.failed += 1
+        entry.error = why
+        entry.done.set()
+
+    def finish(self, entry: _Entry, code: bytes) -> None:
+        """Load what was compiled, then store it."""
+        self._load(entry, code, stored=False)
+        if entry.error is None:
+            entry.store.write(entry.key, code)
+
+    # ---- the threads that have kernels compiled ----
+
+    def hire(self) -> None:
+        """See that enough threads serve the queue."""
+        with self.lock:
+            if not self.queue or self.closing:
+                return
+            in_place = self.in_place or not flags.get("worker")
+            most = 1 if in_place else max(1, _cpus() - 1)
+            # A further worker costs half a second of one core before its first kernel.
+            if not self.threads or (
+                self.idle == 0 and len(self.threads) < most and len(self.queue) > 8 * len(self.threads)
+            ):
+                thread = threading.Thread(target=self._serve, args=(in_place,), name="fastgraph-compile", daemon=True)
+                self.threads.add(thread)
+                thread.start()
+            self.work.notify_all()
+
+    def _serve(self, in_place: bool) -> None:
+        worker: _Worker | None = None
+        try:
+            if not in_place:
+                try:
+                    worker = _Worker(self)
+                except OSError as error:
+                    self._give_up(f"cannot be started: {error}")
+            while (entry := self._next()) is not None:
+                if worker is None:
+                    self._compile_here(entry)
+                    continue
+                try:
+                    code = worker.compile(entry)
+                except _CompilerCrashed as crash:
+                    self.fail(entry, str(crash))
+                    warnings.warn(f"a kernel's ops run uncompiled: {crash}", RuntimeWarning, stacklevel=1)
+                    worker = _Worker(self)
+                except _WorkerLost as lost:
+                    if self.closing:
+                        return
+                    self._give_up(str(lost))
+                    worker = None
+                    self._compile_here(entry)
+                else:
+                    if isinstance(code, str):
+                        self.fail(entry, code)
+                    else:
+                        self.finish(entry, code)
+        except BaseException as error:
+            if not self.closing:
+                self._abandon(f"the compiler's thread failed: {error!r}")
+                raise
+        finally:
+            if worker is not None:
+                worker.close()
+            with self.lock:
+                self.threads.discard(threading.current_thread())
+            self.hire()  # a kernel may have been asked for since this thread found nothing to do
+
+    def _next(self) -> _Entry | None:
+        """The next kernel to compile; None when there was none for a while."""
+        with self.lock:
+            while True:
+                while self.queue:
+                    entry = self.queue.popleft()
+                    if entry.users > 0:
+                        return entry
+                    if self._table.get(entry.key) is entry:
+                        del self._table[entry.key]
+                if self.closing:
+                    return None
+                self.idle += 1
+                told = self.work.wait(IDLE_SECONDS)
+                self.idle -= 1
+                if self.closing or (not told and not self.queue):
+                    return None
+
+    def _compile_here(self, entry: _Entry) -> None:
+        with self.compiling:
+            if self.closing:
+                return
+            try:
+                from fastgraph.compiler import objectcode
+
+                code = objectcode.compile_kernel(entry.spec, entry.key).code
+            except Exception as error:
+                self.fail(entry, str(error))
+                return
+        self.statistics.compiled_in_place += 1
+        self.finish(entry, code)
+
+    def _give_up(self, why: str) -> None:
+        """From now on compile in this process; say so once."""
+        with self.lock:
+            told, self.in_place = self.in_place, True
+        if not told:
+            warnings.warn(
+                f"the process that compiles kernels {why}; they are compiled in this process from now on",
+                RuntimeWarning,
+                stacklevel=1,
+            )
+
+    def _abandon(self, why: str) -> None:
+        with self.lock:
+            waiting = [entry for entry in self._table.values() if not entry.done.is_set()]
+            self.queue.clear()
+        for entry in waiting:
+            self.fail(entry, why)
+
+    # ---- the end of the process, and fork ----
+
+    def close(self) -> None:
+        """Stop compiling and leave no process behind."""
+        with self.lock:
+            self.closing = True
+            workers, threads = list(self.workers), list(self.threads)
+            self.queue.clear()
+            self.work.notify_all()
+        for worker in workers:
+            worker.kill()
+        for thread in threads:  # one that compiles in place finishes its kernel: LLVM must not run during the exit
+            thread.join(5.0)
+
+    def before_fork(self) -> None:
+        self.compiling.acquire(timeout=5.0)
+        self.lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        self.lock.release()
+        with contextlib.suppress(RuntimeError):
+            self.compiling.release()
+
+    def after_fork_in_child(self) -> None:
+        """The child has the kernels, but no thread and no worker; what was pending starts over when it is waited for."""
+        for worker in self.workers:
+            worker.disown()
+        self._reset()
+        for entry in self._table.values():
+            if not entry.done.is_set():
+                entry.done = threading.Event()
+                self.queue.append(entry)
+
+
+class _WorkerLost(Exception):
+    """A worker that was killed, hangs, or did not start."""
+
+
+class _CompilerCrashed(Exception):
+    """A worker that died of a fault while it compiled: the kernel must not be tried in this process."""
+
+
+class _Worker:
+    """The parent's side of one compiling process."""
+
+    def __init__(self, desk: _Desk) -> None:
+        """Start it. Raises OSError."""
+        import subprocess
+        import sys
+        import tempfile
+
+        from fastgraph.compiler import worker
+
+        if not sys.executable or getattr(sys, "frozen", False):
+            raise OSError("this Python is embedded or frozen")
+        self._desk = desk
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
+        requests, self._requests = os.pipe()
+        self._answers, answers = os.pipe()
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
+        try:
+            self.process = subprocess.Popen(
+                worker.command(requests, answers, sys.path),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                env=environment,
+                pass_fds=(requests, answers),
+                process_group=0,  # Ctrl-C is for the program
+            )
+        except BaseException:
+            os.close(self._requests)
+            os.close(self._answers)
+            self._errors.close()
+            raise
+        finally:
+            os.close(requests)
+            os.close(answers)
+        self._started = False
+        with desk.lock:
+            desk.workers.add(self)
+            if desk.closing:
+                self.kill()
+
+    def compile(self, entry: _Entry) -> bytes | str:
+        """The object code, or the compiler's complaint. Raises _WorkerLost, _CompilerCrashed."""
+        spec = entry.spec
+        try:
+            if not self._started:
+                self._receive()
+                self._started = True
+            self._send(
+                {
+                    "key": entry.key,
+                    "source": spec.source,
+                    "buffer_types": spec.buffer_types,
+                    "n_sizes": spec.n_sizes,
+                    "imports": spec.imports,
+                }
+            )
+            answer, code = self._receive()
+        except (OSError, EOFError) as error:
+            raise self._verdict(error) from None
+        return str(answer["error"]) if "error" in answer else code
+
+    def _verdict(self, error: Exception) -> Exception:
+        """What became of the process, from how it ended."""
+        import signal
+
+        hung = isinstance(error, TimeoutError)
+        if hung:
+            self.kill()
+        self.close()
+        status = self.process.returncode
+        if hung:
+            return _WorkerLost(f"did not answer within {TIMEOUT_SECONDS:g} s")
+        if self._started and status in (
+            -signal.SIGSEGV,
+            -signal.SIGABRT,
+            -signal.SIGILL,
+            -signal.SIGBUS,
+            -signal.SIGFPE,
+        ):
+            return _CompilerCrashed(f"the compiler died of signal {-status}")
+        said = self._last_words
+        return _WorkerLost(
+            (f"was killed by signal {-status}" if status < 0 else f"ended with status {status}")
+            + (f": {said}" if said else "")
+        )
+
+    def _send(self, message: dict[str, object]) -> None:
+        from fastgraph.compiler.worker import send
+
+        with open(self._requests, "wb", closefd=False) as stream:
+            send(stream, message)
+
+    def _receive(self) -> tuple[dict[str, object], bytes]:
+        from fastgraph.compiler.worker import receive
+
+        return receive(_Patient(self._answers, TIMEOUT_SECONDS))  # type: ignore[arg-type]
+
+    def kill(self) -> None:
+        with contextlib.suppress(OSError):
+            self.process.kill()
+
+    def close(self) -> None:
+        """End the process by ending its input, and reap it."""
+        with self._desk.lock:
+            if self not in self._desk.workers:
+                return
+            self._desk.workers.discard(self)
+        os.close(self._requests)
+        os.close(self._answers)
+        try:
+            self.process.wait(2.0)
+        except Exception:
+            self.process.kill()
+            self.process.wait()
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        self._last_words = lines[-1] if lines else ""
+        self._errors.close()
+
+    def disown(self) -> None:
+        """In a forked child: the process is the parent's."""
+        for fd in (self._requests, self._answers):
+            with contextlib.suppress(OSError):
+                os.close(fd)
+        self.process.returncode = 0  # not ours to wait for
+
+
+class _Patient:
+    """A pipe's reading end with a deadline."""
+
+    def __init__(self, fd: int, seconds: float) -> None:
+        import time
+
+        self._fd = fd
+        self._clock = time.monotonic
+        self._deadline = time.monotonic() + seconds
+
+    def read(self, n: int) -> bytes:
+        """Exactly n bytes, or fewer at the end. Raises TimeoutError."""
+        import select
+
+        poll = select.poll()
+        poll.register(self._fd, select.POLLIN)
+        data = b""
+        while len(data) < n:
+            if not poll.poll(max(0.0, 1000.0 * (self._deadline - self._clock()))):
+                raise TimeoutError
+            part = os.read(self._fd, n - len(data))
+            if not part:
+                break
+            data += part
+        return data
+
+
+def _cpus() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not Linux
+        return os.cpu_count() or 1
+
+
+_desk = _Desk()
+atexit.register(lambda: _desk.close())
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=lambda: _desk.before_fork(),
+        after_in_parent=lambda: _desk.after_fork_in_parent(),
+        after_in_child=lambda: _desk.after_fork_in_child(),
+    )
+
+
+def request(specs: Iterable[KernelSpec]) -> list[Handle]:
+    """A handle for each kernel. Those in memory or in the store are ready at once; the others are being compiled."""
+    return _desk.request(specs)
+
+
+def statistics() -> Statistics:
+    """How many kernels this process loaded and compiled."""
+    return _desk.statistics

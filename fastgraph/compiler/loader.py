@@ -1,0 +1,91 @@
+"""Object code -> an address that can be called, by LLVM's JIT linker; one library per kernel, released with its last user.
+
+Rule: imports llvmlite, never Numba.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import itertools
+import threading
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from fastgraph.compiler.target import LIBM, host
+
+_names = itertools.count()
+_lock = threading.Lock()
+_jit: Any = None
+
+
+class LoadError(Exception):
+    """Object code that does not link."""
+
+
+class Library:
+    """One loaded kernel; its code lives as long as this object."""
+
+    __slots__ = ("_tracker", "address")
+
+    def __init__(self, code: bytes, symbol: str) -> None:
+        """Link `code` and find `symbol`. Raises LoadError."""
+        global _jit
+        builder = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
+        for name, address in _externals().items():
+            builder.import_symbol(name, address)
+        with _lock:
+            if _jit is None:
+                host()
+                _jit = llvm.create_lljit_compiler(host().machine())
+            try:
+                self._tracker = builder.link(_jit, f"kernel {next(_names)}")
+            except RuntimeError as error:
+                raise LoadError(str(error)) from None
+        self.address = int(self._tracker[symbol])
+
+
+@cache
+def _externals() -> dict[str, int]:
+    """What kernels may call: the addresses of libm's functions and of memcpy's family, and nothing else."""
+    found: dict[str, int] = {}
+    libraries = [ctypes.CDLL(None)]
+    libm = ctypes.util.find_library("m") if not hasattr(libraries[0], "sin") else None
+    if libm:
+        libraries.append(ctypes.CDLL(libm))
+    for name in ("memset", "memcpy", "memmove", *LIBM, *(n + "f" for n in LIBM)):
+        for library in libraries:
+            if hasattr(library, name):
+                found[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+                break
+    return found
+
+
+#: The kernel ABI, for tests and tools; the executor calls the address directly.
+PROTOTYPE = ctypes.CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.POINTER(ctypes.c_int64),  # status
+    ctypes.POINTER(ctypes.c_void_p),  # excinfo
+    ctypes.POINTER(ctypes.c_void_p),  # buffers
+    ctypes.POINTER(ctypes.c_int64),  # sizes
+    ctypes.c_int64,  # begin
+    ctypes.c_int64,  # end
+)
+
+
+def call(address: int, buffers: list[int], sizes: list[int], begin: int, end: int) -> int:
+    """Run a kernel over begin .. end and return its status. Raises RuntimeError if it returned an internal error."""
+    status, excinfo = ctypes.c_int64(0), ctypes.c_void_p()
+    code = PROTOTYPE(address)(
+        ctypes.byref(status),
+        ctypes.byref(excinfo),
+        (ctypes.c_void_p * max(1, len(buffers)))(*buffers),
+        (ctypes.c_int64 * max(1, len(sizes)))(*sizes),
+        begin,
+        end,
+    )
+    if code != 0:
+        raise RuntimeError(f"a kernel returned the internal error {code}")
+    return status.value
