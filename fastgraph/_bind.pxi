@@ -17,6 +17,9 @@ except ImportError:
 
 # Conversion.
 
+cdef double inf = float("inf")
+
+
 cdef EagerTensor _scalar(object value, int code):
     """A 0-d tensor of a Python float, int or bool, of dtype `code` (-1: its default); None where the rules decide."""
     cdef type kind = type(value)
@@ -30,7 +33,7 @@ cdef EagerTensor _scalar(object value, int code):
             block = block_new(8)
             if block != NULL:
                 (<double*>block.data)[0] = real
-        elif code == FLOAT32 or (code == -1 and (-3.4028235e38 <= real <= 3.4028235e38)):
+        elif (code == FLOAT32 or code == -1) and not (3.4028235e38 < real < inf or -inf < real < -3.4028235e38):
             code = FLOAT32
             block = block_new(4)
             if block != NULL:

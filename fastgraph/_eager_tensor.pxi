@@ -52,47 +52,26 @@ cdef class Tensor:
     def __hash__(self):
         raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
 
-    def __repr__(self):
-        return slots["repr"](self)
-
-    def __str__(self):
-        return slots["str"](self)
-
-    def __format__(self, spec):
-        return slots["format"](self, spec)
-
     def __len__(self):
-        return slots["len"](self)
+        raise TypeError(f"len is not well defined for the symbolic {self!r}; use shape()")
 
     def __iter__(self):
-        return slots["iter"](self)
+        raise TypeError(f"Cannot iterate over the symbolic {self!r}")
 
     def __bool__(self):
-        return slots["bool"](self)
-
-    def __int__(self):
-        return int(slots["scalar"](self))
-
-    def __float__(self):
-        return float(slots["scalar"](self))
-
-    def __complex__(self):
-        return complex(slots["scalar"](self))
-
-    def __index__(self):
-        return slots["index"](self)
-
-    def __getitem__(self, key):
-        return slots["getitem"](self, key)
-
-    def __contains__(self, item):
-        return slots["contains"](self, item)
-
-    def __round__(self, ndigits=None):
-        return slots["round"](self)
+        raise TypeError(f"Using the symbolic {self!r} as a Python bool is not allowed")
 
     def __array__(self, dtype=None, copy=None):
-        return slots["array"](self, dtype, copy)
+        raise NotImplementedError(f"Cannot convert the symbolic {self!r} to a NumPy array")
+
+    def numpy(self):
+        raise NotImplementedError(f"numpy() is only available when eager execution is enabled, not on {self!r}")
+
+    def __getitem__(self, key):
+        return get_slot("getitem")(self, key)
+
+    def __round__(self, ndigits=None):
+        return get_slot("round")(self)
 
     def __add__(self, other):
         return _operate(op_add, self, other, 0)
@@ -313,6 +292,53 @@ cdef class EagerTensor(Tensor):
             return view.astype(dtype)
         return view.copy() if copy else view
 
+    def __len__(self):
+        if self.ndim == 0:
+            raise TypeError("Scalar tensor has no `len()`")
+        return self.dims[0]
+
+    def __iter__(self):
+        if self.ndim == 0:
+            raise TypeError("Cannot iterate over a scalar tensor.")
+        getitem = get_slot("getitem")
+        return iter([getitem(self, i) for i in range(self.dims[0])])
+
+    def __bool__(self):
+        if self.ndim == 0 and self.block != NULL:
+            if self.dtype_code == BOOL:
+                return self.data[0] != 0
+            return bool(tensor_array(self)[()])
+        if self.size == 1:
+            return bool(tensor_array(self).reshape(())[()])
+        if self.size == 0:
+            raise ValueError("The truth value of an empty array is ambiguous. Use a.any() or a.all()")
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+
+    def __int__(self):
+        return int(_python_scalar(self))
+
+    def __float__(self):
+        return float(_python_scalar(self))
+
+    def __complex__(self):
+        return complex(_python_scalar(self))
+
+    def __index__(self):
+        value = _python_scalar(self)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"only an integer scalar tensor can be an index, not one of dtype {self.dtype.name}")
+        return value
+
+    def __repr__(self):
+        return slots["repr"](self)
+
+    def __str__(self):
+        return slots["str"](self)
+
+    def __format__(self, spec):
+        return slots["format"](self, spec)
+
     def set_shape(self, shape) -> None:
         """Check that `shape` is compatible with this tensor's. ValueError if not."""
         if not self.shape.is_compatible_with(shape):
@@ -345,6 +371,12 @@ cdef class EagerTensor(Tensor):
 
     def __dlpack_device__(self):
         return tensor_array(self).__dlpack_device__()
+
+
+cdef object _python_scalar(EagerTensor t):
+    if t.ndim != 0:
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    return tensor_array(t).item()
 
 
 def _unpickle(array, str dtype):
@@ -489,6 +521,8 @@ cpdef EagerTensor from_array(array, dtype=None, bint copy=True):
         return t
     target = <cnp.ndarray>tensor_array(t)
     cnp.PyArray_ENABLEFLAGS(target, cnp.NPY_ARRAY_WRITEABLE)
+    if (<object>source).dtype.kind == "c" and (<object>target).dtype.kind != "c":
+        source = <cnp.ndarray>(<object>source).real
     with np.errstate(all="ignore"):
         np.copyto(target, source, casting="unsafe")
     cnp.PyArray_CLEARFLAGS(target, cnp.NPY_ARRAY_WRITEABLE)

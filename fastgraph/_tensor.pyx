@@ -236,4 +236,5 @@ class Trace:
 
 include "_eager_tensor.pxi"
 include "_bind.pxi"
+include "_sequence.pxi"
 include "_operators.pxi"

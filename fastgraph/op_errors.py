@@ -146,7 +146,8 @@ def not_strings(source: Any, dtype: DType | None, item: Any = None) -> Exception
         if culprit is None and source.size:
             culprit = source.flat[0]
         return ValueError(
-            f"Failed to convert a NumPy array to a Tensor (Unsupported object type {type(culprit).__name__})."
+            "Failed to convert a NumPy array to a Tensor (Unsupported object type "
+            f"{type(culprit.item() if isinstance(culprit, np.generic) else culprit).__name__})."
         )
     wanted = message_name(dtype) if dtype is not None else "string"
     return TypeError(f"Cannot convert {source.tolist()!r} to EagerTensor of dtype {wanted}")

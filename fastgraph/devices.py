@@ -1,0 +1,106 @@
+"""Devices: their names, what is there, and which one ops are asked to run on.
+
+Rule: a Block carries a device number; number 0 is main memory, and names are TensorFlow's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from fastgraph._tensor import EagerTensor, Tensor, current_state, register_slot
+from fastgraph.errors import InvalidArgumentError
+
+PREFIX = "/job:localhost/replica:0/task:0"
+CPU = f"{PREFIX}/device:CPU:0"
+
+_NAME = re.compile(
+    r"^(?:/?job:(?P<job>[A-Za-z0-9_]+))?(?:/replica:(?P<replica>\d+))?(?:/task:(?P<task>\d+))?"
+    r"(?:/?(?:device:)?(?P<kind>[A-Za-z_]+)(?::(?P<index>\d+|\*))?)?$"
+)
+
+
+class PhysicalDevice(NamedTuple):
+    """A device of this machine. Source: tf.config.PhysicalDevice."""
+
+    name: str
+    device_type: str
+
+
+class LogicalDevice(NamedTuple):
+    """A device that ops can be placed on. Source: tf.config.LogicalDevice."""
+
+    name: str
+    device_type: str
+
+
+def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """The devices of this machine, of one type or all. Source: tf.config.list_physical_devices."""
+    found = [PhysicalDevice("/physical_device:CPU:0", "CPU")]
+    return [device for device in found if device_type in (None, device.device_type)]
+
+
+def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
+    """The devices that ops can be placed on. Source: tf.config.list_logical_devices."""
+    found = [LogicalDevice("/device:CPU:0", "CPU")]
+    return [device for device in found if device_type in (None, device.device_type)]
+
+
+def device_name(number: int) -> str:
+    """The full name of the device with this number in Blocks."""
+    return CPU if number == 0 else f"{PREFIX}/device:GPU:{number - 1}"
+
+
+def device_number(name: str) -> int:
+    """The number of the device `name` ("/CPU:0", "cpu", "/job:localhost/.../device:CPU:0").
+
+    ValueError for what is no device name; InvalidArgumentError for a device that is not there.
+    """
+    match = _NAME.match(name) if name else None
+    if match is None:
+        raise ValueError(f"Unknown attribute: {name!r} in {name!r} is not a device name such as '/CPU:0'")
+    kind = (match["kind"] or "CPU").upper()
+    index = 0 if match["index"] in (None, "*") else int(match["index"])
+    local = (match["job"] or "localhost") == "localhost" and not int(match["replica"] or 0) and not int(match["task"] or 0)
+    if not local or kind != "CPU" or index != 0:
+        full = f"/job:{match['job'] or 'localhost'}/replica:{match['replica'] or 0}/task:{match['task'] or 0}"
+        raise InvalidArgumentError(
+            None, None, f"Could not satisfy device specification '{full}/device:{kind}:{index}'. "
+            f"enable_soft_placement=0. Supported device types [CPU]. All available devices [{CPU}]."
+        )  # fmt: skip
+    return 0
+
+
+class device:
+    """Context manager: ops inside run on the device named (None: where they would anyway). Source: tf.device.
+
+    A callable gives the name. InvalidArgumentError on entering if the device is not there.
+    """
+
+    def __init__(self, device_name: str | Callable[..., Any] | None) -> None:
+        self._name = device_name
+        self._previous: list[str | None] = []
+
+    def __enter__(self) -> None:
+        name = self._name(None) if callable(self._name) else self._name
+        if name is not None:
+            device_number(name)
+        state = current_state()
+        self._previous.append(state.device)
+        state.device = name
+
+    def __exit__(self, *exc: object) -> None:
+        current_state().device = self._previous.pop()
+
+
+def copy_to(tensor: Tensor, name: str) -> Tensor:
+    """`tensor` on the device `name`: itself where it is there already."""
+    if not isinstance(tensor, EagerTensor):
+        return tensor
+    device_number(name)
+    return tensor
+
+
+register_slot("device_name", device_name)
+register_slot("copy_to", copy_to)
