@@ -161,3 +161,14 @@ def override(**values: Any) -> Iterator[None]:
                 clear_flag(name)
             else:
                 _overrides[name] = value
+
+
+def variables() -> str:
+    """Return the names of the environment variables that are read, for messages."""
+    return ", ".join(flag.variable for flag in FLAGS.values())
+
+
+def unknown_variables() -> list[str]:
+    """Return the FASTGRAPH_* variables that are set and mean nothing, as after a slip of the keyboard."""
+    known = {flag.variable for flag in FLAGS.values()} | {"FASTGRAPH_CYTHON_DEBUG", "FASTGRAPH_BUILD_JOBS"}
+    return sorted(name for name in os.environ if name.startswith("FASTGRAPH_") and name not in known)
