@@ -1,7 +1,7 @@
 """How single operations, literals, casts and foldings are written in the source of an njit kernel.
 
-Rule: the text has exactly the dtype asked for, in Numba and in plain NumPy scalars alike: half floats are float32 values
-rounded after each operation, bool is a truth value, every other dtype is itself.
+Rule: the text has exactly the dtype asked for, in Numba and in plain NumPy scalars alike: half floats are float32
+values rounded after each operation, bool is a truth value, every other dtype is itself.
 """
 
 from __future__ import annotations
@@ -78,33 +78,37 @@ def operation(term: Scalar, args: Sequence[str], call: Call) -> str:
         return f"{args[1]} if {args[0]} else {args[2]}"
     if op in _COMPARE:
         return f"{args[0]} {_COMPARE[op]} {args[1]}"
-    if op in expr.PREDICATES:
-        return f"{call(f'{op}_{kind}', *args)} != 0" if source not in _INTEGERS else str(op == "isfinite")
-    if dtype == "bool":
-        return f"not {args[0]}" if op == "not" else f"{args[0]} {_INFIX[op]} {args[1]}"
+    if op in expr.PREDICATES or kind not in _CLOSED:
+        if dtype == "bool" and op in ("and", "or", "xor"):
+            return f"{args[0]} {_INFIX[op]} {args[1]}"
+        return rounded(call(f"{op}_{kind}", *args), dtype, call)
     if op in _INFIX:
         text = f"{args[0]} {_INFIX[op]} {args[1]}"
     elif op in ("neg", "not"):
         text = f"-{args[0]}" if op == "neg" else f"~{args[0]}"
     else:
-        return rounded(call(f"{op}_{kind}", *args), dtype, call)
-    return rounded(text if kind in _CLOSED else f"{kind}({text})", dtype, call)
+        text = call(f"{op}_{kind}", *args)
+    return rounded(text, dtype, call)
 
 
 def _cast(text: str, source: str, target: str, call: Call) -> str:
     kind = register(source)
-    if target == "bool":
-        return f"{text} != 0"
-    if source == "bool":
-        return f"{register(target)}({text})"
-    if kind.startswith("complex") and not target.startswith("complex"):
-        text, kind = f"{text}.real", "float32" if kind == "complex64" else "float64"
-    if kind in _FLOATS and target in _INTEGERS:
-        return call(f"cast_{kind}_{target}", text)
-    if target in HALVES and kind != "float32":
+    if "complex64" in (kind, target) or "complex128" in (kind, target):
+        return _cast_complex(text, source, target, call)
+    if target in HALVES and kind not in ("float32", "bool"):
         # One rounding, not two: float64 and wide integers go straight to the half float.
         return call(f"cast_{target}_float32", call(f"cast_{kind}_{target}", text))
-    return rounded(text if kind == register(target) else f"{register(target)}({text})", target, call)
+    goal = register(target)
+    return rounded(text if kind == goal else call(f"cast_{kind}_{goal}", text), target, call)
+
+
+def _cast_complex(text: str, source: str, target: str, call: Call) -> str:
+    if target == "bool":
+        return f"{text} != 0"
+    if target.startswith("complex"):
+        return f"{target}({text})"
+    part = "float32" if source == "complex64" else "float64"
+    return _cast(f"{text}.real", part, target, call)
 
 
 @dataclass
@@ -131,26 +135,30 @@ def fold(kind: str, dtype: str, value: str, variable: str, local: Callable[[], s
     if kind == "sum" and (real or kept.startswith("complex")):
         wide = "float64" if real else "complex128"
         part, result = local(), local()
-        step = call("fold_add", part, value) if real else f"{part} + {value}"
+        step = call(f"fold_add_{kept}", part, value) if real else f"{part} + {value}"
         return Fold(
             [f"{total} = {wide}(0)"],
             [f"{part} = {step}"],
             result,
             [f"{part} = {kept}(0)"],
-            [f"{total} = {total} + {part if kept == wide else f'{wide}({part})'}"],
-            [f"{result} = {rounded(total if kept == wide else f'{kept}({total})', dtype, call)}"],
+            [f"{total} = {total} + {part if kept == wide else _cast(part, kept, wide, call)}"],
+            [f"{result} = {total if dtype == wide else _cast(total, wide, dtype, call)}"],
         )
     if kind in ("sum", "prod"):
-        text = call("fold_mul", total, value) if real else f"{total} {'+' if kind == 'sum' else '*'} {value}"
-        step = text if kept in _CLOSED else f"{kept}({text})"
+        op = "add" if kind == "sum" else "mul"
+        if kept in _CLOSED and not real:
+            step = f"{total} {_INFIX[op]} {value}"
+        else:
+            step = call(f"fold_mul_{kept}" if real else f"{op}_{kept}", total, value)
         after, result = [], total
         if dtype in HALVES:
             result = local()
             after = [f"{result} = {rounded(total, dtype, call)}"]
         return Fold([f"{total} = {kept}({int(kind == 'prod')})"], [f"{total} = {step}"], result, after=after)
     if kind in ("any", "all"):
-        return Fold([f"{total} = {kind == 'all'}"], [f"{total} = {total} {'&' if kind == 'all' else '|'} {value}"], total)
-    step = call(f"fold_{kind}", total, value) if real else f"{value} if {value} {'><'[kind == 'min']} {total} else {total}"
+        step = f"{total} {'&' if kind == 'all' else '|'} {value}"
+        return Fold([f"{total} = {kind == 'all'}"], [f"{total} = {step}"], total)
+    step = call(f"fold_{kind}_{kept}" if real else f"{kind}_{kept}", total, value)
     return Fold([f"{total} = {_edge(kind, kept)}"], [f"{total} = {step}"], total)
 
 
