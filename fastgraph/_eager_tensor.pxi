@@ -271,14 +271,6 @@ cdef class EagerTensor(Tensor):
         return slots["device_name"](self.block.device)
 
     @property
-    def is_packed(self) -> bool:
-        return False
-
-    @property
-    def _id(self) -> int:
-        return self.id
-
-    @property
     def backing_device(self) -> str:
         return self.device
 
@@ -479,8 +471,6 @@ cdef EagerTensor _adopt(object value):
     cdef int code
     if type(value) is EagerTensor:
         return <EagerTensor>value
-    if type(value) is bytes or type(value) is str:
-        value = np.array(value, object)
     array = <cnp.ndarray>value if cnp.PyArray_CheckExact(value) else np.array(value, subok=False)
     code = _code_of(array)
     if code < 0 or not cnp.PyArray_ISNOTSWAPPED(array) or code == STRING:
