@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("L0 foundations", ("errors", "flags", "dtype", "shapes", "nesting", "expr", "_loops_gen")),
     (
         "L1 eager core",
-        ("_primitive", "primitive", "_pool", "_buffer", "devices", "op_errors", "_tensor", "_tape", "conversion",
+        ("_primitive", "primitive", "_pool", "_buffer", "_blas", "devices", "op_errors", "_tensor", "_tape", "conversion",
          "printing", "indexing", "operators"),
     ),
     ("L2 what can be computed", ("ops.", "gradient", "variable", "module", "indexed_slices")),
