@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
-import stat
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from fastgraph import configuration, flags
+from fastgraph.compiler import store
 
 
 def show_info() -> int:
@@ -19,57 +18,39 @@ def show_info() -> int:
     return 0
 
 
-def store_files() -> list[Path]:
-    """Return the files of the kernel store."""
-    folder = Path(flags.get("store"))
-    return sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
-
-
 def show_store() -> int:
     """Print where the kernel store is and how much lies in it."""
-    files = store_files()
-    size = sum(path.stat().st_size for path in files)
-    print(f"{flags.get('store')}: {len(files)} files, {size / 1024:.0f} KB")
-    return 0
+    found = store.info()
+    print(f"{found.directory}: {found.kernels} kernels, {found.nbytes / 1024:.0f} of {found.limit / 1024:.0f} KB")
+    if not found.usable:
+        print(f"It is not used: {found.why_not}", file=sys.stderr)
+    return 0 if found.usable else 1
 
 
 def clear_store() -> int:
-    """Delete the files of the kernel store; kernels are compiled again when they are next needed."""
-    folder = Path(flags.get("store"))
-    if folder.exists() and problem_with_store(folder) is not None:
-        print(f"Nothing deleted: {problem_with_store(folder)}", file=sys.stderr)
+    """Delete the kernels of the store; they are compiled again when they are next needed."""
+    try:
+        n_kernels = store.clear()
+    except OSError as error:
+        print(f"Nothing deleted: {error}", file=sys.stderr)
         return 1
-    files = store_files()
-    for path in files:
-        path.unlink(missing_ok=True)
-    print(f"{len(files)} files deleted from {folder}")
+    print(f"{n_kernels} kernels deleted from {store.info().directory}")
     return 0
-
-
-def problem_with_store(folder: Path) -> str | None:
-    """Return what keeps `folder` from being used as the kernel store, or None."""
-    if not folder.exists():
-        return None  # it is made when it is needed
-    if folder.is_symlink() or not folder.is_dir():
-        return f"{folder} is not a folder of its own."
-    status = folder.stat()
-    if hasattr(os, "getuid") and status.st_uid != os.getuid():
-        return f"{folder} belongs to another user (id {status.st_uid})."
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return f"{folder} can be written to by others (mode {stat.S_IMODE(status.st_mode):o}): run chmod 700 on it."
-    return None
 
 
 def check_store() -> str:
     """Check that kernels can be kept."""
-    folder = Path(flags.get("store"))
-    problem = problem_with_store(folder)
-    if problem is not None:
-        raise RuntimeError(f"{problem} Kernels are compiled anew in every process until this is mended.")
+    found = store.info()
+    if not found.usable:
+        raise RuntimeError(
+            f"{found.directory} is not used: {found.why_not}. Kernels are compiled anew in every process until this is "
+            "mended; another folder can be named by FASTGRAPH_STORE."
+        )
+    folder = Path(found.directory)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=folder):
         pass
-    return f"{folder} can be written to"
+    return f"{found.directory} can be written to and holds {found.kernels} kernels"
 
 
 def check_flags() -> str:
@@ -143,8 +124,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m fastgraph", description="Look at and mend fastgraph.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("info", help="print versions, machine and flags")
-    store = commands.add_parser("store", help="print where compiled kernels are kept; with 'clear', delete them")
-    store.add_argument("action", nargs="?", choices=["clear"])
+    kernels = commands.add_parser("store", help="print where compiled kernels are kept; with 'clear', delete them")
+    kernels.add_argument("action", nargs="?", choices=["clear"])
     commands.add_parser("doctor", help="check that everything works, and say what to do where it does not")
     chosen = parser.parse_args(arguments)
     if chosen.command == "info":

@@ -181,6 +181,11 @@ def _import(name: str) -> types.ModuleType | None:
         raise
 
 
+def file_module(name: str) -> types.ModuleType:
+    """Return the public module `name` that is a file ("keras.losses")."""
+    return importlib.import_module(f"{ROOT}.{name}")
+
+
 def resolve(namespace: str, name: str) -> Any:
     """Return what the public name `name` is in `namespace` ("" is fastgraph itself).
 
