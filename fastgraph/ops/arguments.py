@@ -1,0 +1,137 @@
+"""What public functions do with their arguments: numbers that decide shapes and axes, known now or only at run time.
+
+Rule: what is known while the op is called becomes an attribute; only what is not becomes a tensor input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tensor import EagerTensor, Tensor, bind, convert
+from fastgraph.dtype import DType, as_dtype
+from fastgraph.ops.families import bind_named
+from fastgraph.primitive import get
+from fastgraph.shapes import TensorShape
+
+
+def as_tensor(value: Any, dtype: Any = None) -> Tensor:
+    """`value` as a Tensor, of `dtype` if it has none of its own. TypeError or ValueError as TensorFlow raises them."""
+    return value if isinstance(value, Tensor) else convert(value, None if dtype is None else as_dtype(dtype))
+
+
+def known_value(value: Any) -> np.ndarray[Any, Any] | None:
+    """The elements of a tensor if they are known now: eager, a constant, or what follows from shapes."""
+    if isinstance(value, EagerTensor):
+        return value.numpy() if value.dtype.size == 0 else np.asarray(value)
+    return value.aval.value
+
+
+def static_int(value: Any) -> int | None:
+    """An integer argument if it is known now, else None. TypeError if it is not an integer."""
+    if type(value) is int:
+        return value
+    if isinstance(value, Tensor):
+        found = known_value(value)
+        return None if found is None else int(found)
+    if isinstance(value, (bool, np.bool_)):
+        return int(value)
+    if hasattr(type(value), "__index__"):
+        return int(value.__index__())
+    return static_int(as_tensor(value))
+
+
+def static_axes(axis: Any) -> tuple[int, ...] | None:
+    """Axes given as an int, a list of ints or a tensor, as a tuple. NotImplementedError if they are not known now."""
+    if axis is None:
+        return None
+    if type(axis) is int:
+        return (axis,)
+    if isinstance(axis, Tensor):
+        found = known_value(axis)
+        if found is None:
+            raise NotImplementedError("An axis must be known while a function is traced; give it as a Python int.")
+        return tuple(int(a) for a in np.ravel(found))
+    if isinstance(axis, (list, tuple, np.ndarray, range)):
+        return tuple(_axis(a) for a in (np.ravel(axis) if isinstance(axis, np.ndarray) else axis))
+    return (_axis(axis),)
+
+
+def _axis(axis: Any) -> int:
+    found = static_int(axis)
+    if found is None:
+        raise NotImplementedError("An axis must be known while a function is traced; give it as a Python int.")
+    return found
+
+
+class Extents:
+    """A shape argument: `static`, a tuple of ints, or, where that is None, the int `tensor` and what is `known` of it."""
+
+    __slots__ = ("known", "static", "tensor")
+
+    def __init__(self, static: tuple[int, ...] | None, tensor: Any = None, known: tuple[int | None, ...] | None = None):
+        self.static = static
+        self.tensor = tensor
+        self.known = known
+
+
+def extents(shape: Any) -> Extents:
+    """A shape given as TensorShape, list (also with tensors in it), array or tensor. Scalars count as one extent."""
+    if type(shape) is tuple or type(shape) is list:
+        for n in shape:
+            if type(n) is not int:
+                break
+        else:
+            return Extents(tuple(shape))
+        return _mixed_extents(shape)
+    if isinstance(shape, TensorShape):
+        dims = shape.as_list()
+        if None in dims:
+            raise ValueError(f"Cannot convert a partially known TensorShape {shape} to a Tensor.")
+        return Extents(tuple(dims))
+    if type(shape) is int:
+        return Extents((shape,))
+    tensor = as_tensor(shape)
+    value = known_value(tensor)
+    if not tensor.dtype.is_integer:
+        if tensor.shape.rank == 1 and tensor.shape[0] == 0:
+            return Extents(())
+        raise TypeError(f"A shape must be integers, not {tensor.dtype.name}: {shape!r}")
+    if value is not None:
+        return Extents(tuple(int(n) for n in np.ravel(value)))
+    return Extents(None, tensor)
+
+
+def _mixed_extents(shape: Any) -> Extents:
+    known: list[int | None] = []
+    for n in shape:
+        if n is None:
+            raise ValueError(f"Cannot convert a partially known TensorShape {TensorShape(list(shape))} to a Tensor.")
+        if isinstance(n, float):
+            raise TypeError(f"A shape must be integers: {shape!r}")
+        known.append(static_int(n))
+    if None not in known:
+        return Extents(tuple(known))  # type: ignore[arg-type]
+    types = [n.dtype for n in shape if isinstance(n, Tensor)]
+    dtype = as_dtype("int64") if as_dtype("int64") in types else types[0]
+    return Extents(None, stack_scalars(shape, dtype), tuple(None if n == -1 else n for n in known))
+
+
+def stack_scalars(values: Any, dtype: DType) -> Any:
+    """A vector of scalars, some of them tensors known only at run time."""
+    scalars = [v if isinstance(v, Tensor) else convert(int(v), dtype) for v in values]
+    scalars = [v if v.dtype is dtype else bind(get("cast"), (v,), {"dtype": dtype}) for v in scalars]
+    return bind(get("stack"), tuple(scalars), {"axis": 0})
+
+
+def index_vector(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """A static shape as the array that stands for it as an input."""
+    array = np.array(shape, np.int64)
+    return array.astype(np.int32) if not len(shape) or array.max() < 2**31 else array
+
+
+def named(name: str | None, function: Callable[..., Any], *inputs: Any, **attrs: Any) -> Any:
+    """Apply the op behind `function`; a graph's node takes `name`."""
+    return bind_named(name, function.primitive, inputs, attrs)  # type: ignore[attr-defined]

@@ -1,0 +1,1071 @@
+"""Elementwise ops: arithmetic, comparison, logic, exponentials, activations, casts.
+
+Rule: a body is the NumPy oracle of its `expr`; both give TensorFlow's result for NaN, infinities and signed zeros.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tensor import Tensor
+from fastgraph.dtype import DType, as_dtype
+from fastgraph.errors import InvalidArgumentError, UnimplementedError
+from fastgraph.ops.arguments import as_tensor, named
+from fastgraph.ops.families import elementwise, public, shape_text
+from fastgraph.ops.sums import HALF
+
+
+def _widened(x: Any) -> Any:
+    """`x`, as float32 if it is a 16-bit float: bodies of several steps round once, at the end."""
+    return x.astype(np.float32) if x.dtype.name in HALF else x
+
+
+# ---- arithmetic -----------------------------------------------------------------------------------------------------
+
+
+@elementwise(
+    "add",
+    "math.add",
+    op="AddV2",
+    expr="x + y",
+    dtypes="bfloat16 float16 float32 float64 uint8 uint16 uint32 uint64 int8 int16 int32 int64 complex64 complex128 string",
+    vjp=dict(x=lambda dy: dy, y=lambda dy: dy),
+)
+def add(x, y):
+    """Sum of x and y; strings are joined. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.add."""
+    return np.add(x, y)
+
+
+@elementwise(
+    "subtract",
+    "math.subtract",
+    op="Sub",
+    expr="x - y",
+    dtypes="bfloat16 float16 float32 float64 uint8 int8 uint16 int16 int32 int64 complex64 complex128 uint32 uint64",
+    vjp=dict(x=lambda dy: dy, y=lambda dy: -dy),
+)
+def subtract(x, y):
+    """Difference x - y. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.subtract."""
+    return np.subtract(x, y)
+
+
+@elementwise(
+    "multiply",
+    "math.multiply",
+    op="Mul",
+    expr="x * y",
+    dtypes="arithmetic",
+    vjp=dict(x=lambda dy, y: dy * conj(y), y=lambda dy, x: dy * conj(x)),
+)
+def multiply(x, y):
+    """Product of x and y, element by element. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.multiply."""
+    return np.multiply(x, y)
+
+
+@elementwise(
+    op="RealDiv",
+    expr="x / y",
+    dtypes="fractional",
+    vjp=dict(
+        x=lambda dy, y: dy / conj(y),
+        y=lambda dy, x, y: dy * conj(-x / y / y),
+    ),
+)
+def realdiv(x, y):
+    """Quotient x / y of floats or complex numbers; x / 0 is inf or nan. f[*s], f[*s] -> f[*s], broadcasting."""
+    return np.divide(x, y)
+
+
+def _check_divisor(y: Any) -> None:
+    if y.dtype.kind in "iu" and not np.all(y):
+        raise InvalidArgumentError(None, None, "Integer division by zero")
+
+
+@elementwise(
+    "math.floordiv",
+    "floordiv",
+    op="FloorDiv",
+    expr="x // y",
+    check="y != 0",
+    dtypes="bfloat16 float16 float32 float64 uint8 int8 uint16 int16 int32 uint32 uint64 int64",
+)
+def floordiv(x, y):
+    """Quotient rounded towards minus infinity. t[*s], t[*s] -> t[*s], broadcasting.
+
+    Raises: InvalidArgumentError for an integer y of 0. Source: tf.math.floordiv; floats are floor(x / y).
+    """
+    _check_divisor(y)
+    if y.dtype.kind in "iu":
+        return np.floor_divide(x, y)
+    return np.floor(np.divide(_widened(x), _widened(y))).astype(x.dtype)
+
+
+@elementwise(
+    "math.floormod",
+    "math.mod",
+    "floormod",
+    op="FloorMod",
+    expr="x % y",
+    check="y != 0",
+    dtypes="int8 int16 int32 int64 uint8 uint16 uint32 uint64 bfloat16 float16 float32 float64",
+    vjp=dict(x=lambda dy: dy, y=lambda dy, x, y: -dy * floordiv(x, y)),
+)
+def floormod(x, y):
+    """Remainder with the sign of y. t[*s], t[*s] -> t[*s], broadcasting.
+
+    Raises: InvalidArgumentError for an integer y of 0. Source: tf.math.floormod.
+    """
+    _check_divisor(y)
+    return np.mod(x, y)
+
+
+@elementwise(
+    "negative",
+    "math.negative",
+    op="Neg",
+    expr="-x",
+    dtypes="signed_complex",
+    vjp=dict(x=lambda dy: -dy),
+)
+def negative(x):
+    """Minus x. t[*s] -> t[*s]. Source: tf.negative."""
+    return np.negative(x)
+
+
+@elementwise(op="Abs", expr="abs(x)", dtypes="signed", vjp=dict(x=lambda dy, x: dy * sign(x)))
+def abs_p(x):
+    """Absolute value of real numbers; of the least integer it is that integer again. t[*s] -> t[*s]."""
+    return np.abs(x)
+
+
+@elementwise(
+    op="ComplexAbs",
+    dtypes="complex64 complex128",
+    out="real",
+    vjp=dict(x=lambda dy, x: complex_of(dy, zeros_like_p(dy)) * sign(x)),
+    reason="complex numbers: kernels have no complex elements yet",
+)
+def complex_abs(x):
+    """Modulus of complex numbers. c64[*s] -> f32[*s], c128[*s] -> f64[*s]."""
+    return np.abs(x)
+
+
+@elementwise(
+    "sign",
+    "math.sign",
+    op="Sign",
+    expr="sign(x)",
+    dtypes="signed_complex",
+    vjp=dict(x=lambda dy, x: zeros_like_p(x)),
+)
+def sign(x):
+    """-1, 0 or 1 with the sign of x; NaN of NaN; x / |x| of complex numbers. t[*s] -> t[*s]. Source: tf.sign."""
+    return np.sign(x)
+
+
+@elementwise(
+    "square",
+    "math.square",
+    op="Square",
+    expr="x * x",
+    dtypes="signed uint8 uint16 uint32 uint64 complex64 complex128",
+    vjp=dict(x=lambda dy, x: dy * (conj(x) * 2)),
+)
+def square(x):
+    """x * x. t[*s] -> t[*s]. Source: tf.square."""
+    return np.square(x)
+
+
+@elementwise(
+    "math.squared_difference",
+    op="SquaredDifference",
+    expr="(x - y) * (x - y)",
+    dtypes="bfloat16 float16 float32 float64 int32 int64",
+    vjp=dict(x=lambda dy, x, y: dy * (x - y) * 2, y=lambda dy, x, y: dy * (y - x) * 2),
+)
+def squared_difference(x, y):
+    """(x - y) * (x - y). t[*s], t[*s] -> t[*s], broadcasting. Source: tf.math.squared_difference."""
+    return np.square(np.subtract(x, y))
+
+
+@elementwise(
+    "sqrt",
+    "math.sqrt",
+    op="Sqrt",
+    expr="sqrt(x)",
+    dtypes="fractional",
+    vjp=dict(x=lambda dy, out: dy * 0.5 / conj(out)),
+    domain=(0.1, 4),
+)
+def sqrt(x):
+    """Square root; NaN of negative numbers. f[*s] -> f[*s]. Source: tf.sqrt."""
+    return np.sqrt(x)
+
+
+@elementwise(
+    "math.rsqrt",
+    op="Rsqrt",
+    expr="rsqrt(x)",
+    dtypes="fractional",
+    vjp=dict(x=lambda dy, out: dy * (-0.5) * (conj(out) * conj(out) * conj(out))),
+    domain=(0.2, 4),
+)
+def rsqrt(x):
+    """1 / sqrt(x). f[*s] -> f[*s]. Source: tf.math.rsqrt."""
+    wide = _widened(x)
+    return (np.ones((), wide.dtype) / np.sqrt(wide)).astype(x.dtype)
+
+
+@elementwise(
+    "math.reciprocal",
+    op="Reciprocal",
+    expr="1 / x",
+    dtypes="fractional",
+    vjp=dict(x=lambda dy, out: -dy * conj(out * out)),
+    domain=(0.3, 3),
+)
+def reciprocal(x):
+    """1 / x. f[*s] -> f[*s]. Source: tf.math.reciprocal."""
+    return np.divide(np.ones((), x.dtype), x)
+
+
+def _pow_y(dy: Any, x: Any, y: Any, out: Any) -> Any:
+    """d(x ** y)/dy; where x <= 0 (complex: x == 0) the logarithm counts as 0, as in TensorFlow."""
+    usable = not_equal(x, 0) if x.dtype.is_complex else greater(x, 0)
+    safe = select(usable, x, ones_like_p(x))
+    return dy * conj(out * select(usable, log(safe), zeros_like_p(x)))
+
+
+@elementwise(
+    "pow",
+    "math.pow",
+    op="Pow",
+    expr="x ** y",
+    check="y >= 0",
+    dtypes="bfloat16 float32 float16 float64 int8 int16 int32 int64 complex64 complex128",
+    vjp=dict(x=lambda dy, x, y: dy * conj(y * pow(x, y - 1)), y=_pow_y),
+    domain=(0.3, 2),
+)
+def pow(x, y):
+    """x to the power of y. t[*s], t[*s] -> t[*s], broadcasting.
+
+    Raises: InvalidArgumentError for integers with a negative y. Source: tf.pow.
+    """
+    if y.dtype.kind == "i" and np.any(y < 0):
+        raise InvalidArgumentError(None, None, "Integers to negative integer powers are not allowed")
+    return np.power(x, y)
+
+
+@elementwise(
+    "maximum",
+    "math.maximum",
+    op="Maximum",
+    expr="max(x, y)",
+    dtypes="real",
+    vjp=dict(
+        x=lambda dy, x, y: select(greater_equal(x, y), dy, zeros_like_p(dy)),
+        y=lambda dy, x, y: select(greater_equal(x, y), zeros_like_p(dy), dy),
+    ),
+)
+def maximum(x, y):
+    """The larger of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.maximum."""
+    return np.maximum(x, y)
+
+
+@elementwise(
+    "minimum",
+    "math.minimum",
+    op="Minimum",
+    expr="min(x, y)",
+    dtypes="real",
+    vjp=dict(
+        x=lambda dy, x, y: select(less_equal(x, y), dy, zeros_like_p(dy)),
+        y=lambda dy, x, y: select(less_equal(x, y), zeros_like_p(dy), dy),
+    ),
+)
+def minimum(x, y):
+    """The smaller of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.minimum."""
+    return np.minimum(x, y)
+
+
+# ---- comparison and logic -------------------------------------------------------------------------------------------
+
+
+@elementwise(op="Equal", expr="x == y", dtypes="any", out="bool")
+def equal_p(x, y):
+    """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting."""
+    return np.equal(x, y)
+
+
+@elementwise(op="NotEqual", expr="x != y", dtypes="any", out="bool")
+def not_equal_p(x, y):
+    """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting."""
+    return np.not_equal(x, y)
+
+
+@elementwise("less", "math.less", op="Less", expr="x < y", dtypes="ordered", out="bool")
+def less(x, y):
+    """Whether x < y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less."""
+    return np.less(x, y)
+
+
+@elementwise("less_equal", "math.less_equal", op="LessEqual", expr="x <= y", dtypes="ordered", out="bool")
+def less_equal(x, y):
+    """Whether x <= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less_equal."""
+    return np.less_equal(x, y)
+
+
+@elementwise("greater", "math.greater", op="Greater", expr="x > y", dtypes="ordered", out="bool")
+def greater(x, y):
+    """Whether x > y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater."""
+    return np.greater(x, y)
+
+
+@elementwise("greater_equal", "math.greater_equal", op="GreaterEqual", expr="x >= y", dtypes="ordered", out="bool")
+def greater_equal(x, y):
+    """Whether x >= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater_equal."""
+    return np.greater_equal(x, y)
+
+
+@elementwise("logical_and", "math.logical_and", op="LogicalAnd", expr="x & y", groups=("bool", "bool"), out="bool")
+def logical_and(x, y):
+    """Whether both hold. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_and."""
+    return np.logical_and(x, y)
+
+
+@elementwise("logical_or", "math.logical_or", op="LogicalOr", expr="x | y", groups=("bool", "bool"), out="bool")
+def logical_or(x, y):
+    """Whether at least one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_or."""
+    return np.logical_or(x, y)
+
+
+@elementwise("logical_not", "math.logical_not", op="LogicalNot", expr="~x", groups=("bool",), out="bool")
+def logical_not(x):
+    """Whether x does not hold. bool[*s] -> bool[*s]. Source: tf.logical_not."""
+    return np.logical_not(x)
+
+
+@elementwise("math.is_nan", op="IsNan", expr="isnan(x)", dtypes="floating", out="bool")
+def is_nan(x):
+    """Whether x is not a number. f[*s] -> bool[*s]. Source: tf.math.is_nan."""
+    return np.isnan(x)
+
+
+@elementwise("math.is_inf", op="IsInf", expr="isinf(x)", dtypes="floating", out="bool")
+def is_inf(x):
+    """Whether x is infinite. f[*s] -> bool[*s]. Source: tf.math.is_inf."""
+    return np.isinf(x)
+
+
+@elementwise("math.is_finite", op="IsFinite", expr="isfinite(x)", dtypes="floating", out="bool")
+def is_finite(x):
+    """Whether x is neither infinite nor NaN. f[*s] -> bool[*s]. Source: tf.math.is_finite."""
+    return np.isfinite(x)
+
+
+@elementwise("bitwise.bitwise_and", op="BitwiseAnd", expr="x & y", dtypes="integer")
+def bitwise_and(x, y):
+    """Bits set in both. i[*s], i[*s] -> i[*s], broadcasting. Source: tf.bitwise.bitwise_and."""
+    return np.bitwise_and(x, y)
+
+
+@elementwise("bitwise.bitwise_or", op="BitwiseOr", expr="x | y", dtypes="integer")
+def bitwise_or(x, y):
+    """Bits set in either. i[*s], i[*s] -> i[*s], broadcasting. Source: tf.bitwise.bitwise_or."""
+    return np.bitwise_or(x, y)
+
+
+@elementwise("bitwise.bitwise_xor", op="BitwiseXor", expr="x ^ y", dtypes="integer")
+def bitwise_xor(x, y):
+    """Bits set in one of the two. i[*s], i[*s] -> i[*s], broadcasting. Source: tf.bitwise.bitwise_xor."""
+    return np.bitwise_xor(x, y)
+
+
+@elementwise("bitwise.invert", op="Invert", expr="~x", dtypes="integer")
+def invert(x):
+    """Every bit flipped. i[*s] -> i[*s]. Source: tf.bitwise.invert."""
+    return np.invert(x)
+
+
+@elementwise(
+    op="SelectV2",
+    expr="select(condition, x, y)",
+    groups=("bool", "T", "T"),
+    dtypes="any",
+    vjp=dict(
+        x=lambda dy, condition: select(condition, dy, zeros_like_p(dy)),
+        y=lambda dy, condition: select(condition, zeros_like_p(dy), dy),
+    ),
+)
+def select(condition, x, y):
+    """x where condition holds, else y. bool[*s], t[*s], t[*s] -> t[*s], broadcasting."""
+    try:
+        return np.where(condition, x, y).astype(x.dtype, copy=False)
+    except ValueError:
+        shapes = shape_text(condition.shape), shape_text(x.shape), shape_text(y.shape)
+        text = "condition {}, then {}, and else {} must be broadcastable".format(*shapes)
+        raise InvalidArgumentError(None, None, text) from None
+
+
+# ---- exponentials and trigonometry ----------------------------------------------------------------------------------
+
+
+@elementwise(
+    "exp", "math.exp", op="Exp", expr="exp(x)", dtypes="fractional", vjp=dict(x=lambda dy, out: dy * conj(out))
+)
+def exp(x):
+    """e to the power of x. f[*s] -> f[*s]. Source: tf.exp."""
+    return np.exp(x)
+
+
+@elementwise(
+    "math.log", op="Log", expr="log(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy / conj(x)), domain=(0.2, 4)
+)
+def log(x):
+    """Natural logarithm; -inf of 0, NaN of negative numbers. f[*s] -> f[*s]. Source: tf.math.log."""
+    return np.log(x)
+
+
+@elementwise(
+    "math.log1p",
+    op="Log1p",
+    expr="log1p(x)",
+    dtypes="fractional",
+    vjp=dict(x=lambda dy, x: dy / conj(x + 1)),
+    domain=(-0.7, 3),
+)
+def log1p(x):
+    """log(1 + x), precise near 0. f[*s] -> f[*s]. Source: tf.math.log1p."""
+    return np.log1p(x)
+
+
+@elementwise(
+    "math.expm1", op="Expm1", expr="expm1(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(exp(x)))
+)
+def expm1(x):
+    """exp(x) - 1, precise near 0. f[*s] -> f[*s]. Source: tf.math.expm1."""
+    return np.expm1(x)
+
+
+@elementwise(
+    "tanh",
+    "math.tanh",
+    "nn.tanh",
+    op="Tanh",
+    expr="tanh(x)",
+    dtypes="fractional",
+    vjp=dict(x=lambda dy, out: dy * conj(1 - out * out)),
+)
+def tanh(x):
+    """Hyperbolic tangent. f[*s] -> f[*s]. Source: tf.tanh."""
+    return np.tanh(x)
+
+
+@elementwise(
+    "sigmoid",
+    "math.sigmoid",
+    "nn.sigmoid",
+    op="Sigmoid",
+    expr="sigmoid(x)",
+    dtypes="fractional",
+    vjp=dict(x=lambda dy, out: dy * conj(out * (1 - out))),
+)
+def sigmoid(x):
+    """1 / (1 + exp(-x)). f[*s] -> f[*s]. Source: tf.sigmoid."""
+    wide = _widened(x)
+    one = np.ones((), wide.dtype)
+    if wide.dtype.kind == "c":
+        return (one / (one + np.exp(-wide))).astype(x.dtype)
+    small = np.exp(-np.abs(wide))
+    return (np.where(wide >= 0, one, small) / (one + small)).astype(x.dtype)
+
+
+@elementwise("sin", "math.sin", op="Sin", expr="sin(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(cos(x))))
+def sin(x):
+    """Sine of x, in radians. f[*s] -> f[*s]. Source: tf.sin."""
+    return np.sin(x)
+
+
+@elementwise(
+    "cos", "math.cos", op="Cos", expr="cos(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: -dy * conj(sin(x)))
+)
+def cos(x):
+    """Cosine of x, in radians. f[*s] -> f[*s]. Source: tf.cos."""
+    return np.cos(x)
+
+
+@elementwise(
+    "tan",
+    "math.tan",
+    op="Tan",
+    expr="tan(x)",
+    dtypes="fractional",
+    vjp=dict(x=lambda dy, out: dy * conj(out * out + 1)),
+    domain=(-1, 1),
+)
+def tan(x):
+    """Tangent of x, in radians. f[*s] -> f[*s]. Source: tf.tan."""
+    return np.tan(x)
+
+
+@elementwise(
+    "sinh", "math.sinh", op="Sinh", expr="sinh(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(cosh(x)))
+)
+def sinh(x):
+    """Hyperbolic sine. f[*s] -> f[*s]. Source: tf.sinh."""
+    return np.sinh(x)
+
+
+@elementwise(
+    "cosh", "math.cosh", op="Cosh", expr="cosh(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(sinh(x)))
+)
+def cosh(x):
+    """Hyperbolic cosine. f[*s] -> f[*s]. Source: tf.cosh."""
+    return np.cosh(x)
+
+
+@elementwise(
+    "asin",
+    "math.asin",
+    op="Asin",
+    expr="asin(x)",
+    dtypes="fractional",
+    vjp=dict(x=lambda dy, x: dy * conj(rsqrt(1 - x * x))),
+    domain=(-0.8, 0.8),
+)
+def asin(x):
+    """Angle whose sine is x. f[*s] -> f[*s]. Source: tf.asin."""
+    return np.arcsin(x)
+
+
+@elementwise(
+    "acos",
+    "math.acos",
+    op="Acos",
+    expr="acos(x)",
+    dtypes="fractional",
+    vjp=dict(x=lambda dy, x: -dy * conj(rsqrt(1 - x * x))),
+    domain=(-0.8, 0.8),
+)
+def acos(x):
+    """Angle whose cosine is x. f[*s] -> f[*s]. Source: tf.acos."""
+    return np.arccos(x)
+
+
+@elementwise(
+    "atan",
+    "math.atan",
+    op="Atan",
+    expr="atan(x)",
+    dtypes="fractional",
+    vjp=dict(x=lambda dy, x: dy / conj(x * x + 1)),
+)
+def atan(x):
+    """Angle whose tangent is x. f[*s] -> f[*s]. Source: tf.atan."""
+    return np.arctan(x)
+
+
+@elementwise(
+    "math.atan2",
+    "atan2",
+    op="Atan2",
+    expr="atan2(y, x)",
+    dtypes="floating",
+    vjp=dict(y=lambda dy, y, x: dy * x / (x * x + y * y), x=lambda dy, y, x: -dy * y / (x * x + y * y)),
+    domain=(0.3, 2),
+)
+def atan2(y, x):
+    """Angle of the point (x, y) in [-pi, pi]. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.atan2."""
+    return np.arctan2(y, x)
+
+
+@elementwise(
+    "math.erf",
+    op="Erf",
+    expr="erf(x)",
+    dtypes="floating",
+    vjp=dict(x=lambda dy, x: dy * exp(-(x * x)) * 1.1283791670955126),
+)
+def erf(x):
+    """Gauss's error function. f[*s] -> f[*s]. Source: tf.math.erf."""
+    from scipy import special  # 30 ms, and only for this op in eager mode
+
+    return special.erf(_widened(x)).astype(x.dtype)
+
+
+@elementwise(
+    "math.erfc",
+    op="Erfc",
+    expr="erfc(x)",
+    dtypes="floating",
+    vjp=dict(x=lambda dy, x: dy * exp(-(x * x)) * -1.1283791670955126),
+)
+def erfc(x):
+    """1 - erf(x), precise for large x. f[*s] -> f[*s]. Source: tf.math.erfc."""
+    from scipy import special
+
+    return special.erfc(_widened(x)).astype(x.dtype)
+
+
+# ---- rounding -------------------------------------------------------------------------------------------------------
+
+
+@elementwise("floor", "math.floor", op="Floor", expr="floor(x)", dtypes="floating")
+def floor(x):
+    """The greatest whole number not above x. f[*s] -> f[*s]. Source: tf.floor."""
+    return np.floor(x)
+
+
+@elementwise("math.ceil", op="Ceil", expr="ceil(x)", dtypes="floating")
+def ceil(x):
+    """The least whole number not below x. f[*s] -> f[*s]. Source: tf.math.ceil."""
+    return np.ceil(x)
+
+
+@elementwise("round", "math.round", op="Round", expr="round(x)", dtypes="signed")
+def round(x):
+    """The nearest whole number, halves to even. t[*s] -> t[*s]. Source: tf.round."""
+    return x if x.dtype.kind == "i" else np.rint(x)
+
+
+@elementwise("math.rint", op="Rint", expr="round(x)", dtypes="floating")
+def rint(x):
+    """The nearest whole number, halves to even. f[*s] -> f[*s]. Source: tf.math.rint."""
+    return np.rint(x)
+
+
+# ---- activations ----------------------------------------------------------------------------------------------------
+
+
+@elementwise(
+    "nn.relu",
+    op="Relu",
+    expr="select(features < 0, 0, features)",
+    dtypes="ordered",
+    vjp=dict(features=lambda dy, out: relu_grad(dy, out)),
+)
+def relu(features):
+    """features where positive, else 0; NaN stays. t[*s] -> t[*s]. Source: tf.nn.relu."""
+    return np.maximum(features, np.zeros((), features.dtype))
+
+
+@elementwise(
+    op="ReluGrad",
+    expr="select(features > 0, gradients, 0)",
+    dtypes="ordered",
+    vjp=dict(gradients=lambda dy, features: relu_grad(dy, features), features=lambda dy, features: zeros_like_p(features)),
+)
+def relu_grad(gradients, features):
+    """gradients where features are positive, else 0. t[*s], t[*s] -> t[*s]. Source: TensorFlow's op ReluGrad."""
+    return np.where(features > 0, gradients, np.zeros((), features.dtype))
+
+
+@elementwise(
+    "nn.relu6",
+    op="Relu6",
+    expr="min(max(features, 0), 6)",
+    dtypes="ordered",
+    vjp=dict(features=lambda dy, out: select(logical_and(out > 0, out < 6), dy, zeros_like_p(dy))),
+)
+def relu6(features):
+    """features limited to [0, 6]. t[*s] -> t[*s]. Source: tf.nn.relu6."""
+    return np.minimum(np.maximum(features, np.zeros((), features.dtype)), np.asarray(6, features.dtype))
+
+
+@elementwise(
+    "nn.leaky_relu",
+    op="LeakyRelu",
+    expr="select(features > 0, features, features * alpha)",
+    dtypes="floating",
+    vjp=dict(features=lambda dy, features, alpha: select(features > 0, dy, dy * alpha)),
+)
+def leaky_relu(features, *, alpha=0.2):
+    """features where positive, else alpha * features. f[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
+    return np.where(features > 0, features, features * np.asarray(alpha, features.dtype))
+
+
+@elementwise(
+    "nn.elu",
+    op="Elu",
+    expr="select(features < 0, expm1(features), features)",
+    dtypes="floating",
+    vjp=dict(features=lambda dy, features, out: select(features < 0, dy * (out + 1), dy)),
+)
+def elu(features):
+    """exp(features) - 1 where negative, else features. f[*s] -> f[*s]. Source: tf.nn.elu."""
+    return np.where(features < 0, np.expm1(features), features)
+
+
+@elementwise(
+    "nn.selu",
+    op="Selu",
+    expr="select(features < 0, expm1(features) * 1.7580993408473768, features * 1.0507009873554805)",
+    dtypes="floating",
+    vjp=dict(
+        features=lambda dy, features, out: select(
+            features < 0, dy * (out + 1.7580993408473768), dy * 1.0507009873554805
+        )
+    ),
+)
+def selu(features):
+    """Scaled exponential linear unit. f[*s] -> f[*s]. Source: Klambauer et al. 2017, eq. 2; tf.nn.selu."""
+    wide = _widened(features)
+    scale, both = np.asarray(1.0507009873554805, wide.dtype), np.asarray(1.7580993408473768, wide.dtype)
+    return np.where(wide < 0, np.expm1(wide) * both, wide * scale).astype(features.dtype)
+
+
+@elementwise(
+    "math.softplus",
+    "nn.softplus",
+    op="Softplus",
+    expr="softplus(features)",
+    dtypes="floating",
+    vjp=dict(features=lambda dy, features: dy * sigmoid(features)),
+)
+def softplus(features):
+    """log(1 + exp(features)), without overflow. f[*s] -> f[*s]. Source: tf.math.softplus."""
+    wide = _widened(features)
+    return (np.log1p(np.exp(-np.abs(wide))) + np.maximum(wide, 0)).astype(features.dtype)
+
+
+# ---- values that must not become NaN ----------------------------------------------------------------------------------
+
+
+@elementwise(
+    "math.xlogy",
+    op="Xlogy",
+    expr="select(x == 0, x * 0, x * log(y))",
+    dtypes="floating",
+    vjp=dict(
+        x=lambda dy, x, y: dy * select(not_equal(x, 0), log(y), zeros_like_p(y)),
+        y=lambda dy, x, y: dy * divide_no_nan(x, y),
+    ),
+    domain=(0.3, 3),
+)
+def xlogy(x, y):
+    """x * log(y), and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.xlogy."""
+    x, y = np.broadcast_arrays(x, y)
+    wide, other = _widened(x), _widened(y)
+    return np.where(wide == 0, np.zeros((), wide.dtype), wide * np.log(other)).astype(x.dtype)
+
+
+@elementwise(
+    "math.multiply_no_nan",
+    op="MulNoNan",
+    expr="select(y == 0, 0, x * y)",
+    dtypes="floating",
+    vjp=dict(x=lambda dy, y: multiply_no_nan(dy, y), y=lambda dy, x: multiply_no_nan(x, dy)),
+)
+def multiply_no_nan(x, y):
+    """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.multiply_no_nan."""
+    return np.where(y == 0, np.zeros((), x.dtype), np.multiply(x, y))
+
+
+@elementwise(
+    "math.divide_no_nan",
+    op="DivNoNan",
+    expr="select(y == 0, 0, x / y)",
+    dtypes="floating",
+    vjp=dict(
+        x=lambda dy, y: divide_no_nan(dy, y),
+        y=lambda dy, x, y: dy * divide_no_nan(divide_no_nan(-x, y), y),
+    ),
+    domain=(0.3, 3),
+)
+def divide_no_nan(x, y):
+    """x / y, and 0 where y is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.divide_no_nan."""
+    return np.where(y == 0, np.zeros((), x.dtype), np.divide(x, y))
+
+
+# ---- constants of a tensor's shape ----------------------------------------------------------------------------------
+
+
+@elementwise(op="ZerosLike", expr="0", dtypes="any")
+def zeros_like_p(x):
+    """Zeros of x's shape and dtype; "" for strings. t[*s] -> t[*s]."""
+    if x.dtype == object:
+        return np.full(x.shape, b"", object)
+    return np.zeros(x.shape, x.dtype)
+
+
+@elementwise(
+    op="OnesLike",
+    expr="1",
+    dtypes="bfloat16 float16 float32 float64 int8 uint8 int16 uint16 int32 uint32 int64 uint64 complex64 complex128 bool",
+)
+def ones_like_p(x):
+    """Ones of x's shape and dtype. t[*s] -> t[*s]."""
+    return np.ones(x.shape, x.dtype)
+
+
+# ---- identity, casts, complex numbers -------------------------------------------------------------------------------
+
+
+@elementwise("identity", op="Identity", expr="input", dtypes="any", vjp=dict(input=lambda dy: dy))
+def identity(input):
+    """The input itself. t[*s] -> t[*s]. Source: tf.identity."""
+    return input
+
+
+@elementwise("stop_gradient", op="StopGradient", expr="input", dtypes="any")
+def stop_gradient(input):
+    """The input, through which no gradient flows. t[*s] -> t[*s]. Source: tf.stop_gradient."""
+    return input
+
+
+def _lower_cast(b: Any, node: Any) -> list[Any]:
+    return [lambda index: b.cast(b.input(0).at(index), node.attrs["dtype"])]
+
+
+def _cast_samples() -> list[Any]:
+    numbers = np.array([[0.0, 1.5, -2.5], [3.0, 100.0, -7.0]])
+    types = ("float16", "bfloat16", "float32", "float64", "int8", "int32", "int64", "bool")
+    pairs = [(a, b) for a in types for b in types]
+    return [((numbers.astype(as_dtype(a).numpy_dtype),), {"dtype": as_dtype(b)}) for a, b in pairs]
+
+
+def _cast_back(dy: Any, x_dtype: DType) -> Any:
+    return cast_p(dy, dtype=x_dtype) if x_dtype.is_floating or x_dtype.is_complex else None
+
+
+@elementwise(
+    op="Cast", groups=("-",), out="dtype", lower=_lower_cast, vjp=dict(x=_cast_back), samples=_cast_samples
+)
+def cast_p(x, *, dtype):
+    """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s]."""
+    target = dtype.numpy_dtype
+    if (x.dtype == object) != (target == object):
+        names = "string" if x.dtype == object else x.dtype.name, dtype.name
+        raise UnimplementedError(None, None, "Cast {} to {} is not supported".format(*names))
+    if x.dtype.kind == "c" and target.kind != "c":
+        x = x.real
+    if target.kind == "b":
+        return x != 0
+    if target.kind in "iu" and x.dtype.name in HALF:
+        x = x.astype(np.float32)
+    return x.astype(target)
+
+
+@elementwise(
+    op="Conj",
+    dtypes="complex64 complex128",
+    vjp=dict(input=lambda dy: conj(dy)),
+    reason="complex numbers: kernels have no complex elements yet",
+)
+def conj_p(input):
+    """Complex conjugate. c[*s] -> c[*s]."""
+    return np.conj(input)
+
+
+@elementwise(
+    op="Real",
+    dtypes="complex64 complex128",
+    out="real",
+    vjp=dict(input=lambda dy: complex_of(dy, zeros_like_p(dy))),
+    reason="complex numbers: kernels have no complex elements yet",
+)
+def real_p(input):
+    """Real part. c64[*s] -> f32[*s], c128[*s] -> f64[*s]."""
+    return np.real(input)
+
+
+@elementwise(
+    op="Imag",
+    dtypes="complex64 complex128",
+    out="real",
+    vjp=dict(input=lambda dy: complex_of(zeros_like_p(dy), dy)),
+    reason="complex numbers: kernels have no complex elements yet",
+)
+def imag_p(input):
+    """Imaginary part. c64[*s] -> f32[*s], c128[*s] -> f64[*s]."""
+    return np.imag(input)
+
+
+@elementwise(
+    op="Complex",
+    dtypes="float32 float64",
+    out="dtype",
+    vjp=dict(real=lambda dy: real_p(dy), imag=lambda dy: imag_p(dy)),
+    samples=lambda: [
+        ((np.array([1.0, 2.0], t), np.array(3.0, t)), {"dtype": as_dtype(c)})
+        for t, c in (("float32", "complex64"), ("float64", "complex128"))
+    ],
+    reason="complex numbers: kernels have no complex elements yet",
+)
+def complex_p(real, imag, *, dtype):
+    """real + i * imag. f32[*s] -> c64[*s], f64[*s] -> c128[*s], broadcasting."""
+    result = np.empty(np.broadcast_shapes(real.shape, imag.shape), dtype.numpy_dtype)
+    result.real, result.imag = real, imag
+    return result
+
+
+# ---- public functions that decide which op to apply -----------------------------------------------------------------
+
+
+@public("cast", "dtypes.cast")
+def cast(x, dtype, name=None):
+    """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s].
+
+    Raises: UnimplementedError between strings and numbers. Source: tf.cast.
+    """
+    target = as_dtype(dtype)
+    x = as_tensor(x)
+    return x if x.dtype is target else named(name, cast_p, x, dtype=target)
+
+
+@public("abs", "math.abs")
+def abs(x, name=None):
+    """Absolute value; modulus of complex numbers. t[*s] -> t[*s], c64[*s] -> f32[*s]. Source: tf.abs."""
+    x = as_tensor(x)
+    return named(name, complex_abs if x.dtype.is_complex else abs_p, x)
+
+
+@public("math.conj")
+def conj(x, name=None):
+    """Complex conjugate; real numbers as they are. t[*s] -> t[*s]. Source: tf.math.conj."""
+    x = as_tensor(x)
+    return named(name, conj_p, x) if x.dtype.is_complex else x
+
+
+@public("math.real")
+def real(input, name=None):
+    """Real part; real numbers as they are. c64[*s] -> f32[*s]. Source: tf.math.real."""
+    input = as_tensor(input)
+    return named(name, real_p, input) if input.dtype.is_complex else input
+
+
+@public("math.imag")
+def imag(input, name=None):
+    """Imaginary part; 0 of real numbers. c64[*s] -> f32[*s]. Source: tf.math.imag."""
+    input = as_tensor(input)
+    return named(name, imag_p, input) if input.dtype.is_complex else zeros_like_p(input)
+
+
+@public("complex", "dtypes.complex")
+def complex_of(real, imag, name=None):
+    """real + i * imag. f32[*s], f32[*s] -> c64[*s]; f64 -> c128.
+
+    Raises: TypeError for parts that are not both float32 or both float64. Source: tf.complex.
+    """
+    real, imag = as_tensor(real), as_tensor(imag)
+    types = {"float32": "complex64", "float64": "complex128"}
+    if real.dtype is not imag.dtype or real.dtype.name not in types:
+        raise TypeError(
+            f"The `real` and `imag` components have incorrect types: {real.dtype.name} {imag.dtype.name}. They must be "
+            "consistent, and one of [tf.float32, tf.float64]"
+        )
+    return named(name, complex_p, real, imag, dtype=as_dtype(types[real.dtype.name]))
+
+
+_TRUE_DIVISION = {"uint8": "float32", "int8": "float32", "uint16": "float32", "int16": "float32"} | dict.fromkeys(
+    ("uint32", "int32", "uint64", "int64"), "float64"
+)
+
+
+@public("truediv", "math.truediv")
+def truediv(x, y, name=None):
+    """Quotient as Python's `/`: integers of up to 16 bits divide as float32, wider ones as float64.
+
+    t[*s], t[*s] -> f[*s], broadcasting. Raises: TypeError if the dtypes differ or are no numbers. Source: tf.truediv.
+    """
+    if isinstance(x, Tensor):
+        y = _converted_like(y, x)
+    elif isinstance(y, Tensor):
+        x = _converted_like(x, y)
+    else:
+        x = as_tensor(x)
+        y = _converted_like(y, x)
+    if x.dtype is not y.dtype:
+        raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}.")
+    wide = _TRUE_DIVISION.get(x.dtype.name)
+    if wide is not None:
+        x, y = cast_p(x, dtype=as_dtype(wide)), cast_p(y, dtype=as_dtype(wide))
+    elif not (x.dtype.is_floating or x.dtype.is_complex):
+        raise TypeError(
+            f"Invalid dtype {x.dtype!r} in __truediv__. Expected one of {{tf.uint8, tf.int8, tf.uint16, tf.int16, "
+            "tf.uint32, tf.int32, tf.uint64, tf.int64, tf.bfloat16, tf.float16, tf.float32, tf.float64, tf.complex64, "
+            "tf.complex128}."
+        )
+    return named(name, realdiv, x, y)
+
+
+def _converted_like(value: Any, other: Any) -> Any:
+    """`value` as a tensor, of `other`'s dtype if it has none of its own and can be that."""
+    if isinstance(value, Tensor):
+        return value
+    try:
+        return as_tensor(value, other.dtype)
+    except (TypeError, ValueError):
+        return as_tensor(value)
+
+
+@public("divide", "math.divide")
+def divide(x, y, name=None):
+    """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting. Source: tf.divide."""
+    return truediv(x, y, name)
+
+
+@public("equal", "math.equal")
+def equal(x, y, name=None):
+    """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal."""
+    return named(name, equal_p, x, y)
+
+
+@public("not_equal", "math.not_equal")
+def not_equal(x, y, name=None):
+    """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
+    return named(name, not_equal_p, x, y)
+
+
+@public("math.logical_xor")
+def logical_xor(x, y, name="LogicalXor"):
+    """Whether exactly one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.math.logical_xor."""
+    return logical_and(logical_or(x, y), logical_not(logical_and(x, y)))
+
+
+@public("zeros_like")
+def zeros_like(input, dtype=None, name=None, layout=None):
+    """Zeros of the shape of input. t[*s] -> t[*s] or dtype[*s]. Source: tf.zeros_like."""
+    return _cast_constant(named(name, zeros_like_p, input), dtype)
+
+
+@public("ones_like")
+def ones_like(input, dtype=None, name=None, layout=None):
+    """Ones of the shape of input. t[*s] -> t[*s] or dtype[*s]. Source: tf.ones_like."""
+    return _cast_constant(named(name, ones_like_p, input), dtype)
+
+
+def _cast_constant(x: Any, dtype: Any) -> Any:
+    return x if dtype is None else cast(x, dtype)
+
+
+@public("clip_by_value")
+def clip_by_value(t, clip_value_min, clip_value_max, name=None):
+    """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s]. Source: tf.clip_by_value."""
+    t = as_tensor(t)
+    return maximum(minimum(t, clip_value_max), clip_value_min, name=name)
+
+
+@public("math.log_sigmoid")
+def log_sigmoid(x, name=None):
+    """log(sigmoid(x)), without overflow. f[*s] -> f[*s]. Source: tf.math.log_sigmoid."""
+    return negative(softplus(negative(x)), name=name)
+
+
+@public("nn.silu", "nn.swish")
+def silu(features, beta=1.0):
+    """features * sigmoid(beta * features). f[*s] -> f[*s]. Source: tf.nn.silu."""
+    features = as_tensor(features)
+    return features * sigmoid(features if beta == 1.0 else features * beta)
+
+
+@public("nn.gelu")
+def gelu(features, approximate=False, name=None):
+    """Gaussian error linear unit, or its tanh form. f[*s] -> f[*s]. Source: Hendrycks and Gimpel 2016; tf.nn.gelu."""
+    features = as_tensor(features)
+    if approximate:
+        inner = 0.7978845608028654 * (features + 0.044715 * pow(features, 3))
+        return 0.5 * features * (1.0 + tanh(inner))
+    return 0.5 * features * (1.0 + erf(features / 1.4142135623730951))

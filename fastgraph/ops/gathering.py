@@ -1,0 +1,633 @@
+"""Elements chosen by numbers: slice, gather, one_hot, and what data alone decides: where, boolean_mask.
+
+Rule: an index out of range is an error on every path, never a read outside the tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tensor import Tensor, get_slot
+from fastgraph.dtype import as_dtype, bool_, int32, int64
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_value, named, static_axes, static_int
+from fastgraph.ops.elementwise import cast, select
+from fastgraph.ops.families import Dims, canonical_axis, custom, invalid, movement, public, shape_text
+from fastgraph.ops.movement import reshape, shape, shape_of_value, transpose_p
+from fastgraph.shapes import Aval
+
+# ---- slice ----------------------------------------------------------------------------------------------------------
+
+
+def _check_slice(dims: Sequence[int | None], begin: Sequence[int], size: Sequence[int]) -> tuple[int | None, ...]:
+    """The shape of a slice. ValueError with TensorFlow's text if it does not lie inside."""
+    if len(begin) != len(dims) or len(size) != len(dims):
+        raise ValueError(
+            f"Expected begin and size arguments to be 1-D tensors of size {len(dims)}, but got shapes [{len(begin)}] "
+            f"and [{len(size)}] instead."
+        )
+    result: list[int | None] = []
+    for i, (n, b, s) in enumerate(zip(dims, begin, size, strict=True)):
+        if n is None:
+            result.append(None if s == -1 else s)
+            continue
+        if not 0 <= b <= n:
+            raise ValueError(f"Expected begin[{i}] in [0, {n}], but got {b}")
+        if s != -1 and not 0 <= s <= n - b:
+            raise ValueError(f"Expected size[{i}] in [0, {n - b}], but got {s}")
+        result.append(n - b if s == -1 else s)
+    return tuple(result)
+
+
+def _infer_slice(input: Aval, begin: Aval, *, size: tuple[int, ...]) -> Aval:
+    if input.shape is None:
+        return Aval(input.dtype, tuple(None if s == -1 else s for s in size))
+    if begin.value is not None:
+        return Aval(input.dtype, _check_slice(input.shape, begin.value.tolist(), size))
+    if -1 in size:
+        return Aval(input.dtype, tuple(None if s == -1 else s for s in size))
+    return Aval(input.dtype, size)
+
+
+def _lower_slice(b: Any, node: Any) -> list[Any]:
+    x, begin, out = b.input(0), b.input(1), b.output(0)
+
+    def element(index: Sequence[Any]) -> Any:
+        at, fits = [], None
+        for i in range(x.rank):
+            start = b.cast(begin.at((b.const(i, "int64"),)), "int64")
+            inside = b.op("and", start >= 0, start + out.shape[i] <= x.shape[i])
+            fits = inside if fits is None else b.op("and", fits, inside)
+            at.append(index[i] + start)
+        value = x.at(at)
+        return value if fits is None else b.check(fits, value)
+
+    return [element]
+
+
+@movement(
+    op="Slice",
+    infer=_infer_slice,
+    groups=("T", "Index"),
+    dtypes={"Index": "index"},
+    lower=_lower_slice,
+    vjp=dict(input=lambda dy, begin, input_shape: slice_grad(dy, begin, _vector(input_shape))),
+    samples=lambda: [
+        ((np.arange(24).reshape(2, 3, 4).astype(t), np.array(b, np.int32)), {"size": s})
+        for t in ("float32", "int64", "bool")
+        for b, s in (((0, 0, 0), (2, 3, 4)), ((1, 1, 2), (1, 2, 1)), ((0, 3, 1), (2, 0, 3)))
+    ],
+    error_samples=lambda: [
+        ((np.ones([2, 3]), np.array([0, 1])), {"size": (2, 3)}, InvalidArgumentError, r"Expected size\[1\] in \[0, 2\], but got 3"),
+        ((np.ones([2, 3]), np.array([0, 4])), {"size": (2, 0)}, InvalidArgumentError, r"Expected begin\[1\] in \[0, 3\], but got 4"),
+        ((np.ones([2, 3]), np.array([0])), {"size": (2,)}, InvalidArgumentError, "Expected begin and size arguments to be 1-D tensors of size 2"),
+    ],
+)
+def slice_p(input, begin, *, size):
+    """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s], i[rank] -> t[*size]."""
+    try:
+        result = _check_slice(input.shape, begin.tolist(), size)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    return input[tuple(slice(b, b + n) for b, n in zip(begin.tolist(), result, strict=True))]
+
+
+def _infer_slice_dynamic(input: Aval, begin: Aval, size: Aval) -> Aval:
+    if size.value is not None:
+        return _infer_slice(input, begin, size=tuple(size.value.tolist()))
+    return Aval(input.dtype, shape_of_value(size) if input.shape is None else (None,) * len(input.shape))
+
+
+@movement(
+    op="Slice",
+    infer=_infer_slice_dynamic,
+    groups=("T", "Index", "Index"),
+    dtypes={"Index": "index"},
+    shape_inputs=(1, 2),
+    lower=_lower_slice,
+    vjp=dict(input=lambda dy, begin, input_shape: slice_grad(dy, begin, _vector(input_shape))),
+    samples=lambda: [((np.arange(6.0).reshape(2, 3), np.array([1, 0]), np.array([1, -1])), {})],
+)
+def slice_dynamic(input, begin, size):
+    """`slice` of a size known only at run time. t[*s], i[rank], i[rank] -> t[*size]."""
+    return slice_p.primitive.body(input, begin, size=tuple(size.tolist()))
+
+
+def _vector(extents_: Any) -> Any:
+    """A residual shape as the input of an op."""
+    return index_vector(extents_) if isinstance(extents_, tuple) else extents_
+
+
+def _lower_slice_grad(b: Any, node: Any) -> list[Any]:
+    dy, begin = b.input(0), b.input(1)
+
+    def element(index: Sequence[Any]) -> Any:
+        at, inside = [], None
+        for i in range(dy.rank):
+            k = index[i] - b.cast(begin.at((b.const(i, "int64"),)), "int64")
+            fits = b.op("and", k >= 0, k < dy.shape[i])
+            inside = fits if inside is None else b.op("and", inside, fits)
+            at.append(k)
+        value = dy.at(at)
+        return value if inside is None else b.select(inside, value, b.const(0, node.inputs[0].aval.dtype.name))
+
+    return [element]
+
+
+@movement(
+    op="SliceGrad",
+    infer=lambda dy, begin, shape: Aval(dy.dtype, shape_of_value(shape)),
+    groups=("T", "Index", "Tshape"),
+    dtypes={"Index": "index", "Tshape": "index"},
+    shape_inputs=(2,),
+    lower=_lower_slice_grad,
+    vjp=dict(dy=lambda dy, begin, dy_shape: slice_tensor(dy, begin, dy_shape)),
+    samples=lambda: [((np.ones([1, 2]), np.array([1, 0]), np.array([2, 3])), {}), ((np.array(1.5), np.zeros([0], int), np.zeros([0], int)), {})],
+)
+def slice_grad(dy, begin, shape):
+    """dy set into zeros of `shape` at `begin`. t[*r], i[rank], i[rank] -> t[*shape]."""
+    result = np.zeros(tuple(shape.tolist()), dy.dtype)
+    result[tuple(slice(b, b + n) for b, n in zip(begin.tolist(), dy.shape, strict=True))] = dy
+    return result
+
+
+def slice_tensor(input: Any, begin: Any, size: Any, name: str | None = None) -> Any:
+    """`fastgraph.slice` under a name that does not hide Python's."""
+    amount = extents(size)
+    start = extents(begin)
+    first = index_vector(start.static) if start.static is not None else start.tensor
+    if amount.static is not None:
+        if -1 in amount.static and start.static is None:
+            return named(name, slice_dynamic, input, first, index_vector(amount.static))
+        return named(name, slice_p, input, first, size=amount.static)
+    return named(name, slice_dynamic, input, first, amount.tensor)
+
+
+@public("slice")
+def slice_(input_, begin, size, name=None):
+    """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s] -> t[*size].
+
+    Raises: InvalidArgumentError if it does not lie inside. Source: tf.slice.
+    """
+    return slice_tensor(input_, begin, size, name)
+
+
+def dim(x: Any, axis: int) -> Any:
+    """The extent of x along `axis`: an int if it is known, else a scalar tensor."""
+    n = x.shape[axis] if x.shape.rank is not None else None
+    return shape(x)[axis] if n is None else n
+
+
+# ---- gather ---------------------------------------------------------------------------------------------------------
+
+
+def _gathered(params: Dims, indices: Dims, axis: int, batch_dims: int) -> Dims:
+    """The shape of gather's result. ValueError with TensorFlow's text for what does not fit."""
+    if params is not None:
+        rank = len(params)
+        if rank == 0:
+            raise ValueError("params must be at least 1 dimensional")
+        if not -rank <= axis < rank:
+            raise ValueError(f"Shape must be at least rank {axis + 1 if axis >= 0 else -axis} but is rank {rank}")
+        axis %= rank
+    if params is None or indices is None:
+        return None
+    if batch_dims < 0:
+        batch_dims += len(indices)
+    if not 0 <= batch_dims <= min(axis, len(indices)):
+        raise ValueError(f"batch_dims ({batch_dims}) must be less than or equal to axis ({axis}) and the rank of indices")
+    for i in range(batch_dims):
+        if params[i] is not None and indices[i] is not None and params[i] != indices[i]:
+            raise ValueError(
+                f"params.shape[{i}]: {params[i]} should be equal to indices.shape[{i}]: {indices[i]}"
+            )
+    return (*params[:axis], *indices[batch_dims:], *params[axis + 1 :])
+
+
+def _infer_gather(params: Aval, indices: Aval, *, axis: int, batch_dims: int) -> Aval:
+    return Aval(params.dtype, _gathered(params.shape, indices.shape, axis, batch_dims))
+
+
+def _lower_gather(b: Any, node: Any) -> list[Any]:
+    params, indices = b.input(0), b.input(1)
+    axis = canonical_axis(node.attrs["axis"], params.rank)
+    batch = node.attrs["batch_dims"] % max(indices.rank, 1) if node.attrs["batch_dims"] < 0 else node.attrs["batch_dims"]
+    own = indices.rank - batch
+
+    def element(index: Sequence[Any]) -> Any:
+        where = (*index[:batch], *index[axis : axis + own])
+        k = b.cast(indices.at(where), "int64")
+        inside = b.op("and", k >= 0, k < params.shape[axis])
+        value = params.at((*index[:axis], k, *index[axis + own :]))
+        return b.check(inside, value, b.flat(where, indices.shape))
+
+    return [element]
+
+
+def _gather_params(dy: Any, indices: Any, params_shape: Any, axis: int, batch_dims: int) -> Any:
+    if batch_dims == 0 and isinstance(params_shape, tuple):
+        axis = canonical_axis(axis, len(params_shape))
+        if axis == 0:
+            try:
+                slices = get_slot("indexed_slices")
+            except NotImplementedError:
+                slices = None
+            if slices is not None:
+                values = reshape(dy, (-1, *params_shape[1:]) if 0 not in params_shape[1:] else (indices.shape.num_elements(), *params_shape[1:]))
+                return slices(values, reshape(indices, (-1,)), index_vector(params_shape))
+    return gather_grad(dy, indices, _vector(params_shape), axis=axis, batch_dims=batch_dims)
+
+
+def _gather_samples() -> list[Any]:
+    return [
+        ((np.arange(24).reshape(2, 3, 4).astype(t), np.array(i, it)), {"axis": a, "batch_dims": bd})
+        for t, it in (("float32", "int32"), ("int64", "int64"), ("bool", "int16"))
+        for i, a, bd in (
+            (1, 0, 0), ([0, 1, 1], 0, 0), ([[2, 0], [1, 1]], 1, 0), ([3], -1, 0), ([[0, 2], [1, 1]], 1, 1), ([], 2, 0),
+        )
+    ]
+
+
+@movement(
+    op="GatherV2",
+    infer=_infer_gather,
+    groups=("Tparams", "Tindices"),
+    dtypes={"Tindices": "int16 int32 int64"},
+    lower=_lower_gather,
+    vjp=dict(
+        params=lambda dy, indices, params_shape, axis, batch_dims: _gather_params(
+            dy, indices, params_shape, axis, batch_dims
+        )
+    ),
+    samples=_gather_samples,
+    error_samples=lambda: [
+        ((np.ones([2, 3]), np.array([2])), {"axis": 0, "batch_dims": 0}, InvalidArgumentError, r"indices\[0\] = 2 is not in \[0, 2\)"),
+        ((np.ones([2, 3]), np.array([[0, 1], [5, 0]])), {"axis": 1, "batch_dims": 0}, InvalidArgumentError, r"indices\[1,0\] = 5 is not in \[0, 3\)"),
+        ((np.ones([2, 3]), np.array([-1])), {"axis": 0, "batch_dims": 0}, InvalidArgumentError, r"indices\[0\] = -1 is not in \[0, 2\)"),
+        ((np.ones([]), np.array([0])), {"axis": 0, "batch_dims": 0}, InvalidArgumentError, "params must be at least 1 dimensional"),
+        ((np.ones([2, 3]), np.array([0])), {"axis": 2, "batch_dims": 0}, InvalidArgumentError, "Shape must be at least rank 3 but is rank 2"),
+    ],
+)
+def gather_p(params, indices, *, axis, batch_dims):
+    """Slices of params along `axis` at indices. t[*p], i[*q] -> t[*p before axis, *q, *p after axis]."""
+    try:
+        _gathered(params.shape, indices.shape, axis, batch_dims)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    axis %= params.ndim
+    n = params.shape[axis]
+    bad = (indices < 0) | (indices >= n)
+    if bad.any():
+        first = tuple(int(i) for i in np.argwhere(bad)[0])
+        place = f"indices{shape_text(first)}" if first else "indices"
+        raise invalid(f"{place} = {int(indices[first])} is not in [0, {n})")
+    if batch_dims < 0:
+        batch_dims += indices.ndim
+    if batch_dims == 0:
+        return np.take(params, indices, axis=axis)
+    own = indices.ndim - batch_dims
+    lead = np.ix_(*[np.arange(m) for m in params.shape[:axis]])
+    spread = [x.reshape(x.shape + (1,) * own) for x in lead]
+    where = indices.reshape(indices.shape[:batch_dims] + (1,) * (axis - batch_dims) + indices.shape[batch_dims:])
+    return params[(*spread, where)]
+
+
+def _lower_gather_grad(b: Any, node: Any) -> list[Any]:
+    """Each element of the result sums the cotangents of the indices that name it."""
+    dy, indices = b.input(0), b.input(1)
+    out = b.output(0)
+    axis = canonical_axis(node.attrs["axis"], out.rank)
+    batch = node.attrs["batch_dims"] % max(indices.rank, 1) if node.attrs["batch_dims"] < 0 else node.attrs["batch_dims"]
+    own = indices.rank - batch
+    dtype = node.inputs[0].aval.dtype.name
+
+    def element(index: Sequence[Any]) -> Any:
+        def named_by(position: Sequence[Any]) -> Any:
+            k = b.cast(indices.at((*index[:batch], *position)), "int64")
+            value = dy.at((*index[:axis], *position, *index[axis + 1 :]))
+            return b.select(k.eq(index[axis]), value, b.const(0, dtype))
+
+        return b.reduce("sum", indices.shape[batch:], named_by) if own else named_by(())
+
+    return [element]
+
+
+@custom(
+    op="GatherGrad",
+    infer=lambda dy, indices, shape, *, axis, batch_dims: Aval(dy.dtype, shape_of_value(shape)),
+    groups=("T", "Tindices", "Tshape"),
+    dtypes={"T": "summable", "Tindices": "int16 int32 int64", "Tshape": "index"},
+    shape_inputs=(2,),
+    vjp=dict(dy=lambda dy, indices, axis, batch_dims: gather_p(dy, indices, axis=axis, batch_dims=batch_dims)),
+    samples=lambda: [
+        ((np.arange(12.0).reshape(2, 2, 3), np.array([[0, 1], [1, 1]]), np.array([2, 3])), {"axis": 0, "batch_dims": 0}),
+        ((np.arange(4.0).reshape(2, 2), np.array([[0, 2], [1, 1]]), np.array([2, 3])), {"axis": 1, "batch_dims": 1}),
+        ((np.arange(6.0).reshape(2, 3), np.array([0, 0, 3]), np.array([2, 4])), {"axis": 1, "batch_dims": 0}),
+    ],
+    reason="a scatter: every row of the result would have to look at all indices; the kernels have no ordered scatter yet",
+)
+def gather_grad(dy, indices, shape, *, axis, batch_dims):
+    """Zeros of `shape` to which dy is added at the places that gather took it from. t[*r], i[*q], i[n] -> t[*shape]."""
+    dims = tuple(shape.tolist())
+    axis %= len(dims)
+    if batch_dims < 0:
+        batch_dims += indices.ndim
+    result = np.zeros(dims, np.float32 if dy.dtype.name in ("float16", "bfloat16") else dy.dtype)
+    own = indices.ndim - batch_dims
+    lead = np.ix_(*[np.arange(m) for m in dims[:axis]])
+    spread = [x.reshape(x.shape + (1,) * own) for x in lead]
+    where = indices.reshape(indices.shape[:batch_dims] + (1,) * (axis - batch_dims) + indices.shape[batch_dims:])
+    np.add.at(result, (*spread, where), dy)
+    return result.astype(dy.dtype, copy=False)
+
+
+@public("gather")
+def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
+    """Slices of params along `axis` at indices. t[*p], i[*q] -> t[*p before axis, *q, *p after axis].
+
+    Raises: InvalidArgumentError for an index out of range. Source: tf.gather.
+    """
+    along = batch_dims if axis is None else static_axes(axis)[0]
+    return named(name, gather_p, params, indices, axis=along, batch_dims=batch_dims)
+
+
+@custom(
+    op="UnsortedSegmentSum",
+    infer=lambda data, segment_ids, *, num_segments: Aval(
+        data.dtype,
+        None if data.shape is None or segment_ids.shape is None else (num_segments, *data.shape[len(segment_ids.shape) :]),
+    ),
+    groups=("T", "Tindices"),
+    dtypes={"T": "summable", "Tindices": "int16 int32 int64"},
+    vjp=dict(data=lambda dy, segment_ids: _segment_grad(dy, segment_ids)),
+    samples=lambda: [
+        ((np.arange(6).reshape(3, 2).astype(t), np.array([0, 2, 0])), {"num_segments": 4}) for t in ("float32", "int32")
+    ],
+    reason="a scatter: every row of the result would have to look at all indices; the kernels have no ordered scatter yet",
+)
+def segment_sum_p(data, segment_ids, *, num_segments):
+    """Sum of the slices of data with the same id; negative ids are dropped. t[*q, *r], i[*q] -> t[num_segments, *r]."""
+    if data.shape[: segment_ids.ndim] != segment_ids.shape:
+        raise invalid(
+            f"data.shape = {shape_text(data.shape)} does not start with segment_ids.shape = {shape_text(segment_ids.shape)}"
+        )
+    bad = segment_ids >= num_segments
+    if bad.any():
+        first = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise invalid(
+            f"segment_ids{shape_text(first)} = {int(segment_ids[first])} is out of range [0, {num_segments})"
+        )
+    wide = np.float32 if data.dtype.name in ("float16", "bfloat16") else data.dtype
+    result = np.zeros((num_segments, *data.shape[segment_ids.ndim :]), wide)
+    kept = segment_ids >= 0
+    np.add.at(result, segment_ids[kept], data[kept])
+    return result.astype(data.dtype, copy=False)
+
+
+def _segment_grad(dy: Any, segment_ids: Any) -> Any:
+    rows = gather_p(dy, cast(select(segment_ids < 0, segment_ids * 0, segment_ids), segment_ids.dtype), axis=0, batch_dims=0)
+    kept = segment_ids >= 0
+    trailing = rows.shape.rank - segment_ids.shape.rank
+    if trailing:
+        from fastgraph.ops.movement import expand_dims_p
+
+        kept = expand_dims_p(kept, axes=tuple(range(-trailing, 0)))
+    return select(kept, rows, rows * 0)
+
+
+@public("math.unsorted_segment_sum")
+def unsorted_segment_sum(data, segment_ids, num_segments, name=None):
+    """Sum of the slices of data with the same id. t[*q, *r], i[*q] -> t[num_segments, *r].
+
+    Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_sum.
+    """
+    number = static_int(num_segments)
+    if number is None:
+        raise NotImplementedError("unsorted_segment_sum needs num_segments that is known while a function is traced")
+    return named(name, segment_sum_p, data, segment_ids, num_segments=number)
+
+
+# ---- one_hot --------------------------------------------------------------------------------------------------------
+
+
+def _one_hot_shape(indices: Dims, depth: int | None, axis: int) -> Dims:
+    if indices is None:
+        return None
+    if not -1 <= axis <= len(indices):
+        raise ValueError(f"Expected axis to be -1 or between [0, {len(indices) + 1}).  But received: {axis}")
+    at = len(indices) if axis == -1 else axis
+    return (*indices[:at], depth, *indices[at:])
+
+
+def _infer_one_hot(indices: Aval, on_value: Aval, off_value: Aval, *, depth: int, axis: int) -> Aval:
+    if depth < 0:
+        raise ValueError(f"depth must be non-negative, got: {depth}")
+    return Aval(on_value.dtype, _one_hot_shape(indices.shape, depth, axis))
+
+
+def _lower_one_hot(b: Any, node: Any) -> list[Any]:
+    indices = b.input(0)
+    axis = b.output(0).rank - 1 if node.attrs["axis"] == -1 else node.attrs["axis"]
+
+    def element(index: Sequence[Any]) -> Any:
+        chosen = b.cast(indices.at((*index[:axis], *index[axis + 1 :])), "int64")
+        return b.select(chosen.eq(index[axis]), b.input(1).at(()), b.input(2).at(()))
+
+    return [element]
+
+
+def _one_hot_samples() -> list[Any]:
+    one, zero = np.array(1.0, np.float32), np.array(0.0, np.float32)
+    return [
+        ((np.array(i, t), one, zero), {"depth": 3, "axis": a})
+        for t in ("int32", "int64", "uint8", "int8")
+        for i, a in ((2, -1), ([0, 2, 1], -1), ([0, 2, 3], 0), ([[0, 1], [2, 5]], 1))
+    ] + [((np.array([0, -1]), np.array(True), np.array(False)), {"depth": 2, "axis": -1})]
+
+
+@movement(
+    op="OneHot",
+    infer=_infer_one_hot,
+    groups=("TI", "T", "T"),
+    dtypes={"TI": "uint8 int8 int32 int64"},
+    lower=_lower_one_hot,
+    samples=_one_hot_samples,
+    error_samples=lambda: [
+        ((np.array([0]), np.array(1.0), np.array(0.0)), {"depth": -1, "axis": -1}, InvalidArgumentError, "depth must be non-negative, got: -1"),
+        ((np.array([0]), np.array(1.0), np.array(0.0)), {"depth": 3, "axis": 3}, InvalidArgumentError, r"Expected axis to be -1 or between \[0, 2\).  But received: 3"),
+    ],
+)
+def one_hot_p(indices, on_value, off_value, *, depth, axis):
+    """on_value at the index, off_value elsewhere, along a new axis. i[*s], t[], t[] -> t[*s with depth]."""
+    if depth < 0:
+        raise invalid(f"depth must be non-negative, got: {depth}")
+    try:
+        _one_hot_shape(indices.shape, depth, axis)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    chosen = np.expand_dims(indices, axis)
+    line = np.arange(depth).reshape([-1 if i == axis % chosen.ndim else 1 for i in range(chosen.ndim)])
+    return np.where(chosen == line, on_value, off_value)
+
+
+def _infer_one_hot_dynamic(indices: Aval, depth: Aval, on_value: Aval, off_value: Aval, *, axis: int) -> Aval:
+    number = None if depth.value is None else int(depth.value)
+    return Aval(on_value.dtype, _one_hot_shape(indices.shape, number, axis))
+
+
+@movement(
+    op="OneHot",
+    infer=_infer_one_hot_dynamic,
+    groups=("TI", "int32", "T", "T"),
+    dtypes={"TI": "uint8 int8 int32 int64"},
+    shape_inputs=(1,),
+    lower=lambda b, node: [
+        lambda index: b.select(
+            b.cast(
+                b.input(0).at([i for k, i in enumerate(index) if k != node.attrs["axis"] % b.output(0).rank]), "int64"
+            ).eq(index[node.attrs["axis"] % b.output(0).rank]),
+            b.input(2).at(()),
+            b.input(3).at(()),
+        )
+    ],
+    samples=lambda: [((np.array([0, 2]), np.array(3, np.int32), np.array(1.0), np.array(0.0)), {"axis": -1})],
+)
+def one_hot_dynamic(indices, depth, on_value, off_value, *, axis):
+    """`one_hot` of a depth known only at run time. i[*s], i32[], t[], t[] -> t[*s with depth]."""
+    return one_hot_p.primitive.body(indices, on_value, off_value, depth=int(depth), axis=axis)
+
+
+@public("one_hot")
+def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+    """on_value (1) at the index, off_value (0) elsewhere, along a new axis of size depth. i[*s] -> t[*s with depth].
+
+    An index out of range gives off_value everywhere.
+    Raises: InvalidArgumentError for a negative depth; TypeError if the values' dtypes differ. Source: tf.one_hot.
+    """
+    if dtype is None:
+        given = [as_tensor(v) for v in (on_value, off_value) if v is not None]
+        target = given[0].dtype if given else as_dtype("float32")
+    else:
+        target = as_dtype(dtype)
+    on = as_tensor(1 if on_value is None else on_value, target)
+    off = as_tensor(0 if off_value is None else off_value, target)
+    if on.dtype is not off.dtype:
+        raise TypeError(f"dtype {on.dtype!r} of on_value does not match dtype {off.dtype!r} of off_value")
+    at = -1 if axis is None else axis
+    number = static_int(depth)
+    if number is None:
+        return named(name, one_hot_dynamic, indices, depth, on, off, axis=at)
+    return named(name, one_hot_p, indices, on, off, depth=number, axis=at)
+
+
+# ---- what data decides ----------------------------------------------------------------------------------------------
+
+
+@custom(
+    op="Where",
+    infer=lambda condition: Aval(int64, (None, None if condition.shape is None else len(condition.shape))),
+    dtypes="summable bool",
+    step="dynamic",
+    samples=lambda: [((np.array(c),), {}) for c in ([True, False, True], [[0, 1], [2, 0]], [], True, [0.0, -1.0])],
+    reason="the number of results is data: a pass over all elements decides it",
+)
+def where_index(condition):
+    """The indices of the elements that are not 0, in row-major order. t[*s] -> i64[n, rank]."""
+    return np.argwhere(condition).astype(np.int64)
+
+
+def _infer_mask(tensor: Aval, mask: Aval) -> Aval:
+    if tensor.shape is None or mask.shape is None:
+        return Aval(tensor.dtype, None)
+    return Aval(tensor.dtype, (None, *tensor.shape[len(mask.shape) :]))
+
+
+@custom(
+    op="BooleanMask",
+    infer=_infer_mask,
+    groups=("T", "bool"),
+    step="dynamic",
+    vjp=dict(tensor=lambda dy, mask, tensor_shape: mask_scatter(dy, mask, _vector(tensor_shape))),
+    samples=lambda: [
+        ((np.arange(6).reshape(2, 3).astype(t), np.array(m)), {})
+        for t in ("float32", "int32")
+        for m in ([True, False], [[True, False, True], [False, False, True]], [False, False])
+    ],
+    error_samples=lambda: [
+        ((np.ones([2, 3]), np.array([True, False, True])), {}, InvalidArgumentError, r"Shapes \(2,\) and \(3,\) are incompatible"),
+    ],
+    reason="the number of results is data: a pass over all elements decides it",
+)
+def mask_p(tensor, mask):
+    """The slices of tensor where mask holds; the mask covers its leading axes. t[*m, *r], bool[*m] -> t[n, *r]."""
+    if tensor.shape[: mask.ndim] != mask.shape:
+        raise invalid(f"Shapes {tensor.shape[: mask.ndim]} and {mask.shape} are incompatible")
+    return tensor[mask]
+
+
+@custom(
+    op="MaskScatter",
+    infer=lambda values, mask, shape: Aval(values.dtype, shape_of_value(shape)),
+    groups=("T", "bool", "Tshape"),
+    dtypes={"Tshape": "index"},
+    shape_inputs=(2,),
+    vjp=dict(values=lambda dy, mask: mask_p(dy, mask)),
+    samples=lambda: [((np.array([1.0, 2.0]), np.array([True, False, True]), np.array([3])), {})],
+    reason="where an element goes depends on how many came before it: a running count, which kernels do not have yet",
+)
+def mask_scatter(values, mask, shape):
+    """Zeros of `shape` with the values where mask holds, in order. t[n, *r], bool[*m], i[rank] -> t[*m, *r]."""
+    result = np.zeros(tuple(shape.tolist()), values.dtype)
+    result[mask] = values
+    return result
+
+
+@public("boolean_mask")
+def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
+    """The slices of tensor where mask holds; the mask covers axes from `axis` (0) on. t[*a, *m, *r] -> t[*a, n, *r].
+
+    Raises: ValueError for a scalar mask or shapes that do not fit. Source: tf.boolean_mask.
+    """
+    tensor = as_tensor(tensor)
+    mask = cast(as_tensor(mask), bool_)
+    start = 0 if axis is None else static_axes(axis)[0]
+    rank, covered = tensor.shape.rank, mask.shape.rank
+    if covered == 0:
+        raise ValueError("mask cannot be scalar.")
+    if covered is None:
+        raise ValueError(
+            "Number of mask dimensions must be specified, even if some dimensions are None.  E.g. shape=[None] is ok, "
+            "but shape=None is not."
+        )
+    if rank is not None:
+        start %= max(rank, 1)
+        own = tensor.shape[start : start + covered]
+        if not own.is_compatible_with(mask.shape):
+            raise ValueError(f"Shapes {own} and {mask.shape} are incompatible")
+    label = name if name != "boolean_mask" else None
+    if start == 0:
+        return named(label, mask_p, tensor, mask)
+    if rank is None:
+        raise NotImplementedError("boolean_mask along an axis needs a tensor of known rank")
+    covering = tuple(range(start, start + covered))
+    order = covering + tuple(i for i in range(rank) if i not in covering)
+    chosen = named(label, mask_p, transpose_p(tensor, perm=order), mask)
+    back = (*range(1, start + 1), 0, *range(start + 1, rank - covered + 1))
+    return transpose_p(chosen, perm=back)
+
+
+@public("where")
+def where(condition, x=None, y=None, name=None):
+    """x where condition holds, else y; without x and y: the indices where it holds.
+
+    bool[*s], t[*s], t[*s] -> t[*s], broadcasting; t[*s] -> i64[n, rank].
+    Raises: ValueError if only one of x and y is given; InvalidArgumentError for shapes that do not fit. Source: tf.where.
+    """
+    if x is None and y is None:
+        return named(name, where_index, condition)
+    if x is None or y is None:
+        raise ValueError("x and y must both be non-None or both be None.")
+    return named(name, select, condition, x, y)

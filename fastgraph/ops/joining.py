@@ -1,0 +1,356 @@
+"""Joining and splitting: concat, stack, split, unstack.
+
+Rule: the pieces' number is static; their extents along the joined axis may be known only at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tensor import Tensor
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, extents, named, static_int
+from fastgraph.ops.elementwise import identity, zeros_like_p
+from fastgraph.ops.families import Dims, canonical_axis, invalid, movement, public, shape_text
+from fastgraph.ops.gathering import dim, slice_tensor
+from fastgraph.ops.movement import shape
+from fastgraph.shapes import Aval
+
+
+# ---- joining --------------------------------------------------------------------------------------------------------
+
+
+def _concat_problem(shapes: Sequence[Sequence[int | None]], axis: int) -> str | None:
+    first = shapes[0]
+    for i, shape in enumerate(shapes[1:], 1):
+        if len(shape) != len(first):
+            return (
+                "Ranks of all input tensors should match: "
+                f"shape[0] = {shape_text(first)} vs. shape[{i}] = {shape_text(shape)}"
+            )
+    if not first:
+        return "Can't concatenate scalars (use tf.stack instead)"
+    if not -len(first) <= axis < len(first):
+        return f"Expected concatenating dimensions in the range [{-len(first)}, {len(first)}), but got {axis}"
+    for i, shape in enumerate(shapes[1:], 1):
+        for d, (m, n) in enumerate(zip(first, shape, strict=True)):
+            if d != axis % len(first) and m is not None and n is not None and m != n:
+                return (
+                    f"Dimension {d} in both shapes must be equal: "
+                    f"shape[0] = {shape_text(first)} vs. shape[{i}] = {shape_text(shape)}"
+                )
+    return None
+
+
+def _infer_concat(*values: Aval, axis: int) -> Aval:
+    shapes = [v.shape for v in values if v.shape is not None]
+    if not shapes:
+        return Aval(values[0].dtype, None)
+    problem = _concat_problem(shapes, axis)
+    if problem is not None:
+        raise ValueError(problem)
+    axis %= len(shapes[0])
+    dims: list[int | None] = [next((s[d] for s in shapes if s[d] is not None), None) for d in range(len(shapes[0]))]
+    along = [None if v.shape is None else v.shape[axis] for v in values]
+    dims[axis] = None if None in along else sum(along)  # type: ignore[arg-type]
+    return Aval(values[0].dtype, tuple(dims))
+
+
+def _lower_concat(b: Any, node: Any) -> list[Any]:
+    axis = canonical_axis(node.attrs["axis"], b.input(0).rank)
+
+    def element(index: Sequence[Any]) -> Any:
+        starts = [b.const(0, "int64")]
+        for i in range(b.n_inputs - 1):
+            starts.append(starts[-1] + b.input(i).shape[axis])
+        result = None
+        for i in reversed(range(b.n_inputs)):
+            value = b.input(i).at((*index[:axis], index[axis] - starts[i], *index[axis + 1 :]))
+            result = value if result is None else b.select(index[axis] < starts[i + 1], value, result)
+        return result
+
+    return [element]
+
+
+def _concat_grad(dys: Any, values: Any, axis: int) -> list[Any]:
+    shapes = [v.shape for v in values]
+    rank = next(s.rank for s in shapes if s.rank is not None)
+    axis = canonical_axis(axis, rank)
+    if all(s.rank is not None and s[axis] is not None for s in shapes):
+        return list(split_p(dys, sizes=tuple(s[axis] for s in shapes), axis=axis))
+    sizes = [dim(v, axis) for v in values]
+    grads, start = [], 0
+    for v, n in zip(values, sizes, strict=True):
+        begin = [start if d == axis else 0 for d in range(rank)]
+        grads.append(slice_tensor(dys, begin, shape(v)))
+        start = start + n
+    return grads
+
+
+@movement(
+    op="ConcatV2",
+    infer=_infer_concat,
+    lower=_lower_concat,
+    vjp=dict(values=lambda dy, values, axis: _concat_grad(dy, values, axis)),
+    samples=lambda: [
+        (tuple(np.arange(n * 3).astype(t).reshape(n, 3) for n in sizes), {"axis": 0})
+        for t in ("float32", "int64", "bool")
+        for sizes in ((2, 1), (1, 0, 3), (2,))
+    ]
+    + [((np.ones([2, 1]), np.zeros([2, 2])), {"axis": a}) for a in (1, -1)],
+    error_samples=lambda: [
+        ((np.ones([2, 3]), np.ones([2, 4])), {"axis": 0}, InvalidArgumentError, "ConcatOp : Dimension 1 in both shapes must be equal: shape\\[0\\] = \\[2,3\\] vs. shape\\[1\\] = \\[2,4\\]"),
+        ((np.ones([2, 3]), np.ones([2])), {"axis": 0}, InvalidArgumentError, "ConcatOp : Ranks of all input tensors should match: shape\\[0\\] = \\[2,3\\] vs. shape\\[1\\] = \\[2\\]"),
+        ((np.ones([2, 3]), np.ones([2, 3])), {"axis": 2}, InvalidArgumentError, "Expected concatenating dimensions in the range \\[-2, 2\\), but got 2"),
+        ((np.ones([]), np.ones([])), {"axis": 0}, InvalidArgumentError, "Can't concatenate scalars"),
+    ],
+)
+def concat_p(*values, axis):
+    """values one after the other along `axis`. t[*s]... -> t[*r]."""
+    problem = _concat_problem([v.shape for v in values], axis)
+    if problem is not None:
+        raise invalid("ConcatOp : " + problem)
+    return np.concatenate(values, axis=axis)
+
+
+@public("concat")
+def concat(values, axis, name="concat"):
+    """values one after the other along `axis`. t[*s]... -> t[*r].
+
+    Raises: InvalidArgumentError if the other extents differ. Source: tf.concat.
+    """
+    if not isinstance(values, (list, tuple)):
+        values = [values]
+    along = static_int(axis)
+    if along is None:
+        raise NotImplementedError("concat needs an axis that is known while a function is traced")
+    if not values:
+        raise ValueError("concat needs at least one tensor")
+    if len(values) == 1:
+        return named(None, identity, values[0])
+    return named(name if name != "concat" else None, concat_p, *values, axis=along)
+
+
+def _infer_stack(*values: Aval, axis: int) -> Aval:
+    dims: Dims = values[0].shape
+    for i, v in enumerate(values):
+        if v.shape is None or dims is None:
+            dims = dims if v.shape is None else v.shape
+            continue
+        if len(dims) != len(v.shape) or any(
+            m is not None and n is not None and m != n for m, n in zip(dims, v.shape, strict=True)
+        ):
+            raise ValueError(
+                f"Shapes of all inputs must match: values[0].shape = {shape_text(dims)} != "
+                f"values[{i}].shape = {shape_text(v.shape)}"
+            )
+        dims = tuple(n if m is None else m for m, n in zip(dims, v.shape, strict=True))
+    if dims is None:
+        return Aval(values[0].dtype, None)
+    at = canonical_axis(axis, len(dims) + 1)
+    return Aval(values[0].dtype, (*dims[:at], len(values), *dims[at:]))
+
+
+def _lower_stack(b: Any, node: Any) -> list[Any]:
+    axis = canonical_axis(node.attrs["axis"], b.output(0).rank)
+
+    def element(index: Sequence[Any]) -> Any:
+        rest = (*index[:axis], *index[axis + 1 :])
+        result = b.input(b.n_inputs - 1).at(rest)
+        for i in reversed(range(b.n_inputs - 1)):
+            result = b.select(index[axis].eq(i), b.input(i).at(rest), result)
+        return result
+
+    return [element]
+
+
+@movement(
+    op="Pack",
+    infer=_infer_stack,
+    lower=_lower_stack,
+    vjp=dict(values=lambda dy, axis: unstack(dy, axis=axis)),
+    samples=lambda: [
+        (tuple(np.full([2, 3], i).astype(t) for i in range(3)), {"axis": a})
+        for t in ("float32", "int32", "bool")
+        for a in (0, 1, -1)
+    ]
+    + [((np.array(1.0), np.array(2.0)), {"axis": 0})],
+    error_samples=lambda: [
+        ((np.ones([2, 3]), np.ones([2, 4])), {"axis": 0}, InvalidArgumentError, "Shapes of all inputs must match: values\\[0\\].shape = \\[2,3\\] != values\\[1\\].shape = \\[2,4\\]"),
+    ],
+)
+def stack_p(*values, axis):
+    """values along a new axis. t[*s]... -> t[*r]."""
+    for i, v in enumerate(values):
+        if v.shape != values[0].shape:
+            raise invalid(
+                f"Shapes of all inputs must match: values[0].shape = {shape_text(values[0].shape)} != "
+                f"values[{i}].shape = {shape_text(v.shape)}"
+            )
+    return np.stack(values, axis)
+
+
+@public("stack")
+def stack(values, axis=0, name="stack"):
+    """values along a new axis. t[*s]... -> t[*r].
+
+    Raises: InvalidArgumentError if shapes differ; ValueError for an axis out of range. Source: tf.stack.
+    """
+    if not isinstance(values, (list, tuple)):
+        return as_tensor(values) if axis == 0 else stack(unstack(values), axis, name)
+    if not values or (not any(isinstance(v, Tensor) or hasattr(v, "__fg_tensor__") for v in values)):
+        try:  # plain numbers: one constant
+            array = as_tensor(list(values))
+            return array if axis == 0 else stack_p(*unstack(array), axis=axis)
+        except (TypeError, ValueError):
+            if not values:
+                raise
+    tensors = [v for v in values if isinstance(v, Tensor)]
+    rank = tensors[0].shape.rank if tensors else None
+    if rank is not None and not -rank - 1 <= axis <= rank:
+        raise ValueError(f"Argument `axis` = {axis} not in range [{-rank - 1}, {rank + 1})")
+    return named(name if name != "stack" else None, stack_p, *values, axis=axis)
+
+
+# ---- splitting ------------------------------------------------------------------------------------------------------
+
+
+def _infer_split(value: Aval, *, sizes: tuple[int, ...], axis: int) -> tuple[Aval, ...]:
+    if value.shape is None:
+        return tuple(Aval(value.dtype, None) for _ in sizes)
+    axis = canonical_axis(axis, len(value.shape))
+    n = value.shape[axis]
+    if n is not None and n != sum(sizes):
+        raise ValueError(f"Sizes {list(sizes)} do not add up to dimension {axis} of {shape_text(value.shape)}")
+    return tuple(Aval(value.dtype, (*value.shape[:axis], s, *value.shape[axis + 1 :])) for s in sizes)
+
+
+def _lower_split(b: Any, node: Any) -> list[Any]:
+    x = b.input(0)
+    axis = canonical_axis(node.attrs["axis"], x.rank)
+    starts = [sum(node.attrs["sizes"][:i]) for i in range(len(node.attrs["sizes"]))]
+
+    def part(start: int) -> Callable[..., Any]:
+        return lambda index: x.at((*index[:axis], index[axis] + b.param(start), *index[axis + 1 :]))
+
+    return [part(start) for start in starts]
+
+
+@movement(
+    op="SplitV",
+    infer=_infer_split,
+    n_outputs=None,
+    lower=_lower_split,
+    vjp=dict(value=lambda dys, outs, axis: concat_p(
+        *[zeros_like_p(out) if dy is None else dy for dy, out in zip(dys, outs, strict=True)], axis=axis)),
+    samples=lambda: [
+        ((np.arange(12).astype(t).reshape(2, 6),), {"sizes": s, "axis": a})
+        for t in ("float32", "int32")
+        for s, a in (((1, 1), 0), ((2, 4), 1), ((6,), -1), ((0, 3, 3), 1))
+    ],
+)
+def split_p(value, *, sizes, axis):
+    """Pieces of `sizes` along `axis`. t[*s] -> t[*r]..."""
+    if value.shape[axis] != sum(sizes):
+        raise invalid(
+            "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than "
+            f"the size of the input along split_dim if not fully specified.  Got: {sum(sizes)}"
+        )
+    return tuple(np.split(value, np.cumsum(sizes)[:-1], axis=axis))
+
+
+@public("split")
+def split(value, num_or_size_splits, axis=0, num=None, name="split"):
+    """value in pieces along `axis`: so many equal ones, or of the sizes given (one may be -1). t[*s] -> list of t[*r].
+
+    Raises: InvalidArgumentError if the sizes do not fit. Source: tf.split.
+    """
+    value = as_tensor(value)
+    along = static_int(axis)
+    rank = value.shape.rank
+    if rank is None or along is None:
+        raise NotImplementedError("split needs a tensor of known rank and a known axis")
+    if not -rank <= along < rank:
+        raise invalid(f"-input rank({-rank}) <= split_dim < input rank ({rank}), but got {along}")
+    n = value.shape[along]
+    if isinstance(num_or_size_splits, int):
+        if n is None:
+            raise NotImplementedError("split into equal parts needs a known dimension")
+        if num_or_size_splits <= 0 or n % num_or_size_splits:
+            raise invalid(
+                "Number of ways to split should evenly divide the split dimension, but got split_dim "
+                f"{along % rank} (size = {n}) and num_split {num_or_size_splits}"
+            )
+        sizes = (n // num_or_size_splits,) * num_or_size_splits
+    else:
+        found = extents(num_or_size_splits).static
+        if found is None:
+            raise NotImplementedError("split needs sizes that are known while a function is traced")
+        if -1 in found:
+            if n is None:
+                raise NotImplementedError("split with a size of -1 needs a known dimension")
+            found = tuple(n - sum(found) - 1 if s == -1 else s for s in found)
+            if min(found) < 0:
+                raise invalid(f"Sizes {list(found)} do not fit a dimension of {n}")
+        sizes = found
+    return list(named(name if name != "split" else None, split_p, value, sizes=sizes, axis=along))
+
+
+def _infer_unstack(value: Aval, *, num: int, axis: int) -> tuple[Aval, ...]:
+    if value.shape is None:
+        return tuple(Aval(value.dtype, None) for _ in range(num))
+    axis = canonical_axis(axis, len(value.shape))
+    if value.shape[axis] not in (None, num):
+        raise ValueError(f"Dimension must be {num} but is {value.shape[axis]}")
+    rest = (*value.shape[:axis], *value.shape[axis + 1 :])
+    return tuple(Aval(value.dtype, rest) for _ in range(num))
+
+
+def _lower_unstack(b: Any, node: Any) -> list[Any]:
+    x = b.input(0)
+    axis = canonical_axis(node.attrs["axis"], x.rank)
+
+    def part(i: int) -> Callable[..., Any]:
+        return lambda index: x.at((*index[:axis], b.param(i), *index[axis:]))
+
+    return [part(i) for i in range(node.attrs["num"])]
+
+
+@movement(
+    op="Unpack",
+    infer=_infer_unstack,
+    n_outputs=None,
+    lower=_lower_unstack,
+    vjp=dict(value=lambda dys, outs, axis: stack_p(
+        *[zeros_like_p(out) if dy is None else dy for dy, out in zip(dys, outs, strict=True)], axis=axis)),
+    samples=lambda: [((np.arange(6.0).reshape(2, 3),), {"num": n, "axis": a}) for n, a in ((2, 0), (3, 1), (3, -1))],
+    error_samples=lambda: [
+        ((np.ones([2, 3]),), {"num": 3, "axis": 0}, InvalidArgumentError, "Input shape axis 0 must equal 3, got shape \\[2,3\\]"),
+    ],
+)
+def unstack_p(value, *, num, axis):
+    """The slices of value along `axis`. t[*s] -> t[*r]..."""
+    if value.shape[axis] != num:
+        raise invalid(f"Input shape axis {axis % value.ndim} must equal {num}, got shape {shape_text(value.shape)}")
+    return tuple(np.moveaxis(value, axis, 0))
+
+
+@public("unstack")
+def unstack(value, num=None, axis=0, name="unstack"):
+    """The slices of value along `axis`, without it. t[*s] -> list of t[*r].
+
+    Raises: ValueError if their number is neither known nor given; InvalidArgumentError if it is not `num`.
+    Source: tf.unstack.
+    """
+    value = as_tensor(value)
+    rank = value.shape.rank
+    if rank is not None and not -rank <= axis < rank:
+        raise ValueError(f"Argument `axis` = {axis} not in range [{-rank}, {rank})")
+    if num is None:
+        num = None if rank is None else value.shape[axis]
+        if num is None:
+            raise ValueError(f"Cannot infer argument `num` from shape {value.shape}")
+    return list(named(name if name != "unstack" else None, unstack_p, value, num=num, axis=axis))

@@ -1,0 +1,584 @@
+"""Movement: ops whose results are their inputs' elements at other places.
+
+Rule: a static shape or axis is an attribute; one known only at run time is an input of the op's `_dynamic` form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph.dtype import DType, as_dtype, int32, int64
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, static_axes
+from fastgraph.ops.elementwise import conj
+from fastgraph.ops.families import Dims, accumulator, custom, invalid, movement, public, shape_text
+from fastgraph.ops.sums import block_sum
+from fastgraph.shapes import Aval
+
+
+def too_many(shape: Sequence[int]) -> bool:
+    """Whether a tensor of this shape has more elements than can be counted."""
+    total = 1
+    for n in shape:
+        total *= n
+    return total > 2**63 - 1
+
+
+def shape_of_value(shape: Aval) -> Dims:
+    """The shape that an input of extents describes, as far as it is known."""
+    if shape.value is not None:
+        return tuple(int(n) for n in np.ravel(shape.value))
+    if shape.shape is None or len(shape.shape) != 1 or shape.shape[0] is None:
+        return None
+    return (None,) * shape.shape[0]
+
+
+def _ints(values: Any) -> tuple[int, ...]:
+    return tuple(int(n) for n in np.ravel(values))
+
+
+# ---- reshape --------------------------------------------------------------------------------------------------------
+
+
+def _reshaped(shape: Dims, target: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """`target` with its -1 worked out from the number of elements of `shape`."""
+    size = None
+    if shape is not None and None not in shape:
+        size = 1
+        for n in shape:
+            size *= n  # type: ignore[operator]
+    if any(n is not None and n < -1 for n in target):
+        i = next(i for i, n in enumerate(target) if n is not None and n < -1)
+        raise ValueError(f"Size {i} must be non-negative, not {target[i]}")
+    if target.count(-1) > 1:
+        first = target.index(-1)
+        raise ValueError(f"Only one input size may be -1, not both {first} and {target.index(-1, first + 1)}")
+    wanted = 1
+    for n in target:
+        wanted = None if n is None or wanted is None else wanted * (1 if n == -1 else n)  # type: ignore[assignment]
+    if size is None or wanted is None:
+        return tuple(None if n == -1 else n for n in target)
+    if -1 in target:
+        if wanted == 0 or size % wanted:
+            if wanted == 0 and size == 0:
+                return tuple(0 if n == -1 else n for n in target)
+            raise ValueError(
+                f"Input to reshape is a tensor with {size} values, but the requested shape requires a multiple of {wanted}"
+            )
+        return tuple(size // wanted if n == -1 else n for n in target)
+    if wanted != size:
+        raise ValueError(f"Input to reshape is a tensor with {size} values, but the requested shape has {wanted}")
+    return target
+
+
+def _infer_reshape(tensor: Aval, *, shape: tuple[int, ...]) -> Aval:
+    dims = _reshaped(tensor.shape, shape)
+    value = tensor.value.reshape(dims) if tensor.value is not None and None not in dims else None
+    return Aval(tensor.dtype, dims, value)
+
+
+def _lower_reshape(b: Any, node: Any) -> list[Any]:
+    x, out = b.input(0), b.output(0)
+    return [lambda index: x.at(b.reshaped(index, out.shape, x.shape))]
+
+
+def _reshape_errors() -> list[Any]:
+    x = np.ones([2, 3], np.float32)
+    return [
+        ((x,), {"shape": (4, 2)}, InvalidArgumentError, "tensor with 6 values, but the requested shape has 8"),
+        ((x,), {"shape": (4, -1)}, InvalidArgumentError, "requested shape requires a multiple of 4"),
+        ((x,), {"shape": (-1, -1)}, InvalidArgumentError, "Only one input size may be -1, not both 0 and 1"),
+        ((x,), {"shape": (-2, 3)}, InvalidArgumentError, "Size 0 must be non-negative, not -2"),
+    ]
+
+
+@movement(
+    op="Reshape",
+    infer=_infer_reshape,
+    lower=_lower_reshape,
+    vjp=dict(tensor=lambda dy, tensor_shape: reshape(dy, tensor_shape)),
+    samples=lambda: [
+        ((np.arange(np.prod(a, dtype=int)).astype(t).reshape(a),), {"shape": s})
+        for t in ("float32", "int64", "bool")
+        for a, s in (((2, 6), (3, 4)), ((2, 3, 4), (-1,)), ((2, 3, 4), (6, -1)), ((), (1, 1)), ((1,), ()), ((0, 3), (-1, 3)), ((2, 3), (2, 1, 3)))
+    ],
+    error_samples=_reshape_errors,
+)
+def reshape_p(tensor, *, shape):
+    """The elements in row-major order in another shape; -1 stands for what is left. t[*s] -> t[*shape]."""
+    if too_many(shape):
+        raise invalid(f"Shape [{', '.join(map(str, shape))}] has too many elements")
+    try:
+        return tensor.reshape(_reshaped(tensor.shape, shape))
+    except ValueError as error:
+        raise invalid(str(error)) from None
+
+
+def _infer_reshape_dynamic(tensor: Aval, shape: Aval, *, known: tuple[int | None, ...] | None) -> Aval:
+    dims = shape_of_value(shape)
+    if shape.value is not None:
+        return _infer_reshape(tensor, shape=dims)  # type: ignore[arg-type]
+    return Aval(tensor.dtype, known if known is not None else dims)
+
+
+@movement(
+    op="Reshape",
+    infer=_infer_reshape_dynamic,
+    groups=("T", "Tshape"),
+    dtypes={"Tshape": "index"},
+    shape_inputs=(1,),
+    lower=_lower_reshape,
+    vjp=dict(tensor=lambda dy, tensor_shape: reshape(dy, tensor_shape)),
+    samples=lambda: [((np.arange(6.0), np.array([2, -1])), {"known": None}), ((np.arange(6.0), np.array([3, 2])), {"known": (3, None)})],
+)
+def reshape_dynamic(tensor, shape, *, known):
+    """`reshape` to a shape that is known only at run time. t[*s], i[n] -> t[*shape]."""
+    return reshape_p.primitive.body(tensor, shape=_ints(shape))
+
+
+@public("reshape")
+def reshape(tensor, shape, name=None):
+    """The elements in row-major order in another shape. t[*s] -> t[*shape].
+
+    One extent may be -1: it takes what is left. The shape may be a tensor, or a list with tensors in it.
+    Raises: InvalidArgumentError if the numbers of elements differ. Source: tf.reshape.
+    """
+    size = extents(shape)
+    if size.static is not None:
+        return named(name, reshape_p, tensor, shape=size.static)
+    return named(name, reshape_dynamic, tensor, size.tensor, known=size.known)
+
+
+# ---- transpose ------------------------------------------------------------------------------------------------------
+
+
+def _check_permutation(perm: Sequence[int], rank: int) -> tuple[int, ...]:
+    if len(perm) != rank:
+        raise ValueError(f"transpose expects a vector of size {rank}. But input(1) is a vector of size {len(perm)}")
+    for p in perm:
+        if not -rank <= p < rank:
+            raise ValueError(f"{p} is out of range [0 .. {rank})")
+    canonical = tuple(p % rank for p in perm)
+    for i in range(rank):
+        if i not in canonical:
+            raise ValueError(f"{i} is missing from {{{','.join(map(str, perm))}}}.")
+    return canonical
+
+
+def _infer_transpose(x: Aval, *, perm: tuple[int, ...]) -> Aval:
+    if x.shape is None:
+        return Aval(x.dtype, (None,) * len(perm))
+    return Aval(x.dtype, tuple(x.shape[p] for p in _check_permutation(perm, len(x.shape))))
+
+
+def _lower_transpose(b: Any, node: Any) -> list[Any]:
+    x = b.input(0)
+    perm = [p % x.rank for p in node.attrs["perm"]]
+    return [lambda index: x.at([index[perm.index(axis)] for axis in range(x.rank)])]
+
+
+@movement(
+    op="Transpose",
+    infer=_infer_transpose,
+    lower=_lower_transpose,
+    vjp=dict(x=lambda dy, perm: transpose_p(dy, perm=tuple(int(i) for i in np.argsort([p % len(perm) for p in perm])))),
+    samples=lambda: [
+        ((np.arange(24).astype(t).reshape(2, 3, 4),), {"perm": p})
+        for t in ("float32", "int8", "bool", "complex64")
+        for p in ((0, 1, 2), (2, 1, 0), (1, 2, 0), (-1, 0, 1))
+    ],
+    error_samples=lambda: [
+        ((np.ones([2, 3]),), {"perm": (0,)}, InvalidArgumentError, "transpose expects a vector of size 2. But input\\(1\\) is a vector of size 1"),
+        ((np.ones([2, 3]),), {"perm": (0, 0)}, InvalidArgumentError, "1 is missing from {0,0}."),
+        ((np.ones([2, 3]),), {"perm": (0, 2)}, InvalidArgumentError, "2 is out of range \\[0 .. 2\\)"),
+    ],
+)
+def transpose_p(x, *, perm):
+    """x with its axes in the order `perm`. t[*s] -> t[*permuted]."""
+    try:
+        return np.transpose(x, _check_permutation(perm, x.ndim))
+    except ValueError as error:
+        raise invalid(str(error)) from None
+
+
+@public("transpose")
+def transpose(a, perm=None, conjugate=False, name="transpose"):
+    """a with its axes in the order `perm` (None: reversed), complex-conjugated if asked. t[*s] -> t[*permuted].
+
+    Raises: InvalidArgumentError if `perm` is no permutation of the axes. Source: tf.transpose.
+    """
+    a = as_tensor(a)
+    if perm is None:
+        rank = a.shape.rank
+        if rank is None:
+            raise NotImplementedError("transpose without perm needs a tensor of known rank")
+        axes = tuple(range(rank - 1, -1, -1))
+    else:
+        axes = static_axes(perm)  # type: ignore[assignment]
+    result = named(name if name != "transpose" else None, transpose_p, a, perm=axes)
+    return conj(result) if conjugate else result
+
+
+# ---- axes of size 1 -------------------------------------------------------------------------------------------------
+
+
+def _expanded_rank(rank: int, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The positions, in the result, of the new axes."""
+    total = rank + len(axes)
+    for a in axes:
+        if not -total <= a < total:
+            raise ValueError(f"Tried to expand dim index {a} for tensor with {rank} dimensions.")
+    return tuple(sorted(a % total for a in axes))
+
+
+def _infer_expand(input: Aval, *, axes: tuple[int, ...]) -> Aval:
+    if input.shape is None:
+        return Aval(input.dtype, None)
+    new = _expanded_rank(len(input.shape), axes)
+    old = iter(input.shape)
+    return Aval(input.dtype, tuple(1 if i in new else next(old) for i in range(len(input.shape) + len(new))))
+
+
+@movement(
+    op="ExpandDims",
+    infer=_infer_expand,
+    lower=_lower_reshape,
+    vjp=dict(input=lambda dy, input_shape: reshape(dy, input_shape)),
+    samples=lambda: [
+        ((np.arange(6.0).reshape(2, 3),), {"axes": a}) for a in ((0,), (-1,), (1,), (0, 3), ())
+    ] + [((np.array(True),), {"axes": (0,)})],
+    error_samples=lambda: [
+        ((np.ones([2, 3]),), {"axes": (3,)}, InvalidArgumentError, "Tried to expand dim index 3 for tensor with 2 dimensions."),
+    ],
+)
+def expand_dims_p(input, *, axes):
+    """input with new axes of size 1 at the positions `axes` of the result. t[*s] -> t[*s with ones]."""
+    try:
+        return np.expand_dims(input, _expanded_rank(input.ndim, axes))
+    except ValueError as error:
+        raise invalid(str(error)) from None
+
+
+@public("expand_dims")
+def expand_dims(input, axis, name=None):
+    """input with a new axis of size 1 at position `axis`. t[*s] -> t[*s with a one].
+
+    Raises: InvalidArgumentError if there is no such position. Source: tf.expand_dims.
+    """
+    return named(name, expand_dims_p, input, axes=static_axes(axis))
+
+
+def _squeezed(shape: Sequence[int | None], axes: tuple[int, ...]) -> tuple[int, ...]:
+    rank = len(shape)
+    for a in axes:
+        if not -rank <= a < rank:
+            raise ValueError(f"Tried to squeeze dim index {a} for tensor with {rank} dimensions.")
+        if shape[a] not in (1, None):
+            raise ValueError(f"Can not squeeze dim[{a % rank}], expected a dimension of 1, got {shape[a]}")
+    return tuple(a % rank for a in axes)
+
+
+def _infer_squeeze(input: Aval, *, axes: tuple[int, ...]) -> Aval:
+    if input.shape is None:
+        return Aval(input.dtype, None)
+    if not axes:
+        if None in input.shape:
+            return Aval(input.dtype, None)
+        return Aval(input.dtype, tuple(n for n in input.shape if n != 1))
+    gone = _squeezed(input.shape, axes)
+    return Aval(input.dtype, tuple(n for i, n in enumerate(input.shape) if i not in gone))
+
+
+@movement(
+    op="Squeeze",
+    infer=_infer_squeeze,
+    lower=_lower_reshape,
+    vjp=dict(input=lambda dy, input_shape: reshape(dy, input_shape)),
+    samples=lambda: [((np.arange(6.0).reshape(1, 2, 1, 3),), {"axes": a}) for a in ((), (0,), (-2,), (0, 2))],
+    error_samples=lambda: [
+        ((np.ones([2, 3]),), {"axes": (0,)}, InvalidArgumentError, "Can not squeeze dim\\[0\\], expected a dimension of 1, got 2"),
+        ((np.ones([2, 3]),), {"axes": (5,)}, InvalidArgumentError, "Tried to squeeze dim index 5 for tensor with 2 dimensions."),
+    ],
+)
+def squeeze_p(input, *, axes):
+    """input without the axes `axes` (none given: all) of size 1. t[*s] -> t[*s without ones]."""
+    try:
+        gone = _squeezed(input.shape, axes)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    return input.reshape([n for i, n in enumerate(input.shape) if (i not in gone if axes else n != 1)])
+
+
+@public("squeeze")
+def squeeze(input, axis=None, name=None):
+    """input without axes of size 1: all of them, or those of `axis`. t[*s] -> t[*s without ones].
+
+    Raises: InvalidArgumentError if such an axis has another size. Source: tf.squeeze.
+    """
+    return named(name, squeeze_p, input, axes=static_axes(axis) or ())
+
+
+# ---- broadcasting ---------------------------------------------------------------------------------------------------
+
+
+def _check_broadcast(shape: Dims, target: Dims) -> None:
+    if shape is None or target is None:
+        return
+    if any(n is not None and n < 0 for n in target):
+        raise ValueError(f"Dimension {next(n for n in target if n is not None and n < 0)} must be >= 0")
+    if len(shape) > len(target):
+        raise ValueError(
+            f"Rank of input ({len(shape)}) must be no greater than rank of output shape ({len(target)})."
+        )
+    own = target[len(target) - len(shape) :]
+    if any(a is not None and b is not None and a not in (1, b) for a, b in zip(shape, own, strict=True)):
+        raise ValueError(f"Incompatible shapes: {shape_text(shape)} vs. {shape_text(target)}")
+
+
+def _infer_broadcast(input: Aval, *, shape: tuple[int, ...]) -> Aval:
+    _check_broadcast(input.shape, shape)
+    return Aval(input.dtype, shape)
+
+
+def _lower_broadcast(b: Any, node: Any) -> list[Any]:
+    x = b.input(0)
+    own, target = node.inputs[0].aval.shape, node.outputs[0].aval.shape
+    lead = len(target) - len(own)
+    # An extent of 1 that meets an extent of 1 may be another at run time, but then it stays equal to it.
+    return [
+        lambda index: x.at([0 if own[i] == 1 and target[lead + i] != 1 else index[lead + i] for i in range(len(own))])
+    ]
+
+
+@movement(
+    op="BroadcastTo",
+    infer=_infer_broadcast,
+    lower=_lower_broadcast,
+    vjp=dict(input=lambda dy, input_shape: sum_to(dy, input_shape)),
+    samples=lambda: [
+        ((np.arange(np.prod(a, dtype=int)).astype(t).reshape(a),), {"shape": s})
+        for t in ("float32", "int32", "bool")
+        for a, s in (((3,), (2, 3)), ((2, 1), (2, 4)), ((), (2, 2)), ((1, 3), (0, 3)), ((2, 3), (2, 3)), ((1, 1), (3, 2)))
+    ],
+    error_samples=lambda: [
+        ((np.ones([2, 3]),), {"shape": (3, 3)}, InvalidArgumentError, "Incompatible shapes: \\[2,3\\] vs. \\[3,3\\]"),
+        ((np.ones([2, 3]),), {"shape": (3,)}, InvalidArgumentError, "Rank of input \\(2\\) must be no greater than rank of output shape \\(1\\)."),
+        ((np.ones([3]),), {"shape": (-1, 3)}, InvalidArgumentError, "Dimension -1 must be >= 0"),
+    ],
+)
+def broadcast_to_p(input, *, shape):
+    """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape]."""
+    try:
+        _check_broadcast(input.shape, shape)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    return np.broadcast_to(input, shape)
+
+
+def _infer_broadcast_dynamic(input: Aval, shape: Aval, *, known: tuple[int | None, ...] | None) -> Aval:
+    dims = shape_of_value(shape)
+    dims = known if shape.value is None and known is not None else dims
+    _check_broadcast(input.shape, dims)
+    return Aval(input.dtype, dims)
+
+
+@movement(
+    op="BroadcastTo",
+    infer=_infer_broadcast_dynamic,
+    groups=("T", "Tidx"),
+    dtypes={"Tidx": "index"},
+    shape_inputs=(1,),
+    lower=_lower_broadcast,
+    vjp=dict(input=lambda dy, input_shape: sum_to(dy, input_shape)),
+    samples=lambda: [((np.arange(3.0), np.array([2, 3])), {"known": None})],
+)
+def broadcast_to_dynamic(input, shape, *, known):
+    """`broadcast_to` a shape known only at run time. t[*s], i[n] -> t[*shape]."""
+    return broadcast_to_p.primitive.body(input, shape=_ints(shape))
+
+
+@public("broadcast_to")
+def broadcast_to(input, shape, name=None):
+    """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape].
+
+    Raises: InvalidArgumentError if it cannot be. Source: tf.broadcast_to.
+    """
+    size = extents(shape)
+    if size.static is not None:
+        return named(name, broadcast_to_p, input, shape=size.static)
+    return named(name, broadcast_to_dynamic, input, size.tensor, known=size.known)
+
+
+def _check_sum(dy: Any, shape: Sequence[int]) -> None:
+    try:
+        fits = np.broadcast_shapes(dy.shape, tuple(shape)) == dy.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise InvalidArgumentError(None, None, f"A tensor of shape {shape_text(dy.shape)} cannot be summed to {shape_text(shape)}")
+
+
+def sum_down(dy: np.ndarray[Any, Any], shape: Sequence[int]) -> np.ndarray[Any, Any]:
+    """`dy` summed to `shape`, from which it could have been broadcast."""
+    lead = dy.ndim - len(shape)
+    axes = [i for i in range(dy.ndim) if i < lead or (shape[i - lead] == 1 and dy.shape[i] != 1)]
+    return block_sum(dy, axes).reshape(tuple(shape)) if axes else dy.reshape(tuple(shape))
+
+
+def _lower_sum_to(b: Any, node: Any) -> list[Any]:
+    dy = b.input(0)
+    own, target = node.inputs[0].aval.shape, node.outputs[0].aval.shape
+    dtype = node.inputs[0].aval.dtype
+    wide = accumulator(dtype)
+    lead = len(own) - len(target)
+    axes = [i for i in range(len(own)) if i < lead or (target[i - lead] == 1 and own[i] != 1)]
+
+    def element(index: Sequence[Any]) -> Any:
+        def inner(position: Sequence[Any]) -> Any:
+            inside = iter(position)
+            value = dy.at([next(inside) if i in axes else index[i - lead] for i in range(len(own))])
+            return value if wide is dtype else b.cast(value, wide)
+
+        total = b.reduce("sum", [dy.shape[a] for a in axes], inner) if axes else inner(())
+        return total if wide is dtype else b.cast(total, dtype)
+
+    return [element]
+
+
+def _infer_sum_to(dy: Aval, shape: Aval) -> Aval:
+    if shape.value is not None:
+        return Aval(dy.dtype, tuple(int(n) for n in shape.value))
+    return Aval(dy.dtype, None if shape.shape is None or shape.shape[0] is None else (None,) * shape.shape[0])
+
+
+@movement(
+    op="SumToLike",
+    infer=lambda dy, x: Aval(dy.dtype, x.shape),
+    groups=("T", "-"),
+    dtypes="summable",
+    lower=_lower_sum_to,
+    vjp=dict(dy=lambda dy, dy_shape: broadcast_to(dy, dy_shape)),
+    samples=lambda: [
+        ((np.arange(24, dtype=t).reshape(2, 3, 4), np.zeros(shape, np.int32)), {})
+        for t in ("float32", "float64", "int32", "float16")
+        for shape in ((2, 3, 4), (3, 4), (1, 4), (2, 1, 1), (), (1, 1, 1))
+    ],
+)
+def sum_to_like(dy, x):
+    """dy summed over the axes along which x would have been broadcast to it. t[*s], u[*r] -> t[*r]."""
+    _check_sum(dy, x.shape)
+    return sum_down(dy, x.shape)
+
+
+@movement(
+    op="SumTo",
+    infer=_infer_sum_to,
+    groups=("T", "Tidx"),
+    dtypes={"T": "summable", "Tidx": "index"},
+    shape_inputs=(1,),
+    lower=_lower_sum_to,
+    vjp=dict(dy=lambda dy, dy_shape: broadcast_to(dy, dy_shape)),
+    samples=lambda: [
+        ((np.arange(24, dtype=t).reshape(2, 3, 4), np.array(shape, np.int32)), {})
+        for t in ("float32", "int32")
+        for shape in ((2, 3, 4), (3, 4), (1, 4), (2, 1, 1), ())
+    ],
+)
+def sum_to_shape(dy, shape):
+    """dy summed over the axes along which a tensor of `shape` would have been broadcast to it. t[*s], i[n] -> t[*r]."""
+    _check_sum(dy, shape.tolist())
+    return sum_down(dy, shape.tolist())
+
+
+def sum_to(dy: Any, shape: Any) -> Any:
+    """dy summed to `shape` (a tuple or an int tensor), from which it was broadcast. t[*s] -> t[*shape]."""
+    return sum_to_shape(dy, index_vector(shape) if isinstance(shape, tuple) else shape)
+
+
+# ---- what a shape is ------------------------------------------------------------------------------------------------
+
+
+def _infer_shape(input: Aval, *, out_type: DType) -> Aval:
+    if input.shape is None:
+        return Aval(out_type, (None,))
+    rank = (len(input.shape),)
+    if None in input.shape:
+        return Aval(out_type, rank)
+    return Aval(out_type, rank, _constant(input.shape, out_type))
+
+
+def _constant(number: Any, dtype: DType) -> np.ndarray[Any, Any]:
+    value = np.array(number, dtype.numpy_dtype)
+    value.flags.writeable = False
+    return value
+
+
+def _lower_shape(b: Any, node: Any) -> list[Any]:
+    def element(index: Sequence[Any]) -> Any:
+        extents = b.input(0).shape
+        result = extents[-1]
+        for i in reversed(range(len(extents) - 1)):
+            result = b.select(index[0].eq(i), extents[i], result)
+        return b.cast(result, node.attrs["out_type"])
+
+    return [element]
+
+
+def _shape_samples() -> list[Any]:
+    shapes = ((), (3,), (2, 0, 3))
+    return [((np.zeros(s, np.float32),), {"out_type": t}) for s in shapes for t in (int32, int64)]
+
+
+@custom(op="Shape", infer=_infer_shape, lower=_lower_shape, groups=("-",), samples=_shape_samples)
+def shape_p(input, *, out_type):
+    """The extents of input. t[*s] -> i[rank]."""
+    return np.array(input.shape, out_type.numpy_dtype)
+
+
+def _infer_size(input: Aval, *, out_type: DType) -> Aval:
+    known = input.shape is not None and None not in input.shape
+    return Aval(out_type, (), _constant(int(np.prod(input.shape, dtype=np.int64)), out_type) if known else None)  # type: ignore[arg-type]
+
+
+def _lower_size(b: Any, node: Any) -> list[Any]:
+    def element(index: Sequence[Any]) -> Any:
+        total = b.const(1, "int64")
+        for n in b.input(0).shape:
+            total = total * n
+        return b.cast(total, node.attrs["out_type"])
+
+    return [element]
+
+
+@custom(op="Size", infer=_infer_size, lower=_lower_size, groups=("-",), samples=_shape_samples)
+def size_p(input, *, out_type):
+    """The number of elements of input. t[*s] -> i[]."""
+    return np.array(input.size, out_type.numpy_dtype)
+
+
+@custom(
+    "rank",
+    op="Rank",
+    infer=lambda input: Aval(int32, (), None if input.shape is None else _constant(len(input.shape), int32)),
+    lower=lambda b, node: [lambda index: b.const(b.input(0).rank, "int32")],
+    groups=("-",),
+    samples=lambda: [((np.zeros(s, np.float32),), {}) for s in ((), (3,), (2, 0, 3))],
+)
+def rank(input):
+    """The number of axes of input. t[*s] -> i32[]. Source: tf.rank."""
+    return np.array(input.ndim, np.int32)
+
+
+@public("shape")
+def shape(input, out_type=None, name=None):
+    """The extents of input at run time. t[*s] -> i32[rank]. Source: tf.shape."""
+    return named(name, shape_p, input, out_type=int32 if out_type is None else as_dtype(out_type))
+
+
+@public("size")
+def size(input, out_type=int32, name=None):
+    """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size."""
+    return named(name, size_p, input, out_type=as_dtype(out_type))

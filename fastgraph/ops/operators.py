@@ -1,0 +1,57 @@
+"""Which op each of Python's operators on tensors is, and the ops that lower layers ask for by slot.
+
+Rule: where a Primitive stands here, the operator applies it without entering Python.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastgraph import conversion, devices, printing  # noqa: F401 - they fill slots of their own
+from fastgraph._tensor import Tensor, register_slot
+from fastgraph.ops import elementwise as e
+from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.contraction import matmul, matmul_p
+from fastgraph.ops.joining import stack_p
+from fastgraph.ops.movement import shape, sum_to_like, sum_to_shape
+from fastgraph.ops.gathering import boolean_mask
+from fastgraph.primitive import get
+
+
+def _multiply(x: Any, y: Any) -> Any:
+    return (e.logical_and if x.dtype.is_bool else e.multiply)(x, y)
+
+
+def _matmul(x: Any, y: Any) -> Any:
+    return matmul_p(x, y, transpose_a=False, transpose_b=False)
+
+
+def _by_kind(logical: Any, bitwise: Any) -> Any:
+    """`&`, `|`, `^`: logical on bool, bitwise on integers."""
+    return lambda x, y: (logical if x.dtype.is_bool else bitwise)(x, y)
+
+
+def _fill() -> None:
+    plain = dict(add="add", sub="subtract", floordiv="floordiv", mod="floormod", pow="pow", lt="less", le="less_equal")
+    plain |= dict(gt="greater", ge="greater_equal", eq="equal", ne="not_equal", neg="negative", mul="multiply")
+    for slot, name in plain.items():
+        register_slot(slot, get(name))
+    register_slot("truediv", e.truediv)
+    register_slot("matmul", _matmul)
+    register_slot("and", _by_kind(e.logical_and, e.bitwise_and))
+    register_slot("or", _by_kind(e.logical_or, e.bitwise_or))
+    register_slot("xor", _by_kind(e.logical_xor, e.bitwise_xor))
+    register_slot("invert", lambda x: (e.logical_not if x.dtype.is_bool else e.invert)(x))
+    register_slot("abs", e.abs)
+    register_slot("round", e.round)
+    register_slot("zeros_like", e.zeros_like_p)
+    register_slot("ones_like", e.ones_like_p)
+    register_slot("cast", e.cast)
+    register_slot("identity", e.identity)
+    register_slot("shape", shape)
+    register_slot("sum_to", sum_to_like)
+    register_slot("pack", lambda tensors: stack_p(*tensors, axis=0))
+    register_slot("boolean_mask", boolean_mask)
+
+
+_fill()

@@ -1,0 +1,507 @@
+"""Reductions: sums, means, extremes, logic, positions of extremes, and what is made of them.
+
+Rule: sums go in blocks and 16-bit floats accumulate in float32, so that long sums keep their precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph.dtype import as_dtype
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, named, static_axes, static_int
+from fastgraph.ops.elementwise import (
+    abs,
+    add,
+    cast,
+    conj,
+    equal_p,
+    exp,
+    is_finite,
+    log,
+    select,
+    sqrt,
+    square,
+    stop_gradient,
+    zeros_like,
+)
+from fastgraph.ops.families import (
+    accumulator,
+    canonical_axes,
+    canonical_axis,
+    custom,
+    invalid,
+    lower_reduction,
+    public,
+    reduction,
+)
+from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape, transpose
+from fastgraph.ops.sums import HALF, block_sum
+from fastgraph.shapes import Aval
+
+
+def _spread(dy: Any, x_shape: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
+    """`dy` of a reduction, repeated along the reduced axes to the shape of the input."""
+    if not keepdims:
+        rank = len(x_shape) if isinstance(x_shape, tuple) else x_shape.shape[0]
+        dy = expand_dims_p(dy, axes=canonical_axes(axes, rank))
+    return broadcast_to(dy, x_shape)
+
+
+def _count(x_shape: Any, axes: tuple[int, ...] | None, like: Any) -> Any:
+    """The number of elements reduced into one, as a number or as a scalar of `like`'s dtype."""
+    if isinstance(x_shape, tuple):
+        count = 1
+        for axis in canonical_axes(axes, len(x_shape)):
+            count *= x_shape[axis]
+        return cast(max(count, 1), like.dtype)
+    count = 1
+    for axis in canonical_axes(axes, x_shape.shape[0]):
+        count = x_shape[axis] * count
+    return cast(count, like.dtype)
+
+
+# ---- primitives -----------------------------------------------------------------------------------------------------
+
+
+@reduction(
+    op="Sum",
+    kind="sum",
+    dtypes="summable",
+    vjp=dict(x=lambda dy, x_shape, axes, keepdims: _spread(dy, x_shape, axes, keepdims)),
+)
+def sum_p(x, *, axes, keepdims):
+    """Sum of the elements along `axes`. t[*s] -> t[*r]."""
+    return block_sum(x, canonical_axes(axes, x.ndim), keepdims)
+
+
+def _mean_finish(b: Any, total: Any, extents: Sequence[Any], dtype: Any) -> Any:
+    count = b.const(1, "int64")
+    for n in extents:
+        count = count * n
+    if dtype.is_integer:
+        quotient = b.op("truncatediv", total, b.cast(b.select(count.eq(0), 1, count), total.dtype))
+        return b.cast(quotient, dtype)
+    return total / b.cast(count, total.dtype)
+
+
+@reduction(
+    op="Mean",
+    kind="sum",
+    dtypes="summable",
+    vjp=dict(
+        x=lambda dy, x_shape, axes, keepdims: _spread(dy / _count(x_shape, axes, dy), x_shape, axes, keepdims)
+    ),
+    lower=lower_reduction("sum", _mean_finish, wide_integers=True),
+)
+def mean_p(x, *, axes, keepdims):
+    """Mean of the elements along `axes`; of integers cut off towards zero, of none NaN (integers: 0). t[*s] -> t[*r]."""
+    axes = canonical_axes(axes, x.ndim)
+    count = int(np.prod([x.shape[a] for a in axes], dtype=np.int64))
+    if x.dtype.kind in "iu":
+        wide = np.uint64 if x.dtype.kind == "u" else np.int64
+        total = np.sum(x, axis=axes, dtype=wide, keepdims=keepdims)
+        count = np.asarray(max(count, 1), wide)
+        quotient = np.abs(total) // count * np.sign(total) if wide is np.int64 else total // count
+        return np.asarray(quotient).astype(x.dtype)
+    wide = x.astype(np.float32) if x.dtype.name in HALF else x
+    total = block_sum(wide, axes, keepdims)
+    return (total / np.asarray(count, total.dtype)).astype(x.dtype)
+
+
+def _extreme_grad(dy: Any, x: Any, out: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
+    """The cotangent shared equally by all elements that attain the extreme."""
+    if not keepdims:
+        rank = x.shape.rank
+        axes = canonical_axes(axes, rank)
+        dy, out = expand_dims_p(dy, axes=axes), expand_dims_p(out, axes=axes)
+    chosen = cast(equal_p(x, out), dy.dtype)
+    return chosen / sum_p(chosen, axes=axes, keepdims=True) * dy
+
+
+_EXTREME_VJP = dict(x=lambda dy, x, out, axes, keepdims: _extreme_grad(dy, x, out, axes, keepdims))
+
+
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """What a maximum of no elements is: -inf, or the least integer."""
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min
+    return False if dtype.kind == "b" else np.asarray(-np.inf, dtype)
+
+
+def highest(dtype: np.dtype[Any]) -> Any:
+    """What a minimum of no elements is: inf, or the greatest integer."""
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).max
+    return True if dtype.kind == "b" else np.asarray(np.inf, dtype)
+
+
+@reduction(op="Max", kind="max", dtypes="ordered", vjp=_EXTREME_VJP)
+def max_p(x, *, axes, keepdims):
+    """Greatest element along `axes`; NaN if there is one; -inf or the least integer of none. t[*s] -> t[*r]."""
+    return np.max(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims, initial=lowest(x.dtype))
+
+
+@reduction(op="Min", kind="min", dtypes="ordered", vjp=_EXTREME_VJP)
+def min_p(x, *, axes, keepdims):
+    """Least element along `axes`; NaN if there is one; inf or the greatest integer of none. t[*s] -> t[*r]."""
+    return np.min(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims, initial=highest(x.dtype))
+
+
+def _leading(x: Any, n: int) -> list[Any]:
+    """The first n extents of x, as ints where they are known."""
+    dims = x.shape.as_list()[:n]
+    return [shape(x)[i] if d is None else d for i, d in enumerate(dims)]
+
+
+def _prod_grad(dy: Any, x: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
+    """dy times the product of all other elements: products from the left and from the right, so zeros are no problem."""
+    rank = x.shape.rank
+    axes = canonical_axes(axes, rank)
+    others = tuple(i for i in range(rank) if i not in axes)
+    if not keepdims:
+        dy = expand_dims_p(dy, axes=axes)
+    order = others + axes
+    moved = transpose(x, order)
+    flat = reshape(moved, [*_leading(moved, len(others)), -1])
+    left = cumprod_p(flat, axis=-1, exclusive=True, reverse=False)
+    right = cumprod_p(flat, axis=-1, exclusive=True, reverse=True)
+    rest = reshape(left * right, shape(moved))
+    inverse = tuple(int(i) for i in np.argsort(order))
+    return conj(transpose(rest, inverse)) * dy
+
+
+@reduction(
+    op="Prod",
+    kind="prod",
+    dtypes="summable",
+    vjp=dict(x=lambda dy, x, axes, keepdims: _prod_grad(dy, x, axes, keepdims)),
+    domain=(0.5, 1.5),
+)
+def prod_p(x, *, axes, keepdims):
+    """Product of the elements along `axes`; of none 1. t[*s] -> t[*r]."""
+    wide = x.astype(np.float32) if x.dtype.name in HALF else x
+    return np.prod(wide, axis=canonical_axes(axes, x.ndim), dtype=wide.dtype, keepdims=keepdims).astype(x.dtype)
+
+
+@reduction(op="Any", kind="any", dtypes="bool")
+def any_p(x, *, axes, keepdims):
+    """Whether any element along `axes` holds. bool[*s] -> bool[*r]."""
+    return np.any(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims)
+
+
+@reduction(op="All", kind="all", dtypes="bool")
+def all_p(x, *, axes, keepdims):
+    """Whether all elements along `axes` hold. bool[*s] -> bool[*r]."""
+    return np.all(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims)
+
+
+# ---- positions of extremes ------------------------------------------------------------------------------------------
+
+_POSITION_DTYPES = (
+    "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64 bool"
+)
+
+
+def _infer_position(input: Aval, *, axis: int, output_type: Any) -> Aval:
+    if input.shape is None:
+        return Aval(output_type, None)
+    rank = len(input.shape)
+    if not -rank <= axis < rank:
+        raise ValueError(f"Dimension ({axis}) must be in the range [{-rank}, {rank}), where {rank} is the number of dimensions in the input.")
+    axis %= rank
+    return Aval(output_type, input.shape[:axis] + input.shape[axis + 1 :])
+
+
+def _lower_position(kind: str) -> Callable[..., Any]:
+    def lower(b: Any, node: Any) -> list[Any]:
+        x = b.input(0)
+        dtype = node.inputs[0].aval.dtype
+        axis = canonical_axis(node.attrs["axis"], x.rank)
+
+        def element(index: Sequence[Any]) -> Any:
+            def at(k: Any) -> Any:
+                value = x.at((*index[:axis], k, *index[axis:]))
+                if dtype.is_floating:  # NaN is never chosen
+                    wide = b.cast(value, accumulator(dtype))
+                    worst = b.const(-np.inf if kind == "argmax" else np.inf, accumulator(dtype).name)
+                    return b.select(b.op("isnan", wide), worst, wide)
+                return b.cast(value, "uint8") if dtype.is_bool else value
+
+            return b.cast(b.reduce(kind, [x.shape[axis]], lambda k: at(k[0])), node.attrs["output_type"])
+
+        return [element]
+
+    return lower
+
+
+def _position(x: Any, axis: int, output_type: Any, find: Callable[..., Any], worst: Callable[..., Any]) -> Any:
+    rank = x.ndim
+    if not -rank <= axis < rank:
+        raise invalid(f"Expected dimension in the range [{-rank}, {rank}), but got {axis}")
+    if x.shape[axis] == 0 and x.size == 0 and np.prod(np.delete(x.shape, axis)) > 0:
+        text = ",".join(map(str, x.shape))
+        raise invalid(f"Reduction axis {axis % rank} is empty in shape [{text}]")
+    if x.shape[axis] == 0:
+        return np.zeros(np.delete(x.shape, axis), output_type.numpy_dtype)
+    if x.dtype.kind == "f" or x.dtype.name in HALF:
+        x = np.where(np.isnan(x), worst(x.dtype), x)
+    return find(x, axis=axis).astype(output_type.numpy_dtype)
+
+
+def _position_samples() -> list[Any]:
+    x = np.array([[3.0, 7.0, 7.0], [np.nan, -2.0, -np.inf]])
+    return [
+        ((x.astype(as_dtype(t).numpy_dtype),), {"axis": axis, "output_type": as_dtype(out)})
+        for t in ("float32", "float64", "float16", "bfloat16")
+        for axis, out in ((0, "int64"), (1, "int32"), (-1, "int64"))
+    ] + [
+        ((np.array([[3, 1, 4], [4, 1, 4]], t),), {"axis": axis, "output_type": as_dtype("int64")})
+        for t in ("int32", "uint8", "int64")
+        for axis in (0, -1)
+    ]
+
+
+def _position_errors() -> list[Any]:
+    both = {"axis": 1, "output_type": as_dtype("int64")}
+    return [
+        ((np.zeros([3], np.float32),), both, InvalidArgumentError, r"Expected dimension in the range \[-1, 1\), but got 1"),
+        ((np.zeros([3, 0], np.float32),), both, InvalidArgumentError, r"Reduction axis 1 is empty in shape \[3,0\]"),
+    ]
+
+
+@custom(
+    op="ArgMax",
+    infer=_infer_position,
+    dtypes=_POSITION_DTYPES,
+    lower=_lower_position("argmax"),
+    samples=_position_samples,
+    error_samples=_position_errors,
+)
+def argmax_p(input, *, axis, output_type):
+    """Position of the greatest element along `axis`, the first of several; NaN is passed over. t[*s] -> i[*r]."""
+    return _position(input, axis, output_type, np.argmax, lowest)
+
+
+@custom(
+    op="ArgMin",
+    infer=_infer_position,
+    dtypes=_POSITION_DTYPES,
+    lower=_lower_position("argmin"),
+    samples=_position_samples,
+    error_samples=_position_errors,
+)
+def argmin_p(input, *, axis, output_type):
+    """Position of the least element along `axis`, the first of several; NaN is passed over. t[*s] -> i[*r]."""
+    return _position(input, axis, output_type, np.argmin, highest)
+
+
+# ---- running sums and products --------------------------------------------------------------------------------------
+
+
+def _running(x: Any, combine: Any, start: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+    wide = x.astype(np.float32) if x.dtype.name in HALF else x
+    if reverse:
+        wide = np.flip(wide, axis)
+    total = combine.accumulate(wide, axis=axis, dtype=wide.dtype)
+    if exclusive and x.shape[axis]:
+        total = np.roll(total, 1, axis)
+        total[(slice(None),) * (axis % x.ndim) + (0,)] = start
+    return (np.flip(total, axis) if reverse else total).astype(x.dtype)
+
+
+def _infer_running(x: Aval, *, axis: int, exclusive: bool, reverse: bool) -> Aval:
+    if x.shape is not None and not -len(x.shape) <= axis < len(x.shape):
+        raise ValueError(f"axis {axis} is out of range for an input of rank {len(x.shape)}")
+    return Aval(x.dtype, x.shape)
+
+
+def _check_running(x: Any, axis: int) -> None:
+    if not -x.ndim <= axis < x.ndim:
+        raise invalid(f"ScanOp: Expected scan axis in the range [{-x.ndim}, {x.ndim}), but got {axis}")
+
+
+def _lower_running(kind: str) -> Callable[..., Any]:
+    """Each element by its own reduction: quadratic, but without a loop that carries state."""
+
+    def lower(b: Any, node: Any) -> list[Any]:
+        x = b.input(0)
+        dtype = node.inputs[0].aval.dtype
+        wide = accumulator(dtype)
+        axis = canonical_axis(node.attrs["axis"], x.rank)
+
+        def element(index: Sequence[Any]) -> Any:
+            i, n = index[axis], x.shape[axis]
+
+            def inner(position: Sequence[Any]) -> Any:
+                k = position[0]
+                ahead = k < i if not node.attrs["reverse"] else k > i
+                taken = ahead if node.attrs["exclusive"] else b.op("or", ahead, k.eq(i))
+                value = b.cast(x.at((*index[:axis], k, *index[axis + 1 :])), wide)
+                return b.select(taken, value, b.const(0 if kind == "sum" else 1, wide.name))
+
+            return b.cast(b.reduce(kind, [n], inner), dtype)
+
+        return [element]
+
+    return lower
+
+
+def _running_samples() -> list[Any]:
+    x = np.array([[0.5, 1.5, -2.0], [1.0, 2.0, 0.25]])
+    return [
+        ((x.astype(as_dtype(t).numpy_dtype),), {"axis": axis, "exclusive": e, "reverse": r})
+        for t in ("float32", "float64", "int32", "bfloat16")
+        for axis, e, r in ((0, False, False), (1, True, False), (-1, False, True), (1, True, True))
+    ]
+
+
+@custom(
+    op="Cumsum",
+    infer=_infer_running,
+    dtypes="summable",
+    vjp=dict(
+        x=lambda dy, axis, exclusive, reverse: cumsum_p(dy, axis=axis, exclusive=exclusive, reverse=not reverse)
+    ),
+    lower=_lower_running("sum"),
+    samples=_running_samples,
+)
+def cumsum_p(x, *, axis, exclusive, reverse):
+    """Running sum along `axis`. t[*s] -> t[*s]."""
+    _check_running(x, axis)
+    return _running(x, np.add, 0, axis, exclusive, reverse)
+
+
+def _cumprod_grad(dy: Any, x: Any, out: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+    return cumsum_p(out * dy, axis=axis, exclusive=exclusive, reverse=not reverse) / x
+
+
+@custom(
+    op="Cumprod",
+    infer=_infer_running,
+    dtypes="summable",
+    vjp=dict(x=lambda dy, x, out, axis, exclusive, reverse: _cumprod_grad(dy, x, out, axis, exclusive, reverse)),
+    lower=_lower_running("prod"),
+    samples=_running_samples,
+)
+def cumprod_p(x, *, axis, exclusive, reverse):
+    """Running product along `axis`. t[*s] -> t[*s]."""
+    _check_running(x, axis)
+    return _running(x, np.multiply, 1, axis, exclusive, reverse)
+
+
+# ---- public functions -----------------------------------------------------------------------------------------------
+
+
+def _reducer(primitive: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
+    """The public reduction `reduce_<name>(input_tensor, axis=None, keepdims=False, name=None)`."""
+
+    def reduce_(input_tensor, axis=None, keepdims=False, name=None):
+        axes = axis if axis is None else static_axes(axis)
+        if name is not None:
+            return named(name, primitive, input_tensor, axes=axes, keepdims=bool(keepdims))
+        return primitive(input_tensor, axes=axes, keepdims=bool(keepdims))
+
+    reduce_.__name__ = reduce_.__qualname__ = f"reduce_{name}"
+    reduce_.__doc__ = f"""{what} along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
+
+    Axes reduced away are dropped, or kept with size 1 with `keepdims`.
+    Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_{name}.
+    """
+    return public(f"reduce_{name}", f"math.reduce_{name}")(reduce_)
+
+
+reduce_sum = _reducer(sum_p, "sum", "Sum of the elements")
+reduce_mean = _reducer(mean_p, "mean", "Mean of the elements (of integers cut off towards zero)")
+reduce_max = _reducer(max_p, "max", "Greatest element")
+reduce_min = _reducer(min_p, "min", "Least element")
+reduce_prod = _reducer(prod_p, "prod", "Product of the elements")
+reduce_any = _reducer(any_p, "any", "Whether any element holds")
+reduce_all = _reducer(all_p, "all", "Whether all elements hold")
+
+
+@public("argmax", "math.argmax")
+def argmax(input, axis=None, output_type=as_dtype("int64"), name=None):
+    """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
+
+    Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmax.
+    """
+    axis = 0 if axis is None else static_axes(axis)[0]
+    return named(name, argmax_p, input, axis=axis, output_type=as_dtype(output_type))
+
+
+@public("argmin", "math.argmin")
+def argmin(input, axis=None, output_type=as_dtype("int64"), name=None):
+    """Position of the least element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
+
+    Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin.
+    """
+    axis = 0 if axis is None else static_axes(axis)[0]
+    return named(name, argmin_p, input, axis=axis, output_type=as_dtype(output_type))
+
+
+@public("cumsum", "math.cumsum")
+def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
+    """Running sum along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s]. Source: tf.cumsum."""
+    return named(name, cumsum_p, x, axis=static_int(axis), exclusive=bool(exclusive), reverse=bool(reverse))
+
+
+@public("math.cumprod")
+def cumprod(x, axis=0, exclusive=False, reverse=False, name=None):
+    """Running product along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s]. Source: tf.math.cumprod."""
+    return named(name, cumprod_p, x, axis=static_int(axis), exclusive=bool(exclusive), reverse=bool(reverse))
+
+
+@public("math.reduce_variance")
+def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
+    """Mean of the squared distances from the mean along `axis`. f[*s] -> f[*r].
+
+    Raises: TypeError for integers. Source: tf.math.reduce_variance.
+    """
+    x = as_tensor(input_tensor)
+    means = reduce_mean(x, axis, True)
+    if means.dtype.is_integer:
+        raise TypeError(f"Input must be either real or complex. Received integer type {means.dtype!r}.")
+    apart = x - means
+    return reduce_mean(square(abs(apart)) if x.dtype.is_complex else square(apart), axis, keepdims, name=name)
+
+
+@public("math.reduce_std")
+def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
+    """Square root of the variance along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_std."""
+    return sqrt(reduce_variance(input_tensor, axis, keepdims), name=name)
+
+
+@public("reduce_logsumexp", "math.reduce_logsumexp")
+def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
+    """log(sum(exp(x))) along `axis`, without overflow. f[*s] -> f[*r]. Source: tf.reduce_logsumexp."""
+    x = as_tensor(input_tensor)
+    top = reduce_max(x, axis, True)
+    top = stop_gradient(select(is_finite(top), top, zeros_like(top)))
+    result = add(log(reduce_sum(exp(x - top), axis, True)), top)
+    return result if keepdims else reduce_sum(result, axis, False, name=name)
+
+
+@public("norm", "linalg.norm")
+def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
+    """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
+
+    Raises: ValueError for other norms; NotImplementedError for matrix norms but Frobenius's. Source: tf.norm.
+    """
+    x = as_tensor(tensor)
+    keep = bool(keepdims)
+    pair = isinstance(axis, (list, tuple)) and len(axis) == 2
+    if ord in ("euclidean", "fro") or (ord == 2 and not pair):
+        return sqrt(reduce_sum(x * conj(x), axis, keep), name=name)
+    if pair:
+        raise NotImplementedError(f"norm: the matrix norm {ord!r} is not built yet")
+    if ord == 1:
+        return reduce_sum(abs(x), axis, keep, name=name)
+    if ord == np.inf:
+        return reduce_max(abs(x), axis, keep, name=name)
+    if isinstance(ord, (int, float)) and ord > 0:
+        return reduce_sum(abs(x) ** float(ord), axis, keep) ** (1.0 / ord)
+    raise ValueError(f"'ord' must be a supported vector norm, got {ord!r}")

@@ -1,0 +1,52 @@
+"""Sums of arrays that keep their precision.
+
+Rule: no float is added to a sum of more than a few hundred: partial sums are, so that long sums keep their precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+BLOCK = 256
+HALF = ("float16", "bfloat16")
+
+
+def block_sum(x: np.ndarray[Any, Any], axes: Sequence[int], keepdims: bool = False) -> np.ndarray[Any, Any]:
+    """Sum over `axes` (rising, >= 0), pairwise or in blocks: the error grows with the logarithm of the length.
+
+    NumPy adds pairwise only along the innermost axis; over others a float32 sum of 1e7 values is off by 7e-4. 16-bit
+    floats accumulate in float32.
+    """
+    dtype = x.dtype
+    if dtype.kind in "iub":
+        return np.sum(x, axis=tuple(axes), dtype=dtype, keepdims=keepdims)
+    if dtype.name in HALF:
+        x = x.astype(np.float32)
+    kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+    rank = x.ndim
+    trailing = 0  # axes that end the shape are summed as one
+    while trailing < len(axes) and axes[len(axes) - 1 - trailing] == rank - 1 - trailing:
+        trailing += 1
+    if trailing:
+        head = x.shape[: rank - trailing]
+        x = np.sum(x.reshape((*head, int(np.prod(x.shape[rank - trailing :], dtype=np.int64)))), axis=-1)
+    for axis in reversed(axes[: len(axes) - trailing]):
+        while x.shape[axis] > 2 * BLOCK:
+            before, after = (slice(None),) * axis, x.shape[axis + 1 :]
+            blocks = x.shape[axis] // BLOCK
+            whole = x[(*before, slice(blocks * BLOCK))].reshape((*x.shape[:axis], blocks, BLOCK, *after))
+            rest = x[(*before, slice(blocks * BLOCK, None))]
+            x = np.concatenate([np.sum(whole, axis=axis + 1), np.sum(rest, axis=axis, keepdims=True)], axis=axis)
+        x = np.sum(x, axis=axis)
+    x = np.asarray(x).astype(dtype, copy=False)
+    return x.reshape(kept) if keepdims else x
+
+
+def sum_down(dy: np.ndarray[Any, Any], shape: Sequence[int]) -> np.ndarray[Any, Any]:
+    """`dy` summed to `shape`, from which it could have been broadcast."""
+    lead = dy.ndim - len(shape)
+    axes = [i for i in range(dy.ndim) if i < lead or (shape[i - lead] == 1 and dy.shape[i] != 1)]
+    return block_sum(dy, axes, keepdims=True).reshape(tuple(shape)) if axes else dy.reshape(tuple(shape))
