@@ -490,9 +490,9 @@ def _prelude() -> str:
         else:
             template = _C_FLOAT
         # A letter stands alone, or ends a name: fg_max_D, floorF.
-        parts.append(
-            re.sub(r"\b(fg_\w+_|floor|fmod|fabs)?([TUDNF])\b", lambda m: (m[1] or "") + letters[m[2]], template)
-        )
+        for letter, text in letters.items():
+            template = re.sub(rf"\b(fg_\w+_|floor|fmod|fabs)?{letter}\b", rf"\g<1>{text}", template)
+        parts.append(template)
     return "".join(parts) + _C_CASTS
 
 

@@ -8,13 +8,18 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import itertools
+import struct
 import threading
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
 
 from fastgraph.compiler.target import LIBM, host
+
+#: What object code may leave to the loader: the maths library, and what LLVM makes of loops that copy or fill.
+ALLOWED = frozenset({"memset", "memcpy", "memmove", *LIBM, *(name + "f" for name in LIBM)})
 
 _names = itertools.count()
 _lock = threading.Lock()
@@ -33,6 +38,9 @@ class Library:
     def __init__(self, code: bytes, symbol: str) -> None:
         """Link `code` and find `symbol`. Raises LoadError."""
         global _jit
+        # LLVM would look for any other name in the whole process.
+        if foreign := undefined_symbols(code) - _externals().keys():
+            raise LoadError(f"it calls {', '.join(sorted(foreign))}")
         builder = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
         for name, address in _externals().items():
             builder.import_symbol(name, address)
@@ -55,12 +63,37 @@ def _externals() -> dict[str, int]:
     libm = ctypes.util.find_library("m") if not hasattr(libraries[0], "sin") else None
     if libm:
         libraries.append(ctypes.CDLL(libm))
-    for name in ("memset", "memcpy", "memmove", *LIBM, *(n + "f" for n in LIBM)):
+    for name in ALLOWED:
         for library in libraries:
             if hasattr(library, name):
                 found[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
                 break
     return found
+
+
+def undefined_symbols(code: bytes) -> set[str]:
+    """The names an ELF64 object leaves to the loader (empty for other formats, whose loader then checks them itself)."""
+    if code[:6] != b"\x7fELF\x02\x01":
+        return set()
+    try:
+        return set(_elf_undefined(code))
+    except (struct.error, IndexError, ValueError):
+        raise LoadError("it is no whole object file") from None
+
+
+def _elf_undefined(code: bytes) -> Iterator[str]:
+    (section_table,) = struct.unpack_from("<Q", code, 40)
+    entry_size, count = struct.unpack_from("<HH", code, 58)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", code, section_table + i * entry_size) for i in range(count)]
+    for _, kind, _, _, offset, size, link, _, _, _ in sections:
+        if kind != 2:  # SHT_SYMTAB
+            continue
+        strings = sections[link][4]
+        for at in range(offset + 24, offset + size, 24):  # the first symbol is always empty
+            name_at, _, _, section = struct.unpack_from("<IBBH", code, at)
+            if section == 0 and name_at:
+                end = code.index(b"\0", strings + name_at)
+                yield code[strings + name_at : end].decode()
 
 
 #: The kernel ABI, for tests and tools; the executor calls the address directly.

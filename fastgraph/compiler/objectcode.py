@@ -6,7 +6,6 @@ a program whose kernels are in the store never imports it (it imports Numba).
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +15,8 @@ from numba import njit, types
 
 from fastgraph.compiler.intrinsics import FUNCTIONS, Buffers
 from fastgraph.compiler.kernel import KernelSpec
-from fastgraph.compiler.target import LIBM, host, symbol
-
-#: What object code may leave to the loader: the maths library, and what LLVM makes of loops that copy or fill.
-ALLOWED = frozenset({"memset", "memcpy", "memmove", *LIBM, *(name + "f" for name in LIBM)})
+from fastgraph.compiler.loader import ALLOWED, undefined_symbols
+from fastgraph.compiler.target import host, symbol
 
 _CASTS: dict[str, Any] = {
     name: getattr(np, name)
@@ -84,23 +81,3 @@ def _keep_one_entry(module: Any, name: str) -> None:
         if not variable.is_declaration:
             variable.linkage = llvm.Linkage.internal
     entries[0].name = name
-
-
-def undefined_symbols(code: bytes) -> set[str]:
-    """The names an ELF64 object leaves to the loader (empty for other formats, whose loader then checks them itself)."""
-    if code[:6] != b"\x7fELF\x02\x01":
-        return set()
-    (section_table,) = struct.unpack_from("<Q", code, 40)
-    entry_size, count = struct.unpack_from("<HH", code, 58)
-    sections = [struct.unpack_from("<IIQQQQIIQQ", code, section_table + i * entry_size) for i in range(count)]
-    names: set[str] = set()
-    for _, kind, _, _, offset, size, link, _, _, _ in sections:
-        if kind != 2:  # SHT_SYMTAB
-            continue
-        strings = sections[link][4]
-        for at in range(offset + 24, offset + size, 24):  # the first symbol is always empty
-            name_at, _, _, section = struct.unpack_from("<IBBH", code, at)
-            if section == 0 and name_at:
-                end = code.index(b"\0", strings + name_at)
-                names.add(code[strings + name_at : end].decode())
-    return names

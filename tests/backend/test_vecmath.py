@@ -1,0 +1,289 @@
+"""Vector maths: every special value, every kind of argument, errors in units of the last place against wider arithmetic."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from elementwise_kernels import compiled, elementwise, evaluate, run
+
+from fastgraph.compiler import vecmath
+
+L = np.longdouble
+pytestmark = pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")  # the references' own overflows
+
+#: function -> (reference in wider arithmetic, error allowed in float32, in float64)
+FUNCTIONS = {
+    "exp": (np.exp, 1.1, 1.1),
+    "expm1": (np.expm1, 1.6, 2.0),
+    "log": (np.log, 1.0, 1.0),
+    "log1p": (np.log1p, 1.5, 1.5),
+    "tanh": (np.tanh, 2.6, 2.8),
+    "sigmoid": (lambda x: np.exp(np.minimum(x, 0)) / (1 + np.exp(-abs(x))), 2.5, 2.5),
+    "softplus": (lambda x: np.maximum(x, 0) + np.log1p(np.exp(-abs(x))), 2.0, 2.0),
+    "sqrt": (np.sqrt, 0.5, 0.5),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), 1.5, 1.5),
+}
+
+
+def arguments(dtype: type, n: int, seed: int) -> np.ndarray:
+    """Random bit patterns, the ranges where functions bend, and all special values."""
+    rng = np.random.default_rng(seed)
+    bits = np.uint32 if dtype is np.float32 else np.uint64
+    info = np.finfo(dtype)
+    top = float(np.log(info.max)) * 1.2
+    special = [0.0, np.inf, np.nan, 1.0, info.tiny, info.max, info.smallest_subnormal, info.tiny / 2, info.eps, top]
+    special += [
+        np.log(info.max),
+        np.log(info.tiny),
+        np.log(info.smallest_subnormal),
+        0.5,
+        2.0,
+        np.log(2.0),
+        np.log(2.0) / 2,
+    ]
+    near = np.array(special, dtype)
+    near = np.concatenate([near, np.nextafter(near, dtype(np.inf)), np.nextafter(near, dtype(-np.inf))])
+    return np.concatenate(
+        [
+            rng.integers(0, np.iinfo(bits).max, n, dtype=bits, endpoint=True).view(dtype),
+            (rng.standard_normal(n) * 4).astype(dtype),
+            rng.uniform(-top, top, n).astype(dtype),
+            (2.0 ** rng.uniform(-60, 8, n) * rng.choice([-1, 1], n)).astype(dtype),
+            (1 + rng.standard_normal(n) * 1e-2).astype(dtype),
+            near,
+            -near,
+        ]
+    )
+
+
+def errors(got: np.ndarray, wide: np.ndarray) -> np.ndarray:
+    """Distance in units of the last place; infinite where NaN, infinities or the sign of zero are wrong."""
+    dtype = got.dtype
+    info = np.finfo(dtype)
+    with np.errstate(all="ignore"):
+        want = wide.astype(dtype)
+        exponent = np.maximum(np.frexp(np.abs(wide))[1] - 1, info.minexp)
+        # An overflow one unit early or late is an error of about one unit: compare there as if the range went on.
+        distance = np.abs(got.astype(L) - wide.astype(L)) / np.ldexp(L(1), exponent - info.nmant)
+    same = (got == want) & (np.signbit(got) == np.signbit(want)) | (np.isnan(got) & np.isnan(want))
+    finite = np.isfinite(got) & np.isfinite(want) & ((want != 0) | (got != 0))
+    return np.where(same & ~finite, 0.0, np.where(finite, distance, np.inf)).astype(np.float64)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_error_in_units_of_the_last_place(name: str, dtype: type) -> None:
+    reference, *allowed = FUNCTIONS[name]
+    x = arguments(dtype, 30_000, seed=3)
+    got = evaluate(f"{name}_{np.dtype(dtype)}(a)", x)
+    with np.errstate(all="ignore"):
+        wide = reference(x.astype(np.float64 if dtype is np.float32 else L))
+    wrong = errors(got, wide)
+    worst = int(np.argmax(wrong))
+    assert wrong[worst] <= allowed[dtype is np.float64], (
+        f"{name}({x[worst]!r}) = {got[worst]!r}, should be {wide[worst]!r}: {wrong[worst]:.3g} ulp"
+    )
+
+
+def test_errors_measure() -> None:
+    """The measure itself: one unit, a wrong sign of zero, a missed infinity and a missed NaN are seen."""
+    one = np.array([1.0, 0.0, np.inf, np.nan, 1.0], np.float32)
+    got = np.array([np.nextafter(np.float32(1), np.float32(2)), -0.0, 3e38, 1.0, 1.0], np.float32)
+    assert errors(got, one.astype(np.float64)).tolist() == [1.0, np.inf, np.inf, np.inf, 0.0]
+
+
+@pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p", "tanh", "sigmoid"])
+def test_loops_are_vectorised(name: str) -> None:
+    """The point of all this: LLVM's loop works on vectors, and calls nothing."""
+    from fastgraph.compiler.loader import undefined_symbols
+    from fastgraph.compiler.objectcode import compile_kernel
+
+    listing = compile_kernel(elementwise(f"{name}_float32(a)", ("float32",), "float32"), "0" * 40)
+    assert undefined_symbols(listing.code) == set()
+    assert "x float> @llvm.f" in listing.llvm_ir or "fmul <" in listing.llvm_ir
+
+
+@pytest.mark.parametrize("name", ["exp_float32", "tanh_float32", "log_float32", "exp_float64"])
+def test_bits_do_not_depend_on_where_a_range_is_cut(name: str) -> None:
+    dtype = np.float32 if name.endswith("32") else np.float64
+    x = (np.random.default_rng(0).standard_normal(1000) * 3).astype(dtype)
+    address = compiled(f"{name}(a)", (np.dtype(dtype).name,), np.dtype(dtype).name).address
+    whole = run(address, [x], dtype)
+    pieces = np.zeros_like(whole)
+    for begin, end in [(0, 1), (1, 18), (18, 517), (517, 999), (999, 1000)]:
+        pieces += run(address, [x], dtype, begin, end)
+    assert whole.tobytes() == pieces.tobytes()
+
+
+INTEGERS = [np.dtype(name) for name in vecmath.INTEGERS]
+
+
+def integers(dtype: np.dtype, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs: random ones, small ones, and all pairs of edges."""
+    rng = np.random.default_rng(seed)
+    info = np.iinfo(dtype)
+    edges = np.array(
+        [info.min, info.min + 1, info.max, info.max - 1, 0, 1, 2, 3, 7, *([-1, -2, -3] if info.min else [])]
+    )
+    a, b = (grid.ravel().astype(dtype) for grid in np.meshgrid(edges.astype(dtype), edges.astype(dtype)))
+    wide = rng.integers(info.min, info.max, (2, 3000), dtype=dtype, endpoint=True)
+    small = rng.integers(-20 if info.min else 0, 20, (2, 3000)).astype(dtype)
+    return np.concatenate([a, wide[0], small[0], wide[0]]), np.concatenate([b, wide[1], small[1], small[1]])
+
+
+def _divide(a: int, b: int, kind: str) -> int:
+    if b == 0:
+        return 0
+    if kind == "floordiv":
+        return a // b
+    if kind == "floormod":
+        return a % b
+    quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    return quotient if kind == "truncatediv" else a - quotient * b
+
+
+def wrapped(value: int, dtype: np.dtype) -> int:
+    """A whole number as two's complement of the dtype's width."""
+    bits = 8 * dtype.itemsize
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if dtype.kind == "i" and value >> (bits - 1) else value
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_integer_division(dtype: np.dtype) -> None:
+    a, b = integers(dtype, 1)
+    for kind in ("floordiv", "floormod", "truncatediv", "truncatemod"):
+        got = evaluate(f"{kind}_{dtype}(a, b)", a, b)
+        want = [wrapped(_divide(int(x), int(y), kind), dtype) for x, y in zip(a, b, strict=True)]
+        assert got.tolist() == want, kind
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_integer_arithmetic_wraps(dtype: np.dtype) -> None:
+    a, b = integers(dtype, 2)
+    bits = 8 * dtype.itemsize
+    exponent = np.abs(b.astype(object)) % 70
+    cases = {
+        "add": lambda x, y: x + y,
+        "sub": lambda x, y: x - y,
+        "mul": lambda x, y: x * y,
+        "min": min,
+        "max": max,
+        "lshift": lambda x, y: x << y if 0 <= y < bits else 0,
+        "rshift": lambda x, y: x >> (y if 0 <= y < bits else bits),
+    }
+    for op, reference in cases.items():
+        want = [wrapped(reference(int(x), int(y)), dtype) for x, y in zip(a, b, strict=True)]
+        assert evaluate(f"{op}_{dtype}(a, b)", a, b).tolist() == want, op
+    n = exponent.astype(dtype)
+    want = [wrapped(pow(int(x), int(y), 1 << 64), dtype) for x, y in zip(a, n, strict=True)]
+    assert evaluate(f"pow_{dtype}(a, b)", a, n).tolist() == want
+    assert evaluate(f"abs_{dtype}(a)", a).tolist() == [wrapped(abs(int(x)), dtype) for x in a]
+    assert evaluate(f"sign_{dtype}(a)", a).tolist() == np.sign(a).tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_minimum_and_maximum_propagate_nan(dtype: type) -> None:
+    values = np.array([np.nan, -np.inf, -1.5, 0.0, 2.0, np.inf], dtype)
+    a, b = (grid.ravel() for grid in np.meshgrid(values, values))
+    name = np.dtype(dtype).name
+    assert np.array_equal(evaluate(f"max_{name}(a, b)", a, b), np.maximum(a, b), equal_nan=True)
+    assert np.array_equal(evaluate(f"min_{name}(a, b)", a, b), np.minimum(a, b), equal_nan=True)
+    assert np.array_equal(evaluate(f"sign_{name}(a)", a), np.sign(a), equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_float_division_is_tensorflows(dtype: type) -> None:
+    """floor(a / b), and fmod moved to the divisor's sign: 1.0 // 0.1 is 10 (NumPy says 9)."""
+    a = np.array([1.0, -7.0, 7.0, 7.0, -7.0, 0.0, np.inf, 5.0], dtype)
+    b = np.array([0.1, 3.0, -3.0, np.inf, np.inf, -2.0, 2.0, 0.0], dtype)
+    name = np.dtype(dtype).name
+    with np.errstate(all="ignore"):
+        assert np.array_equal(evaluate(f"floordiv_{name}(a, b)", a, b), np.floor(a / b), equal_nan=True)
+        remainder = np.fmod(a, b)
+        moved = np.where((remainder != 0) & ((b < 0) != (remainder < 0)), remainder + b, remainder)
+    assert np.array_equal(evaluate(f"floormod_{name}(a, b)", a, b), moved, equal_nan=True)
+
+
+def test_every_half_float_converts() -> None:
+    """All 65,536 patterns of float16 and bfloat16, exactly."""
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    for name, dtype in (("float16", np.dtype(np.float16)), ("bfloat16", np.dtype(ml_dtypes.bfloat16))):
+        got = evaluate(f"cast_{name}_float32(a)", bits, result=np.float32)
+        assert np.array_equal(got, bits.view(dtype).astype(np.float32), equal_nan=True)
+        back = evaluate(f"cast_float32_{name}(a)", got, result=np.uint16).view(dtype)
+        assert np.array_equal(back.astype(np.float32), got, equal_nan=True)
+        assert np.array_equal(np.signbit(back.astype(np.float32)), np.signbit(got))
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_rounding_to_half_floats(name: str) -> None:
+    """Ties to even, denormals, overflow: float32 and float64 arguments near every boundary."""
+    dtype = np.dtype(np.float16 if name == "float16" else ml_dtypes.bfloat16)
+    bits = np.arange(1 << 16, dtype=np.uint16).view(dtype).astype(np.float64)
+    bits = bits[np.isfinite(bits)]
+    middle = (np.sort(bits)[1:] + np.sort(bits)[:-1]) / 2
+    x = np.concatenate(
+        [middle, np.nextafter(middle, np.inf), np.nextafter(middle, -np.inf), bits, [65519.9, 65520.0, 1e300]]
+    )
+    narrow = x.astype(np.float32)
+    narrow = np.concatenate([narrow, np.nextafter(narrow, np.float32(0)), arguments(np.float32, 20_000, 5)])
+    with np.errstate(all="ignore"):
+        want = narrow.astype(dtype).astype(np.float32)
+        got = evaluate(f"cast_float32_{name}(a)", narrow, result=np.uint16).view(dtype).astype(np.float32)
+        assert np.array_equal(got, want, equal_nan=True)
+        if name == "float16":  # bfloat16 from float64 goes through float32, as in ml_dtypes and TensorFlow
+            got = evaluate("cast_float64_float16(a)", x, result=np.uint16).view(dtype)
+            assert np.array_equal(got, x.astype(dtype), equal_nan=True)
+
+
+@pytest.mark.parametrize("target", [d.name for d in INTEGERS])
+@pytest.mark.parametrize("source", [np.float32, np.float64])
+def test_casts_of_floats_to_integers(source: type, target: str) -> None:
+    """In range: towards zero. Out of range and NaN: what x86-64 gives, on every machine, the same in every lane."""
+    x = arguments(source, 2_000, 7)
+    edges = np.array([2.0**b + d for b in (7, 8, 15, 16, 31, 32, 63, 64) for d in (-1.0, -0.5, 0.0, 0.5, 1.0)])
+    x = np.concatenate([x, edges.astype(source), -edges.astype(source)])
+    through = {"int64": 64, "uint32": 64, "uint64": 64}.get(target, 32)
+
+    def reference(value: float) -> int:
+        if target == "uint64" and 2.0**63 <= value < 2.0**64:
+            return int(value)
+        whole = int(value) if np.isfinite(value) else 2**70
+        if not -(2 ** (through - 1)) <= whole < 2 ** (through - 1):
+            whole = -(2 ** (through - 1))
+        return wrapped(whole, np.dtype(target))
+
+    got = evaluate(f"cast_{np.dtype(source)}_{target}(a)", x, result=target)
+    assert got.tolist() == [reference(float(v)) for v in x]
+
+
+@pytest.mark.parametrize("source", ["int8", "uint8", "int32", "uint32", "int64", "uint64", "float32"])
+def test_other_casts_are_numpys(source: str) -> None:
+    a = integers(np.dtype(source), 4)[0] if source != "float32" else np.array([0.0, -0.0, 1.5, np.nan], np.float32)
+    targets = (
+        ["float32", "float64"] if source == "float32" else ["int8", "uint16", "int64", "uint64", "float32", "float64"]
+    )
+    for target in targets:
+        assert np.array_equal(
+            evaluate(f"cast_{source}_{target}(a)", a, result=target), a.astype(target), equal_nan=True
+        )
+    assert np.array_equal(evaluate(f"cast_{source}_bool(a)", a, result="uint8"), a.astype(bool))
+
+
+@pytest.mark.slow
+def test_every_function_of_the_table_compiles() -> None:
+    """Each name can be called, and gives something; what it gives is tested above or by the ops' tests."""
+    kinds = {"bool": "uint8"}
+    seen = 0
+    for function in vecmath.functions().values():
+        if function.name.startswith("cast_") or function.operands[0] in ("int16", "uint16", "uint32", "uint64"):
+            continue
+        operands = tuple(kinds.get(d, d) for d in function.operands)
+        arguments = ", ".join(f"{x} != 0" if d == "bool" else x for x, d in zip("abc", function.operands))
+        inputs = [np.ones(3, dtype) for dtype in operands]
+        out = evaluate(f"{function.name}({arguments})", *inputs, result=kinds.get(function.result, function.result))
+        assert out.shape == (3,)
+        seen += 1
+    assert seen > 100

@@ -1,0 +1,224 @@
+"""A store that is unwritable, torn, tampered with, foreign, open to others, or from another machine: one warning, no harm."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+import pytest
+from elementwise_kernels import elementwise
+
+from fastgraph import flags
+from fastgraph.compiler import kernels
+from fastgraph.compiler import store as store_module
+from fastgraph.compiler.store import Store
+
+KEY = "ab" * 20
+root_only = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+not_root = pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root can write anywhere")
+
+
+def stored(tmp_path: Path, code: bytes = b"the code of a kernel") -> tuple[Store, Path]:
+    """A store with one kernel, and that kernel's file."""
+    place = Store(str(tmp_path / "kernels"), 1 << 20)
+    assert place.write(KEY, code)
+    return place, Path(place.directory) / f"{KEY}.kernel"
+
+
+def one_warning(place: Store, match: str) -> None:
+    """Reading and writing warn once, together, and do not raise."""
+    with pytest.warns(RuntimeWarning, match=match) as caught:
+        assert place.read(KEY) is None
+        assert place.read(KEY) is None
+        place.write(KEY, b"new")
+    assert len([w for w in caught if issubclass(w.category, RuntimeWarning)]) == 1
+
+
+@pytest.mark.parametrize("keep", [0, 1, 18, 30, 58, 60, 75, 109])
+def test_torn_file(tmp_path: Path, keep: int) -> None:
+    """Cut anywhere: recompiled, and then the store is whole again."""
+    place, file = stored(tmp_path)
+    data = file.read_bytes()
+    assert keep < len(data)
+    file.write_bytes(data[:keep])
+    one_warning(place, "torn or was changed|compiled again")
+    assert place.read(KEY) == b"new"
+
+
+def test_every_changed_byte_is_noticed(tmp_path: Path) -> None:
+    place, file = stored(tmp_path)
+    data = file.read_bytes()
+    for at in range(len(data)):
+        file.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert place.read(KEY) is None, at
+    file.write_bytes(data)
+    assert place.read(KEY) == b"the code of a kernel"
+
+
+def test_a_file_under_another_kernels_name(tmp_path: Path) -> None:
+    """A whole file, but not the one its name says: the key inside counts."""
+    place, file = stored(tmp_path)
+    other = "cd" * 20
+    file.rename(file.with_name(f"{other}.kernel"))
+    with pytest.warns(RuntimeWarning, match="another kernel"):
+        assert place.read(other) is None
+
+
+def test_directory_open_to_others(tmp_path: Path) -> None:
+    for mode in (0o777, 0o770, 0o702):
+        place, _ = stored(tmp_path / oct(mode))
+        os.chmod(place.directory, mode)
+        one_warning(place, f"others can write to it \\(mode 0{mode:o}\\)")
+        assert not place.info().usable and "others can write" in place.info().why_not
+        with pytest.raises(PermissionError, match="left alone"):
+            place.clear()
+
+
+def test_file_open_to_others(tmp_path: Path) -> None:
+    place, file = stored(tmp_path)
+    file.chmod(0o666)
+    one_warning(place, "others can write to it")
+
+
+@root_only
+def test_foreign_directory(tmp_path: Path) -> None:
+    place, _ = stored(tmp_path)
+    os.chown(place.directory, 12345, -1)
+    one_warning(place, "belongs to another user")
+
+
+@root_only
+def test_foreign_file(tmp_path: Path) -> None:
+    place, file = stored(tmp_path)
+    os.chown(file, 12345, -1)
+    one_warning(place, "belongs to another user")
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    place, file = stored(tmp_path)
+    target = tmp_path / "target"
+    file.rename(target)
+    file.symlink_to(target)
+    with pytest.warns(RuntimeWarning, match="not used"):
+        assert place.read(KEY) is None
+    (tmp_path / "link").symlink_to(place.directory)
+    with pytest.warns(RuntimeWarning, match="not used"):
+        assert Store(str(tmp_path / "link"), 1).read(KEY) is None
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_or_a_directory_in_place_of_a_file(tmp_path: Path) -> None:
+    place, file = stored(tmp_path)
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.warns(RuntimeWarning, match="not a plain file"):
+        assert place.read(KEY) is None
+    place = Store(place.directory, 1)
+    file.mkdir()
+    with pytest.warns(RuntimeWarning, match="not a plain file"):
+        assert place.read(KEY) is None
+
+
+@not_root
+def test_unwritable_directory_as_a_user(tmp_path: Path) -> None:
+    place, _ = stored(tmp_path)
+    os.chmod(place.directory, 0o500)
+    with pytest.warns(RuntimeWarning, match="cannot write"):
+        assert not place.write("cd" * 20, b"code")
+    assert place.read(KEY) == b"the code of a kernel"
+    os.chmod(place.directory, 0o700)
+
+
+def test_unwritable_directory(tmp_path: Path) -> None:
+    """A file stands where the directory, or one above it, should be."""
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    for directory in (blocked, blocked / "kernels"):
+        place = Store(str(directory), 1)
+        with pytest.warns(RuntimeWarning, match="not used") as caught:
+            assert not place.write(KEY, b"code")
+            assert not place.write(KEY, b"code")
+            assert place.read(KEY) is None
+        assert len(caught) == 1
+
+
+def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Store(str(tmp_path / "kernels"), 1)
+
+    def full(*args: object, **kwargs: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(store_module.os, "rename", full)
+    with pytest.warns(RuntimeWarning, match="No space left"):
+        assert not place.write(KEY, b"code")
+    assert os.listdir(place.directory) == []
+
+
+def test_killed_while_writing_leaves_nothing_that_is_read(tmp_path: Path) -> None:
+    """A temporary file left behind is never taken for a kernel, and goes after a while."""
+    place, file = stored(tmp_path)
+    abandoned = file.with_name(".new-1-0123")
+    abandoned.write_bytes(file.read_bytes()[:50])
+    assert place.info().kernels == 1
+    os.utime(abandoned, (1, 1))
+    Store(place.directory, 1 << 20).write("cd" * 20, b"code")
+    assert not abandoned.exists()
+
+
+def test_code_of_another_version_or_cpu_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It lies under another key, so it is not even found."""
+    from fastgraph.compiler import target
+
+    spec = elementwise("a * a", ("float32",), "float32")
+    with flags.override(store=str(tmp_path / "kernels"), worker=False):
+        handle = kernels.request([spec])[0]
+        assert handle.wait(60)
+        here = handle.key
+        real = target.host()
+        monkeypatch.setattr(target, "host", lambda: target.Host(real.triple, "another-cpu", real.features))
+        target._environment.cache_clear()
+        target._environment_hash.cache_clear()
+        assert target.kernel_key(spec) != here
+        monkeypatch.undo()
+        target._environment.cache_clear()
+        target._environment_hash.cache_clear()
+
+
+@pytest.mark.parametrize("fault", ["torn", "nonsense", "blocked", "open"])
+def test_a_request_goes_on(tmp_path: Path, fault: str) -> None:
+    """Through the whole desk: one warning, the kernel is compiled, the result is right."""
+    import numpy as np
+    from elementwise_kernels import run
+
+    directory = tmp_path / "kernels"
+    spec = elementwise("a * float32(3)", ("float32",), "float32", fault)
+    with flags.override(store=str(directory), worker=False):
+        first = kernels.request([spec])[0]
+        assert first.wait(60)
+        file = directory / f"{first.key}.kernel"
+        for _ in range(100):  # the code is stored just after it is ready
+            if file.exists():
+                break
+            __import__("time").sleep(0.05)
+        key = first.key
+        first.close()
+        if fault == "torn":
+            file.write_bytes(file.read_bytes()[:-9])
+        elif fault == "nonsense":  # rightly sealed, but no object code: the linker refuses it
+            file.write_bytes(store_module._sealed(key, b"no object code"))
+            file.chmod(0o600)
+        elif fault == "open":
+            directory.chmod(0o777)
+        else:
+            file.unlink()
+            directory.rmdir()
+            directory.write_text("")
+        store_module._stores.clear()
+        with pytest.warns(RuntimeWarning) as caught:
+            second = kernels.request([spec])[0]
+            assert second.wait(60)
+        assert len([w for w in caught if "store" in str(w.message)]) == 1
+        assert run(second.address, [np.arange(3, dtype=np.float32)], np.float32).tolist() == [0, 3, 6]
