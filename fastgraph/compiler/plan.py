@@ -22,9 +22,7 @@ class Place(IntEnum):
     INPUT = 0  # the plan's input number `index`
     CONSTANT = 1  # `tensor`, held by the plan
     ARENA = 2  # `offset` in the memory that lives as long as the call
-    BLOCK = (
-        3  # a Block of its own, made before the first step that writes it: whatever may outlive the call
-    )
+    BLOCK = 3  # a Block of its own, made before the first step that writes it: whatever may outlive the call
     GIVEN = 4  # a Block that a step hands in: what it read, or what its own code made
     CELL = 5  # the Cell that is input number `index`
 

@@ -67,6 +67,11 @@ class GemmStep(Step):
 
 
 @dataclass
+class AliasStep(Step):
+    """outputs[0] is inputs[0] seen in another shape (reshape, identity): no code runs, no memory is used."""
+
+
+@dataclass
 class HostStep(Step):
     """Run the body of one node's primitive on the calling thread, with the GIL. Counted and shown."""
 

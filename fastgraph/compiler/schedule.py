@@ -1,0 +1,590 @@
+"""The schedule: a Program and concrete shapes become a PlanSpec: sizes, memory, shards, order, what runs where.
+
+Rule: everything is decided by shapes alone, never by the number of threads, so that results have the same bits
+wherever they are computed. Steps behind a shape that is data are planned when it is known (`_Schedule.rest`).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from fastgraph import errors, flags
+from fastgraph._executor import Plan
+from fastgraph._tensor import EagerTensor, from_array
+from fastgraph.compiler import plan as specs
+from fastgraph.compiler.costs import CALL_NS, gemm_cost, gemm_shards, kernel_chunk, worth_threads
+from fastgraph.compiler.kernel import KernelSpec
+from fastgraph.compiler.memory import Tenant, ancestors, place
+from fastgraph.compiler.plan import Operand, Place, PlanSpec, Slot, StepSpec
+from fastgraph.compiler.program import (
+    AliasStep,
+    AssignStep,
+    CondStep,
+    DynamicStep,
+    GemmStep,
+    HostStep,
+    KernelStep,
+    Program,
+    ReadStep,
+    Size,
+    Step,
+    WhileStep,
+)
+from fastgraph.compiler.sizes import infer_graph, shape_key
+from fastgraph.graph.interpret import run_node
+from fastgraph.graph.ir import Value
+from fastgraph.shapes import Aval
+
+Link = Callable[[KernelSpec], int]
+PLANS_KEPT = 64  # per place that asks for plans by run-time shapes
+
+_MADE = (KernelStep, GemmStep)  # steps that write into memory they are given
+
+
+class Planner:
+    """The plans of a Program and of the programs inside it, by shape: an LRU per program."""
+
+    def __init__(self, link: Link) -> None:
+        self.link = link
+        self._plans: dict[int, OrderedDict[tuple[Any, ...], Plan]] = {}
+        self._lock = Lock()
+
+    def plan(self, program: Program, avals: Sequence[Aval]) -> Plan:
+        """Return the plan of `program` for arguments of these avals. Raises CannotPlan."""
+        key = (shape_key(avals), tuple([None if a.value is None else a.value.tobytes() for a in avals]))
+        with self._lock:
+            plans = self._plans.setdefault(id(program), OrderedDict())
+            found = plans.get(key)
+            if found is not None:
+                plans.move_to_end(key)
+                return found
+        table = infer_graph(program.graph, avals)
+        schedule = _Schedule(self, program, table, range(len(program.steps)), (*program.inputs, *program.captures))
+        made = Plan(schedule.spec)
+        with self._lock:
+            made = plans.setdefault(key, made)
+            while len(plans) > PLANS_KEPT:
+                plans.popitem(last=False)
+        return made
+
+
+def plan(program: Program, avals: Sequence[Aval], link: Link) -> Plan:
+    """Return a plan of `program` for arguments of these avals (inputs, then captures; resources for Cells).
+
+    `link` gives the address of a kernel. Raises CannotPlan where the ops do not fit the shapes.
+    """
+    return Planner(link).plan(program, avals)
+
+
+class _Schedule:
+    """The making of one PlanSpec, of the steps `chosen` of a program."""
+
+    def __init__(
+        self, planner: Planner, program: Program, table: dict[Value, Aval], chosen: Iterable[int], inputs: Sequence[int]
+    ) -> None:
+        self.planner = planner
+        self.program = program
+        self.table = table
+        self.avals = [table.get(value) for value in program.values]
+        self.inputs = tuple(inputs)
+        self.slots: list[Slot] = []
+        self.slot_of: dict[int, int] = {}  # value number -> slot
+        self.producer: dict[int, int] = {}  # value number -> new index of its step
+        self.now, self.later = self._split(chosen)
+        self.position = {old: new for new, old in enumerate(self.now)}
+        self.rest_inputs = self._rest_inputs()
+        self.consumers = self._consumers()
+        self.frozen = self._frozen()
+        self._place_values()
+        self.after = self._after()
+        steps = [self._step(new, self.program.steps[old]) for new, old in enumerate(self.now)]
+        steps = [step for step in steps if step is not None]
+        self.spec = self._finish(steps)
+
+    # What is planned now, and what waits for shapes
+
+    def aval(self, number: int) -> Aval:
+        """Return what is known of a value."""
+        aval = self.avals[number]
+        assert aval is not None
+        return aval
+
+    def static(self, number: int) -> bool:
+        """Whether the value's shape is known (a resource has none to know)."""
+        aval = self.avals[number]
+        return aval is not None and (aval.is_static or aval.dtype == "resource")
+
+    def _split(self, chosen: Iterable[int]) -> tuple[list[int], list[int]]:
+        now: list[int] = []
+        later: list[int] = []
+        waiting: set[int] = set()  # old indices of the steps that come later
+        for old in chosen:
+            step = self.program.steps[old]
+            if not self._ready(step) or any(before in waiting for before in self._program_after(old)):
+                later.append(old)
+                waiting.add(old)
+            else:
+                now.append(old)
+        return now, later
+
+    def _ready(self, step: Step) -> bool:
+        sizes = (*step.sizes, step.extent, *step.cost_dims) if isinstance(step, KernelStep) else ()
+        return (
+            all([self.static(number) for number in step.inputs])
+            and all([self.static(number) for size in sizes for number, _ in size.dims])
+            and (not isinstance(step, (KernelStep, GemmStep)) or all([self.static(n) for n in step.outputs]))
+        )
+
+    def _program_after(self, old: int) -> Sequence[int]:
+        after = self.program.after
+        return after[old] if old < len(after) else ()
+
+    def _rest_inputs(self) -> list[int]:
+        """Return the value numbers that the later steps take from these: what they read, and all unknown shapes."""
+        if not self.later:
+            return []
+        have = {number for old in self.now for number in self.program.steps[old].outputs} | set(self.inputs)
+        wanted = {number for old in self.later for number in self.program.steps[old].inputs}
+        dynamic = {number for old in self.now for number in self.program.steps[old].outputs if not self.static(number)}
+        return sorted((wanted & have) | dynamic)
+
+    def _consumers(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for new, old in enumerate(self.now):
+            for number in self.program.steps[old].inputs:
+                found.setdefault(number, []).append(new)
+        return found
+
+    def _frozen(self) -> set[int]:
+        """Return the values that need a Block of their own, because somebody may hold them for longer than a step."""
+        frozen = {*self.program.outputs, *self.rest_inputs}
+        for old in self.now:
+            step = self.program.steps[old]
+            if not isinstance(step, (KernelStep, GemmStep, AliasStep, ReadStep)):
+                frozen.update(step.inputs)
+        return frozen
+
+    # Values and slots
+
+    def _nbytes(self, number: int) -> int:
+        return self.aval(number).nbytes or 0
+
+    def _slot(self, place: Place, number: int, **fields: Any) -> int:
+        nbytes = self._nbytes(number) if self.static(number) and place != Place.CELL else 0
+        if self.aval(number).dtype == "string":
+            nbytes = 8 * (self.aval(number).size or 0)
+        self.slots.append(Slot(place, nbytes, **fields))
+        self.slot_of[number] = len(self.slots) - 1
+        return len(self.slots) - 1
+
+    def _place_values(self) -> None:
+        """Give every value a slot; values that share memory get the same one. Arena offsets come last."""
+        self.groups: dict[int, list[int]] = {}  # slot -> its values
+        self.copies: dict[int, list[tuple[int, int, int]]] = {}  # new step -> copies before it
+        self.order_after: dict[int, list[int]] = {}  # new step -> readers that an in-place step must wait for
+        for index, number in enumerate(self.inputs):
+            resource = self.aval(number).dtype == "resource"
+            self._slot(Place.CELL if resource else Place.INPUT, number, index=index)
+        for new, old in enumerate(self.now):
+            step = self.program.steps[old]
+            for number in step.inputs:
+                self._constant(number)
+            if isinstance(step, AliasStep):
+                slot = self.slot_of[step.inputs[0]]
+                self.slot_of[step.outputs[0]] = slot
+                self.producer[step.outputs[0]] = self.producer.get(step.inputs[0], -1)
+                self.groups.setdefault(slot, [step.inputs[0]]).append(step.outputs[0])
+                continue
+            pairs = dict((out, into) for into, out in step.in_place) if isinstance(step, KernelStep) else {}
+            for position, number in enumerate(step.outputs):
+                self.producer[number] = new
+                if not isinstance(step, _MADE):
+                    self._slot(Place.GIVEN, number, dynamic=not self.static(number))
+                elif position in pairs:
+                    self._share(new, step, step.inputs[pairs[position]], number)
+                else:
+                    slot = self._slot(Place.ARENA, number)
+                    self.groups[slot] = [number]
+        for number in (*self.program.outputs, *self.rest_inputs):
+            self._constant(number)
+        for slot, group in self.groups.items():
+            if self.slots[slot].place == Place.ARENA and any([number in self.frozen for number in group]):
+                self.slots[slot].place = Place.BLOCK
+
+    def _constant(self, number: int) -> None:
+        """Make the slot of a value that no step computes: a constant, or one that follows from shapes."""
+        if number in self.slot_of or number in self.producer:
+            return
+        tensor = self.program.constants.get(number)
+        if tensor is None:
+            aval = self.avals[number]
+            if aval is None or aval.value is None:
+                return  # a later step's: it belongs to the rest
+            tensor = from_array(np.asarray(aval.value), aval.dtype)
+        self._slot(Place.CONSTANT, number, tensor=tensor)
+
+    def _share(self, new: int, step: Step, source: int, target: int) -> None:
+        """Let an in-place operand and its result be one slot; where that is not allowed, copy the operand there."""
+        slot = self.slot_of[source]
+        group = self.groups.get(slot, [])
+        readers = [reader for number in group for reader in self.consumers.get(number, [])]
+        allowed = (
+            self.slots[slot].place == Place.ARENA
+            and bool(group)
+            and not any([number in self.frozen for number in group])
+            and all([reader <= new for reader in readers])
+            and list(step.inputs).count(source) == 1
+            and self._nbytes(source) == self._nbytes(target)
+        )
+        if allowed or (flags.get("fault") == "slot" and self.slots[slot].place == Place.ARENA):
+            self.slot_of[target] = slot
+            self.groups[slot].append(target)
+            self.order_after.setdefault(new, []).extend([reader for reader in readers if reader < new])
+            return
+        made = self._slot(Place.ARENA, target)
+        self.groups[made] = [target]
+        self.copies.setdefault(new, []).append((slot, made, self._nbytes(target)))
+
+    def _operand(self, number: int) -> Operand:
+        aval = self.aval(number)
+        shape = tuple([int(n or 0) for n in aval.shape or ()]) if aval.is_static else None
+        return Operand(self.slot_of[number], aval.dtype.code, shape)
+
+    def _operands(self, numbers: Iterable[int]) -> tuple[Operand, ...]:
+        return tuple([self._operand(number) for number in numbers])
+
+    # Order
+
+    def _after(self) -> list[set[int]]:
+        """Return for each step the steps it waits for: producers, effects, readers of what it overwrites."""
+        found: list[set[int]] = []
+        for new, old in enumerate(self.now):
+            step = self.program.steps[old]
+            before = {self.producer[number] for number in step.inputs if self.producer.get(number, -1) >= 0}
+            before |= {self.position[other] for other in self._program_after(old) if other in self.position}
+            before |= set(self.order_after.get(new, ()))
+            before.discard(new)
+            found.append(before)
+        return found
+
+    # Steps
+
+    def _size(self, size: Size) -> int:
+        total = size.constant
+        for number, axis in size.dims:
+            shape = self.aval(number).shape
+            assert shape is not None
+            total *= shape[axis] or 0
+        return total
+
+    def _step(self, new: int, step: Step) -> StepSpec | None:
+        common: dict[str, Any] = {
+            "copies": tuple(self.copies.get(new, ())),
+            "name": "+".join(dict.fromkeys([node.op.name for node in step.nodes])),
+            "source": step,
+        }
+        if isinstance(step, KernelStep):
+            return self._kernel(step, common)
+        if isinstance(step, GemmStep):
+            return self._gemm(step, common)
+        if isinstance(step, ReadStep):
+            common["name"] = self._variable_name(step.inputs[0])
+            (cell,), (output,) = step.inputs, step.outputs
+            return specs.ReadCell(cell=self.slot_of[cell], output=self._operand(output), cost=40.0, **common)
+        if isinstance(step, AssignStep):
+            common["name"] = self._variable_name(step.inputs[0])
+            cell, value = step.inputs[:2]
+            return specs.AssignCell(cell=self.slot_of[cell], value=self._operand(value), cost=40.0, **common)
+        if isinstance(step, (HostStep, DynamicStep)):
+            node, outputs = step.node, self._operands(step.outputs)
+
+            def function(*inputs: Any) -> list[Any]:
+                return list(run_node(node, inputs))
+
+            operands = self._operands(step.inputs)
+            return specs.HostCall(
+                function=function, operands=operands, outputs=outputs, cost=3000.0, pinned=True, **common
+            )
+        if isinstance(step, CondStep):
+            return self._branch(step, common)
+        if isinstance(step, WhileStep):
+            return self._loop(step, common)
+        return None  # an alias
+
+    def _variable_name(self, number: int) -> str:
+        return str(self.program.values[number].node.name)
+
+    def _kernel(self, step: KernelStep, common: dict[str, Any]) -> StepSpec:
+        extent = self._size(step.extent)
+        per_unit = step.cost
+        for factor in step.cost_dims:
+            per_unit *= self._size(factor)
+        chunk = kernel_chunk(extent, per_unit) if step.shardable else extent
+        return specs.KernelCall(
+            address=self.planner.link(step.kernel),
+            buffers=tuple([self.slot_of[number] for number in step.buffers]),
+            sizes=tuple([self._size(size) for size in step.sizes]),
+            extent=extent,
+            chunk=chunk,
+            cost=CALL_NS + extent * per_unit,
+            operands=self._operands(step.inputs) if step.fallible else (),
+            **common,
+        )
+
+    def _gemm(self, step: GemmStep, common: dict[str, Any]) -> StepSpec:
+        a, b = step.inputs
+        a_shape, b_shape, c_shape = (_dims(self.aval(number)) for number in (a, b, step.outputs[0]))
+        m, n = c_shape[-2:]
+        k = a_shape[-2] if step.transpose_a else a_shape[-1]
+        batch = c_shape[:-2]
+        size = self.aval(a).dtype.size
+        pieces, along_n, chunk = gemm_shards(batch, m, n, k, size)
+        return specs.GemmCall(
+            a=self.slot_of[a],
+            b=self.slot_of[b],
+            c=self.slot_of[step.outputs[0]],
+            double=size == 8,
+            transpose_a=step.transpose_a,
+            transpose_b=step.transpose_b,
+            m=m,
+            n=n,
+            k=k,
+            a_offsets=_batch_offsets(a_shape, batch),
+            b_offsets=_batch_offsets(b_shape, batch),
+            along_n=along_n,
+            pieces=pieces,
+            chunk=chunk,
+            cost=gemm_cost(batch, m, n, k, size),
+            **common,
+        )
+
+    def _branch(self, step: CondStep, common: dict[str, Any]) -> StepSpec:
+        avals = [self.aval(number) for number in step.inputs[1:]]
+        then_plan = self.planner.plan(step.then_program, avals)
+        else_plan = self.planner.plan(step.else_program, avals)
+        return specs.Branch(
+            predicate=self.slot_of[step.inputs[0]],
+            then_plan=then_plan,
+            else_plan=else_plan,
+            inputs=tuple([self.slot_of[number] for number in step.inputs[1:]]),
+            outputs=self._operands(step.outputs),
+            cost=100.0 + max(then_plan.spec.cost, else_plan.spec.cost),
+            **common,
+        )
+
+    def _loop(self, step: WhileStep, common: dict[str, Any]) -> StepSpec:
+        n = step.n_carried
+        avals = [self.aval(number) for number in step.inputs]
+        invariants = avals[n:]
+
+        def plans(shapes: tuple[tuple[int, ...], ...]) -> tuple[Plan, Plan]:
+            carried = [Aval(aval.dtype, shape) for aval, shape in zip(avals, shapes)]
+            return (
+                self.planner.plan(step.cond_program, [*carried, *invariants]),
+                self.planner.plan(step.body_program, [*carried, *invariants]),
+            )
+
+        cond_plan, body_plan = plans(tuple([aval.shape for aval in avals[:n]]))  # type: ignore[misc]
+        stable = all([self.static(number) for number in step.outputs[:n]])
+        return specs.Loop(
+            cond_plan=cond_plan,
+            body_plan=body_plan,
+            n_carried=n,
+            inputs=tuple([self.slot_of[number] for number in step.inputs]),
+            outputs=self._operands(step.outputs),
+            again=None if stable else plans,
+            cost=100.0 + 20 * (cond_plan.spec.cost + body_plan.spec.cost),
+            **common,
+        )
+
+    # The whole
+
+    def _finish(self, steps: list[StepSpec]) -> PlanSpec:
+        """Order, memory, and the rest."""
+        kept = [new for new, old in enumerate(self.now) if not isinstance(self.program.steps[old], AliasStep)]
+        index = {new: i for i, new in enumerate(kept)}
+        for i, new in enumerate(kept):
+            steps[i].after = tuple(sorted({index[before] for before in self.after[new] if before in index}))
+        outputs = [self._operand(number) for number in self.program.outputs if number in self.slot_of]
+        if self.later:
+            steps.append(self._rest(index))
+            outputs = [self._operand(number) for number in self.program.outputs]
+        spec = PlanSpec(
+            slots=self.slots,
+            steps=steps,
+            inputs=[self._operand(number) for number in self.inputs],
+            outputs=outputs,
+            cost=sum([step.cost for step in steps]),
+            name=self.program.graph.name,
+            explain=_Explain(self.program, self.table),
+        )
+        spec.parallel = worth_threads(steps)
+        self._place_slots(spec)
+        return spec
+
+    def _place_slots(self, spec: PlanSpec) -> None:
+        """Decide when Blocks come and go, and where in the arena the other slots lie."""
+        users: dict[int, list[int]] = {}
+        for i, step in enumerate(spec.steps):
+            for slot in _slots_used(step):
+                users.setdefault(slot, []).append(i)
+        outputs = {operand.slot for operand in spec.outputs}
+        ended = ancestors([step.after for step in spec.steps]) if spec.parallel else None
+        tenants: list[Tenant] = []
+        homes: list[int] = []
+        early = 1 if flags.get("fault") == "arena" else 0
+        for slot, steps in users.items():
+            first, last = min(steps), max(steps)
+            place_ = self.slots[slot].place
+            if place_ == Place.BLOCK:
+                spec.steps[first].allocate += (slot,)
+            if place_ in (Place.BLOCK, Place.GIVEN) and slot not in outputs:
+                spec.steps[last].release += (slot,)
+            if place_ == Place.ARENA:
+                bits = 0
+                for step in steps:
+                    bits |= 1 << step
+                tenants.append(Tenant(self.slots[slot].nbytes, first, max(first, last - early), bits))
+                homes.append(slot)
+        offsets, spec.arena_bytes = place(tenants, ended)
+        for slot, offset in zip(homes, offsets):
+            self.slots[slot].offset = offset
+
+    def _rest(self, index: dict[int, int]) -> StepSpec:
+        """Return the step that runs the later steps, by a plan made when their sizes are known."""
+        numbers = self.rest_inputs
+        produced = {number for old in self.later for number in self.program.steps[old].outputs}
+        outputs = [number for number in dict.fromkeys(self.program.outputs) if number in produced]
+        after = {self.producer[number] for number in numbers if self.producer.get(number, -1) >= 0}
+        for old in self.later:
+            after |= {self.position[other] for other in self._program_after(old) if other in self.position}
+        for number in outputs:
+            self._slot(Place.GIVEN, number, dynamic=not self.static(number))
+        plans: OrderedDict[tuple[tuple[int, ...], ...], Plan] = OrderedDict()
+        dynamic = [number for number in numbers if self.slots[self.slot_of[number]].dynamic]
+        known = {value: aval for value, aval in self.table.items() if aval.is_static or aval.dtype == "resource"}
+
+        def resolve(shapes: tuple[tuple[int, ...], ...]) -> Plan:
+            found = plans.get(shapes)
+            if found is None:
+                table = dict(known)
+                for number, shape in zip(dynamic, shapes, strict=True):
+                    table[self.program.values[number]] = Aval(self.aval(number).dtype, shape)
+                arguments = [self.table[value] for value in self.program.graph.parameters]
+                table = infer_graph(self.program.graph, arguments, table)
+                part = _Part(self.program, tuple(outputs))
+                found = Plan(_Schedule(self.planner, part, table, self.later, numbers).spec)
+                plans[shapes] = found
+                while len(plans) > PLANS_KEPT:
+                    plans.popitem(last=False)
+            return found
+
+        return specs.Rest(
+            after=tuple(sorted({index[before] for before in after if before in index})),
+            inputs=tuple([self.slot_of[number] for number in numbers]),
+            outputs=self._operands(outputs),
+            resolve=resolve,
+            pinned=True,
+            cost=5000.0,
+            name="rest",
+        )
+
+
+class _Part(Program):
+    """The later steps of a program, with their own outputs."""
+
+    def __init__(self, whole: Program, outputs: tuple[int, ...]) -> None:
+        super().__init__(
+            whole.graph,
+            whole.values,
+            whole.inputs,
+            whole.captures,
+            outputs,
+            whole.steps,
+            whole.constants,
+            whole.shape_values,
+            whole.after,
+        )
+
+
+def _dims(aval: Aval) -> tuple[int, ...]:
+    assert aval.shape is not None
+    return tuple([int(n or 0) for n in aval.shape])
+
+
+def _batch_offsets(shape: tuple[int, ...], batch: tuple[int, ...]) -> tuple[int, ...]:
+    """Return for each matrix of the result where its operand's matrix begins, in elements; batches broadcast."""
+    own = shape[:-2]
+    matrix = shape[-2] * shape[-1]
+    numbers = np.arange(int(np.prod(own, dtype=np.int64)), dtype=np.int64).reshape(own) * matrix
+    return tuple(np.broadcast_to(numbers, batch).reshape(-1).tolist())
+
+
+def _slots_used(step: StepSpec) -> set[int]:
+    """Return the slots that a step touches."""
+    used = {operand.slot for operand in step.operands}
+    for origin, target, _ in step.copies:
+        used |= {origin, target}
+    if isinstance(step, specs.KernelCall):
+        used.update(step.buffers)
+    elif isinstance(step, specs.GemmCall):
+        used |= {step.a, step.b, step.c}
+    elif isinstance(step, specs.ReadCell):
+        assert step.output is not None
+        used |= {step.cell, step.output.slot}
+    elif isinstance(step, specs.AssignCell):
+        assert step.value is not None
+        used |= {step.cell, step.value.slot}
+    elif isinstance(step, specs.HostCall):
+        used |= {operand.slot for operand in step.outputs}
+    elif isinstance(step, (specs.Branch, specs.Loop, specs.Rest)):
+        used |= {*step.inputs, *[operand.slot for operand in step.outputs]}
+        if isinstance(step, specs.Branch):
+            used.add(step.predicate)
+    elif isinstance(step, specs.Transfer):
+        used |= {step.origin, step.target}
+    return used
+
+
+class _Explain:
+    """Says what a kernel's failed check means: the ops' bodies run on its operands, and raise."""
+
+    def __init__(self, program: Program, table: dict[Value, Aval]) -> None:
+        self.program = program
+        self.table = table
+
+    def __call__(self, step: StepSpec, ordinal: int, position: int, operands: list[EagerTensor]) -> Exception:
+        """Return the error for check `ordinal` of `step`, which failed at the flat position given."""
+        source = step.source
+        name = step.name
+        if isinstance(source, KernelStep):
+            values: dict[Value, Any] = {}
+            for number, tensor in zip(source.inputs, operands):
+                values[self.program.values[number]] = tensor
+            try:
+                for node in source.nodes:
+                    inputs = tuple([self._value(values, value) for value in node.inputs])
+                    for value, result in zip(node.outputs, run_node(node, inputs), strict=True):
+                        values[value] = result
+            except KeyError as error:  # an operand that the step does not read as such
+                name = f"{name} ({error})"
+            except Exception as error:
+                return error
+            if 0 <= ordinal < len(source.fallible):
+                name = source.fallible[ordinal].node.name
+        return errors.InternalError(None, None, f"{name}: check {ordinal} of the kernel failed at position {position}")
+
+    def _value(self, values: dict[Value, Any], value: Value) -> Any:
+        found = values.get(value)
+        if found is None and value.node.op.name == "const":
+            found = value.node.attrs["value"]
+        if found is None and self.table[value].value is not None:
+            found = from_array(np.asarray(self.table[value].value), self.table[value].dtype)
+        if found is None:
+            raise KeyError(value.name)
+        return found

@@ -1,0 +1,94 @@
+"""Concrete sizes: what every value of a graph is, dtype and shape, once the shapes of its arguments are known.
+
+Rule: nothing runs here but inference. What follows from shapes comes out as a value (`Aval.value`); what is data
+comes out with unknown dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastgraph.graph.ir import Graph, Node, Value, infer
+from fastgraph.shapes import Aval, Shape
+
+
+class CannotPlan(Exception):
+    """The ops do not fit these shapes. The caller runs the graph by the ops' bodies, which say what is wrong."""
+
+    def __init__(self, node: Node, error: Exception) -> None:
+        super().__init__(f"{node.name}: {error}")
+        self.node = node
+        self.error = error
+
+
+def infer_graph(
+    graph: Graph, arguments: Sequence[Aval], known: Mapping[Value, Aval] | None = None
+) -> dict[Value, Aval]:
+    """Return the aval of every value of `graph` for arguments of these avals (inputs, then captures).
+
+    `known` are avals that are found already: nodes whose results are all among them are not looked at.
+    Raises CannotPlan where an op does not fit.
+    """
+    table: dict[Value, Aval] = dict(known or {})
+    for value, aval in zip(graph.parameters, arguments, strict=True):
+        table.setdefault(value, aval)
+    for node in graph.nodes:
+        if all([value in table for value in node.outputs]) and node.outputs:
+            continue
+        inputs = [table[value] for value in node.inputs]
+        try:
+            avals = _infer_node(node, inputs)
+        except CannotPlan:
+            raise
+        except Exception as error:  # whatever inference raises, the bodies raise better
+            raise CannotPlan(node, error) from error
+        for value, aval in zip(node.outputs, avals, strict=True):
+            table.setdefault(value, aval)
+    return table
+
+
+def infer_outputs(graph: Graph, arguments: Sequence[Aval]) -> list[Aval]:
+    """Return the avals of the outputs of `graph`."""
+    table = infer_graph(graph, arguments)
+    return [table[value] for value in graph.outputs]
+
+
+def _infer_node(node: Node, inputs: list[Aval]) -> Sequence[Aval]:
+    name = node.op.name
+    if name == "cond":
+        then = infer_outputs(node.attrs["then_graph"], inputs[1:])
+        other = infer_outputs(node.attrs["else_graph"], inputs[1:])
+        return [Aval(a.dtype, merged(a.shape, b.shape)) for a, b in zip(then, other, strict=True)]
+    if name == "while":
+        return infer_loop(node, inputs)
+    if name == "call":
+        return infer_outputs(node.attrs["graph"], inputs)
+    return infer(node.op, inputs, node.attrs)
+
+
+def infer_loop(node: Node, inputs: Sequence[Aval]) -> list[Aval]:
+    """Return the avals of a while node's results; a dimension that an iteration changes is unknown."""
+    n_carried: int = node.attrs["n_carried"]
+    body: Graph = node.attrs["body_graph"]
+    carried = [aval.without_value() for aval in inputs[:n_carried]]
+    results = infer_outputs(body, [*carried, *inputs[n_carried:]])
+    final = [Aval(a.dtype, merged(a.shape, b.shape)) for a, b in zip(carried, results[:n_carried], strict=True)]
+    stable = all([a == b for a, b in zip(carried, final, strict=True)])
+    rows = results[n_carried:] if stable else [value.aval for value in body.outputs[n_carried:]]
+    return [*final, *[Aval(a.dtype, None if a.shape is None else (None, *a.shape)) for a in rows]]
+
+
+def merged(a: Shape, b: Shape) -> Shape:
+    """Return the shape that a value has which may have either: where they differ nothing is known."""
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return tuple([m if m == n else None for m, n in zip(a, b, strict=True)])
+
+
+def shape_key(avals: Sequence[Aval]) -> tuple[Any, ...]:
+    """Return what tells apart the plans of one program: the shapes of its arguments."""
+    return tuple([aval.shape for aval in avals])
+
+
+__all__ = ["CannotPlan", "infer_graph", "infer_loop", "infer_outputs", "merged", "shape_key"]
