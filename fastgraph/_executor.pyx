@@ -43,7 +43,7 @@ cdef enum:  # kinds of step
     KERNEL, GEMM, HOST, READ, ASSIGN, BRANCH, LOOP, TRANSFER, REST
 
 cdef enum:  # codes of a Fault
-    FAULT_NONE, FAULT_STATUS, FAULT_NATIVE, FAULT_MEMORY, FAULT_PYTHON, FAULT_SHAPE, FAULT_EMPTY, FAULT_CANCELLED
+    FAULT_NONE, FAULT_STATUS, FAULT_NATIVE, FAULT_MEMORY, FAULT_PYTHON, FAULT_SHAPE, FAULT_EMPTY, FAULT_CANCELLED, FAULT_ROWS
 
 cdef enum:
     MAX_IDLE = 8              # frames a plan keeps
@@ -470,6 +470,26 @@ cdef int _run_branch(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     return _run_sub(f, i, s, s.sub.first if taken else s.sub.second, caller)
 
 
+cdef int _add_row(Frame* f, int32_t i, Block** rows, Frame* body, int32_t k, int64_t trips) noexcept nogil:
+    """Append output k of a loop's body to the rows so far; their memory doubles when it is full."""
+    cdef int32_t slot = body.plan.outputs[k].slot
+    cdef int64_t nbytes = body.plan.slots[slot].nbytes
+    cdef Block* grown
+    if not body.plan.outputs[k].dims.known or (trips > 0 and rows[0].capacity != nbytes):
+        return _fail_code(f, i, FAULT_ROWS, k)
+    if rows[0] == NULL or (trips + 1) * nbytes > rows[0].nbytes:
+        grown = block_new(max(2 * trips, 4) * nbytes)
+        if grown == NULL:
+            return _fail_code(f, i, FAULT_MEMORY, 2 * trips * nbytes)
+        if rows[0] != NULL:
+            memcpy(grown.data, rows[0].data, trips * nbytes)
+            block_release(rows[0])
+        grown.capacity = nbytes  # of one row; a plain Block has no use for the field
+        rows[0] = grown
+    memcpy(rows[0].data + trips * nbytes, body.data[slot], nbytes)
+    return 0
+
+
 cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     """A while loop. The carried Blocks are the loop's own; one that the body replaced is what it writes to next."""
     cdef SubPlans* sub = s.sub
@@ -477,11 +497,15 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     cdef CPlan* body_plan = sub.second
     cdef int32_t n = sub.n_inputs, m = sub.n_carried, j, slot
     cdef int failed = 0
-    cdef size_t pointers = _padded((2 * n + m + 1) * sizeof(void*))
-    cdef char* memory = <char*>calloc(1, pointers + m * sizeof(Dims))
+    cdef int32_t n_rows = sub.n_outputs - m  # results that are stacked: one row an iteration
+    cdef size_t pointers = _padded((2 * n + m + n_rows + 1) * sizeof(void*))
+    cdef char* memory = <char*>calloc(1, pointers + max(m, 1) * sizeof(Dims))
     cdef char** data = <char**>memory
     cdef Block** block = <Block**>(data + n)
     cdef Block** old = block + n
+    cdef Block** rows = old + m
+    cdef int64_t trips = 0
+    cdef Dims row_dims
     cdef Dims* dims = <Dims*>(memory + pointers)
     cdef Dims* now
     cdef Frame* cond = _frame_take(cond_plan, f.call)
@@ -490,7 +514,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     cdef bint changed
     if memory == NULL or cond == NULL or body == NULL:
         failed = _fail_code(f, i, FAULT_MEMORY, body_plan.arena_bytes)
-        n = m = 0
+        n = m = n_rows = 0
     for j in range(n):
         data[j] = f.data[sub.inputs[j]]
         block[j] = f.block[sub.inputs[j]]
@@ -513,6 +537,13 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         if _run(body, caller):
             failed = _fail_from(f, i, body)
             break
+        for j in range(n_rows):
+            failed = _add_row(f, i, &rows[j], body, m + j, trips)
+            if failed:
+                break
+        if failed:
+            break
+        trips += 1
         changed = False
         for j in range(m):
             old[j] = block[j]
@@ -550,6 +581,19 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
             block_release(block[j])
         else:
             _receive(f, &sub.outputs[j], block[j], data[j], &dims[j])
+    for j in range(n_rows):
+        if not failed and rows[j] == NULL:
+            rows[j] = block_new(0)
+            if rows[j] == NULL:
+                failed = _fail_code(f, i, FAULT_MEMORY, 0)
+        if failed:
+            block_release(rows[j])
+            continue
+        now = &body_plan.outputs[m + j].dims
+        row_dims.ndim = now.ndim + 1
+        row_dims.size[0] = trips
+        memcpy(&row_dims.size[1], &now.size[0], (MAX_RANK - 1) * sizeof(int64_t))
+        _receive(f, &sub.outputs[m + j], rows[j], rows[j].data, &row_dims)
     if cond != NULL:
         _frame_give(cond)
     if body != NULL:
@@ -1351,6 +1395,10 @@ cdef int _raise_fault(Frame* f) except -1:
     if fault.code == FAULT_EMPTY:
         raise errors.FailedPreconditionError(
             None, None, f"Error while reading resource variable {step.name}: it was uninitialized, or has been freed."
+        )
+    if fault.code == FAULT_ROWS:
+        raise errors.InvalidArgumentError(
+            None, None, f"Result {fault.status} of the body of {step.name} has another shape in each iteration: cannot stack"
         )
     if fault.code == FAULT_SHAPE:
         raise errors.InvalidArgumentError(

@@ -135,9 +135,9 @@ class _Schedule:
     def _ready(self, step: Step) -> bool:
         sizes = (*step.sizes, step.extent, *step.cost_dims) if isinstance(step, KernelStep) else ()
         return (
-            all([self.static(number) for number in step.inputs])
-            and all([self.static(number) for size in sizes for number, _ in size.dims])
-            and (not isinstance(step, (KernelStep, GemmStep)) or all([self.static(n) for n in step.outputs]))
+            all(self.static(number) for number in step.inputs)
+            and all(self.static(number) for size in sizes for number, _ in size.dims)
+            and (not isinstance(step, (KernelStep, GemmStep)) or all(self.static(n) for n in step.outputs))
         )
 
     def _program_after(self, old: int) -> Sequence[int]:
@@ -200,7 +200,7 @@ class _Schedule:
                 self.producer[step.outputs[0]] = self.producer.get(step.inputs[0], -1)
                 self.groups.setdefault(slot, [step.inputs[0]]).append(step.outputs[0])
                 continue
-            pairs = dict((out, into) for into, out in step.in_place) if isinstance(step, KernelStep) else {}
+            pairs = {out: into for into, out in step.in_place} if isinstance(step, KernelStep) else {}
             for position, number in enumerate(step.outputs):
                 self.producer[number] = new
                 if not isinstance(step, _MADE):
@@ -213,7 +213,7 @@ class _Schedule:
         for number in (*self.program.outputs, *self.rest_inputs):
             self._constant(number)
         for slot, group in self.groups.items():
-            if self.slots[slot].place == Place.ARENA and any([number in self.frozen for number in group]):
+            if self.slots[slot].place == Place.ARENA and any(number in self.frozen for number in group):
                 self.slots[slot].place = Place.BLOCK
 
     def _constant(self, number: int) -> None:
@@ -236,8 +236,8 @@ class _Schedule:
         allowed = (
             self.slots[slot].place == Place.ARENA
             and bool(group)
-            and not any([number in self.frozen for number in group])
-            and all([reader <= new for reader in readers])
+            and not any(number in self.frozen for number in group)
+            and all(reader <= new for reader in readers)
             and list(step.inputs).count(source) == 1
             and self._nbytes(source) == self._nbytes(target)
         )
@@ -390,7 +390,7 @@ class _Schedule:
             )
 
         cond_plan, body_plan = plans(tuple([aval.shape for aval in avals[:n]]))  # type: ignore[misc]
-        stable = all([self.static(number) for number in step.outputs[:n]])
+        stable = all(self.static(number) for number in step.outputs[:n])
         return specs.Loop(
             cond_plan=cond_plan,
             body_plan=body_plan,

@@ -34,7 +34,7 @@ def infer_graph(
     for value, aval in zip(graph.parameters, arguments, strict=True):
         table.setdefault(value, aval)
     for node in graph.nodes:
-        if all([value in table for value in node.outputs]) and node.outputs:
+        if all(value in table for value in node.outputs) and node.outputs:
             continue
         inputs = [table[value] for value in node.inputs]
         try:
@@ -74,7 +74,7 @@ def infer_loop(node: Node, inputs: Sequence[Aval]) -> list[Aval]:
     carried = [aval.without_value() for aval in inputs[:n_carried]]
     results = infer_outputs(body, [*carried, *inputs[n_carried:]])
     final = [Aval(a.dtype, merged(a.shape, b.shape)) for a, b in zip(carried, results[:n_carried], strict=True)]
-    stable = all([a == b for a, b in zip(carried, final, strict=True)])
+    stable = all(a == b for a, b in zip(carried, final, strict=True))
     rows = results[n_carried:] if stable else [value.aval for value in body.outputs[n_carried:]]
     return [*final, *[Aval(a.dtype, None if a.shape is None else (None, *a.shape)) for a in rows]]
 
