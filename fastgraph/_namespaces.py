@@ -181,6 +181,11 @@ def _import(name: str) -> types.ModuleType | None:
         raise
 
 
+def file_module(name: str) -> types.ModuleType:
+    """Return the public module `name` that is a file ("keras.losses")."""
+    return importlib.import_module(f"{ROOT}.{name}")
+
+
 def resolve(namespace: str, name: str) -> Any:
     """Return what the public name `name` is in `namespace` ("" is fastgraph itself).
 
@@ -230,7 +235,7 @@ def _substitute(dotted: str, name: str) -> str | None:
     if dotted in SUBSTITUTES:
         return SUBSTITUTES[dotted]
     built = built_names()
-    same = [full for full in built if full.rpartition(".")[2] == name]
+    same = [full for full in built if full.rpartition(".")[2] == name and full != dotted]
     if same:
         return f"{ROOT}.{min(same, key=len)}"
     parent = dotted.rpartition(".")[0]
@@ -239,7 +244,7 @@ def _substitute(dotted: str, name: str) -> str | None:
             return SUBSTITUTES[parent]
         parent = parent.rpartition(".")[0]
     by_last: dict[str, str] = {}
-    for full in sorted(built, key=len):
+    for full in sorted(set(built) - {dotted}, key=len):
         by_last.setdefault(full.rpartition(".")[2], full)
     close = difflib.get_close_matches(name, by_last, 1, 0.8)
     return f"{ROOT}.{by_last[close[0]]}" if close else None

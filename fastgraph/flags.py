@@ -92,6 +92,19 @@ def _store_directory() -> str:
     return os.path.join(base, "fastgraph", "kernels")
 
 
+PASSES = ("inline", "prune", "fold", "algebra", "cse", "fuse")
+
+
+def _passes(text: str) -> frozenset[str]:
+    """Read "all", "none" or pass names with commas between them; inlining is no optimisation and always runs."""
+    if text in ("all", "none"):
+        return frozenset(PASSES if text == "all" else PASSES[:1])
+    chosen = frozenset(word.strip() for word in text.split(",") if word.strip())
+    if not chosen <= set(PASSES):
+        raise ValueError(f"it must be all, none, or some of {', '.join(PASSES)}")
+    return chosen | {PASSES[0]}
+
+
 FLAGS: dict[str, Flag] = {
     "store": Flag("FASTGRAPH_STORE", os.path.abspath, _store_directory, "directory of compiled kernels"),
     "store_limit": Flag("FASTGRAPH_STORE_LIMIT", _count(0), lambda: 256 << 20, "bytes that the kernel store may take"),
@@ -104,6 +117,7 @@ FLAGS: dict[str, Flag] = {
     ),
     "worker": Flag("FASTGRAPH_WORKER", _switch, lambda: True, "compile in another process (0: in this one)"),
     "fuel": Flag("FASTGRAPH_FUEL", _count(0), lambda: None, "stop rewriting graphs after n rules, to bisect a fault"),
+    "passes": Flag("FASTGRAPH_PASSES", _passes, lambda: frozenset(PASSES), "the passes that may change a graph"),
     "verify": Flag("FASTGRAPH_VERIFY", _switch, lambda: False, "check every graph again after every pass"),
     "blas_threads": Flag(
         "FASTGRAPH_BLAS_THREADS",
@@ -161,3 +175,14 @@ def override(**values: Any) -> Iterator[None]:
                 clear_flag(name)
             else:
                 _overrides[name] = value
+
+
+def variables() -> str:
+    """Return the names of the environment variables that are read, for messages."""
+    return ", ".join(flag.variable for flag in FLAGS.values())
+
+
+def unknown_variables() -> list[str]:
+    """Return the FASTGRAPH_* variables that are set and mean nothing, as after a slip of the keyboard."""
+    known = {flag.variable for flag in FLAGS.values()} | {"FASTGRAPH_CYTHON_DEBUG", "FASTGRAPH_BUILD_JOBS"}
+    return sorted(name for name in os.environ if name.startswith("FASTGRAPH_") and name not in known)

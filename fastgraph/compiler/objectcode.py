@@ -48,7 +48,7 @@ def compile_kernel(spec: KernelSpec, key: str) -> Listing:
 
     Raises: KernelError with the source where Numba refuses it, or the code needs what the loader does not give.
     """
-    namespace = {**_CASTS, **FUNCTIONS, "__name__": "fastgraph.kernel"}
+    namespace = {**_CASTS, **FUNCTIONS, "inf": float("inf"), "nan": float("nan"), "__name__": "fastgraph.kernel"}
     try:
         exec(compile(spec.source, f"<kernel {key}>", "exec"), namespace)
         element_types = tuple(getattr(types, name) for name in spec.buffer_types)

@@ -409,6 +409,22 @@ def _libm(symbol: str) -> Callable[..., Lane]:
     return lambda x, *others: x.call(symbol, *others)
 
 
+def _reordered(method: str) -> Callable[[Lane, Lane], Lane]:
+    """A sum or product that LLVM may reorder: the loop of a reduction vectorises, everything round it stays strict."""
+    return lambda total, x: total._make(
+        getattr(total.builder, method)(total.value, x.value, flags=("reassoc", "nsz"))
+    )
+
+
+#: Steps of reductions: fold_add_float32(total, x). Maximum and minimum propagate NaN.
+FOLDS: dict[str, Callable[[Lane, Lane], Lane]] = {
+    "add": _reordered("fadd"),
+    "mul": _reordered("fmul"),
+    "max": lambda total, x: total._llvm("llvm.maximum", x),
+    "min": lambda total, x: total._llvm("llvm.minimum", x),
+}
+
+
 def functions() -> dict[str, Function]:
     """Every function that a kernel may call, by name: `exp_float32`, `floordiv_int8`, `cast_bool_float16`, ..."""
     table: dict[str, Function] = {}
@@ -446,6 +462,8 @@ def functions() -> dict[str, Function]:
         define(f"muladd_{dtype}", (dtype, dtype, dtype), dtype, lambda a, b, c: a.muladd(b, c))
         for op, body in FLOAT_FUNCTIONS.items():
             define(f"{op}_{dtype}", (dtype,), dtype, body)
+        for op, body in FOLDS.items():
+            define(f"fold_{op}_{dtype}", (dtype, dtype), dtype, body)
         for op in LIBM_1:
             define(f"{op}_{dtype}", (dtype,), dtype, _libm(op))
         for op in LIBM_2:

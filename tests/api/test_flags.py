@@ -28,6 +28,17 @@ def test_bad_text_names_the_variable(monkeypatch: pytest.MonkeyPatch, name: str,
         flags.get(name)
 
 
+def test_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert flags.get("passes") == frozenset(flags.PASSES)
+    monkeypatch.setenv("FASTGRAPH_PASSES", "fold, cse")
+    assert flags.get("passes") == {"inline", "fold", "cse"}
+    monkeypatch.setenv("FASTGRAPH_PASSES", "none")
+    assert flags.get("passes") == {"inline"}
+    monkeypatch.setenv("FASTGRAPH_PASSES", "fold,speed")
+    with pytest.raises(ValueError, match="FASTGRAPH_PASSES='fold,speed' cannot be used: it must be all, none, or some"):
+        flags.get("passes")
+
+
 def test_override(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FASTGRAPH_FUEL", "7")
     with flags.override(fuel=3, verify=True):

@@ -126,7 +126,8 @@ def test_map_structure() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "error", "text"),
     [([1], [1, 2], ValueError, "The two structures don't have the same number of elements. First structure: type=list "
-      "str=[1]. Second structure: type=list str=[1, 2]\nEntire first structure:\n[.]\nEntire second structure:\n[., .]"),
+      "str=[1]. Second structure: type=list str=[1, 2]\n"
+      "Entire first structure:\n[.]\nEntire second structure:\n[., .]"),
      ([1], (1,), TypeError, "The two namedtuples don't have the same sequence type. First structure type=list str=[1] "
       "has type list, while second structure type=tuple str=(1,) has type tuple\nEntire first structure:\n[.]\n"
       "Entire second structure:\n(.,)"),

@@ -1,0 +1,226 @@
+"""Loop nests made canonical for an emitter: loops over equal extents joined, contiguous axes collapsed, indices flat.
+
+Rule: what comes out depends on the nest's structure alone, so that equal computations give equal kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from fastgraph.compiler.loopnest import LoopNest, Store
+from fastgraph.compiler.scalar import Index, Scalar, Table, walk
+
+
+@dataclass
+class FlatStore:
+    """`scalar` written to element `position` of the value `key`, for all values of `variables`."""
+
+    key: object
+    dtype: str
+    position: Scalar
+    variables: Index
+    scalar: Scalar
+
+
+@dataclass
+class FlatNest:
+    """Loops `dims` round stores; "read" scalars (attr: key; args: flat position) take the place of loads.
+
+    `stage` of a reduction at the level of the shared loops, or of a store with loops of its own (by its position in
+    `stores`), tells which of them may run in one loop: those of equal variables and equal stage.
+    """
+
+    dims: Index
+    stores: list[FlatStore]
+    stage: dict[Scalar | int, int]
+    in_place: dict[object, object]
+
+
+def arrange(nest: LoopNest) -> FlatNest:
+    """The nest with sibling loops joined, axes collapsed and every index flat."""
+    table = _table(nest)
+    stores = _join(table, nest)
+    flat, dims = _flatten(table, nest, stores)
+    return FlatNest(dims, flat, _stages(dims, flat), nest.in_place)
+
+
+def _table(nest: LoopNest) -> Table:
+    return nest.stores[0].scalar.table
+
+
+def _stages(dims: Index, stores: Sequence[FlatStore] | Sequence[Store]) -> dict[Scalar | int, int]:
+    """How many joined loops must come before each reduction or store loop that hangs in the shared loops."""
+    shared = frozenset(dims)
+    depth: dict[Scalar, int] = {}
+    stages: dict[Scalar | int, int] = {}
+    for term in walk([s.scalar for s in stores]):
+        n = max((depth[a] for a in term.args), default=0)
+        if term.op == "reduce" and term.free <= shared:
+            n += 1
+            stages[term] = n
+        depth[term] = n
+    for i, store in enumerate(stores):
+        stages[i] = depth[store.scalar] + 1
+    return stages
+
+
+def _join(table: Table, nest: LoopNest) -> list[Store]:
+    """Give reductions and stores that may share one loop the same variables."""
+    stages = _stages(nest.dims, nest.stores)
+    level = {v: i + 1 for i, v in enumerate(nest.dims)}
+    groups: dict[tuple[object, ...], Index] = {}
+    mapping: dict[Scalar, Scalar] = {}
+
+    def join(home: int, stage: int, variables: Index) -> None:
+        key = (home, stage, tuple([v.args[0].witness for v in variables]))
+        mapping.update(zip(variables, groups.setdefault(key, variables), strict=True))
+
+    for term in walk([s.scalar for s in nest.stores]):
+        if term in stages:
+            join(max((level[v] for v in term.free), default=0), stages[term], term.args[: term.attr[1]])
+    for i, store in enumerate(nest.stores):
+        if store.variables:
+            join(len(nest.dims), stages[i], store.variables)
+    if all(k is v for k, v in mapping.items()):
+        return nest.stores
+    memo: dict[Scalar, Scalar] = dict(mapping)
+
+    def new(term: Scalar) -> Scalar:
+        found = memo.get(term)
+        if found is None:
+            found = memo[term] = _rebuild(table, term, tuple([new(a) for a in term.args]))
+        return found
+
+    return [
+        Store(s.key, s.dtype, tuple(map(new, s.index)), s.shape, tuple(map(new, s.variables)), new(s.scalar))
+        for s in nest.stores
+    ]
+
+
+def _rebuild(table: Table, term: Scalar, args: Index) -> Scalar:
+    if args == term.args:
+        return term
+    if term.dtype in ("int64", "bool") and term.attr is None and term.op not in ("cast", "select"):
+        return table.op(term.op, *args)
+    made = table.make(term.op, term.dtype, args, term.attr, witness=term.witness)
+    made.risky = made.risky or term.risky
+    return made
+
+
+def _without_ones(index: Sequence[Scalar], shape: Sequence[Scalar]) -> list[tuple[Scalar, Scalar]]:
+    return [(i, n) for i, n in zip(index, shape, strict=True) if not (n.op == "const" and n.attr == 1)]
+
+
+def _collapsed(nest: LoopNest, stores: list[Store]) -> list[Index]:
+    """Runs of variables that every index uses together as one contiguous run of axes."""
+    chains: dict[Index, None] = {nest.dims: None}
+    chains.update((s.variables, None) for s in stores)
+    terms = walk([t for s in stores for t in (s.scalar, *s.index)])
+    chains.update((t.args[: t.attr[1]], None) for t in terms if t.op == "reduce")
+    after = {a: b for chain in chains for a, b in pairwise(chain)}
+    before = {b: a for a, b in after.items()}
+    bad: set[Scalar] = set()  # variables that cannot be joined to the next one
+
+    def separate(v: Scalar) -> None:
+        bad.add(v)
+        if v in before:
+            bad.add(before[v])
+
+    def look(index: Sequence[Scalar], shape: Sequence[Scalar]) -> None:
+        axes = _without_ones(index, shape)
+        for p, (i, _) in enumerate(axes):
+            if i.op != "var":
+                continue
+            follower = after.get(i)
+            if follower is not None and (
+                p + 1 == len(axes)
+                or axes[p + 1][0] is not follower
+                or axes[p + 1][1].witness != follower.args[0].witness
+            ):
+                bad.add(i)
+            if i in before and (p == 0 or axes[p - 1][0] is not before[i]):
+                bad.add(before[i])
+
+    for store in stores:
+        look(store.index, store.shape)
+    for term in terms:
+        if term.op == "load":
+            look(term.args, nest.shapes[term.attr])
+        elif term.op not in ("reduce", "var"):
+            for a in term.args:
+                if a.op == "var":
+                    separate(a)
+        elif term.op == "reduce" and term.args[-1].op == "var":
+            separate(term.args[-1])
+    for store in stores:
+        if store.scalar.op == "var":
+            separate(store.scalar)
+    runs: list[Index] = []
+    for chain in chains:
+        run: list[Scalar] = []
+        for v in chain:
+            run.append(v)
+            if v in bad or v not in after:
+                runs.append(tuple(run))
+                run = []
+    return runs
+
+
+def _flatten(table: Table, nest: LoopNest, stores: list[Store]) -> tuple[list[FlatStore], Index]:
+    joined: dict[Scalar, tuple[Scalar, int]] = {}  # first variable of a run -> its variable, its length
+    for run in _collapsed(nest, stores):
+        if len(run) > 1 and run[0] not in joined:
+            extent = run[0].args[0]
+            for v in run[1:]:
+                extent = extent * v.args[0]
+            joined[run[0]] = (table.var(extent), len(run))
+    memo: dict[Scalar, Scalar] = {}
+
+    def chain(variables: Sequence[Scalar]) -> Index:
+        result: list[Scalar] = []
+        i = 0
+        while i < len(variables):
+            v, n = joined.get(variables[i], (variables[i], 1))
+            result.append(v)
+            i += n
+        return tuple(result)
+
+    def position(index: Sequence[Scalar], shape: Sequence[Scalar]) -> Scalar:
+        axes = _without_ones(index, shape)
+        total: Scalar = table.const(0, "int64")
+        p = 0
+        while p < len(axes):
+            i, n = axes[p][0], 1
+            if i in joined:
+                i, n = joined[i]
+                total = total * i.args[0] + i
+            else:
+                extent = i.args[0] if i.op == "var" and i.args[0].witness == axes[p][1].witness else axes[p][1]
+                total = total * extent + new(i)
+            p += n
+        return total
+
+    def new(term: Scalar) -> Scalar:
+        found = memo.get(term)
+        if found is not None:
+            return found
+        if term.op == "load":
+            found = table.make("read", term.dtype, (position(term.args, nest.shapes[term.attr]),), term.attr)
+            found.risky = found.risky or term.risky
+        elif term.op == "reduce":
+            kind, n = term.attr
+            bound = chain(term.args[:n])
+            found = table.make("reduce", term.dtype, (*bound, new(term.args[n])), (kind, len(bound)))
+        elif term.op == "var":
+            found = term
+        else:
+            found = _rebuild(table, term, tuple([new(a) for a in term.args]))
+        memo[term] = found
+        return found
+
+    flat = [
+        FlatStore(s.key, s.dtype, position(s.index, s.shape), chain(s.variables), new(s.scalar)) for s in stores
+    ]
+    return flat, chain(nest.dims)

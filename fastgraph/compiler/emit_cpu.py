@@ -1,0 +1,252 @@
+"""Loop nest -> source of one njit kernel (see kernel.KernelSpec for what the text may rely on).
+
+Rule: the text is canonical: buffers, sizes and locals are numbered by first use and nothing in it names a shape, so
+equal computations are one kernel. Each term becomes one local of its own dtype, in the outermost loop that has all its
+variables; reductions and stores over the same extents share a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fastgraph.compiler import spell_cpu as spell
+from fastgraph.compiler.arrange import FlatNest, FlatStore, arrange
+from fastgraph.compiler.kernel import KernelSpec
+from fastgraph.compiler.loopnest import LoopNest
+from fastgraph.compiler.scalar import Index, Scalar
+
+#: Elements summed in the dtype itself before they are added to a wider total.
+SUM_BLOCK = 1024
+
+
+@dataclass
+class Emitted:
+    """A kernel and what its arguments are: keys of values behind buffers, size scalars, keys of failing ops."""
+
+    spec: KernelSpec
+    buffers: list[object]
+    sizes: list[Scalar]
+    extent: Scalar | None  # of the outermost loop; None: the kernel runs once
+    fallible: list[object]
+    nest: FlatNest
+
+
+def emit(nest: LoopNest) -> Emitted:
+    """The kernel of a loop nest."""
+    return _Emitter(arrange(nest)).run()
+
+
+class _Block:
+    """Lines of one loop's body, or of a guarded branch, with the names that are defined in it."""
+
+    def __init__(self, parent: _Block | None, variables: frozenset[Scalar], *, guard: bool = False) -> None:
+        self.variables = variables
+        self.guard = guard
+        self.chain: tuple[_Block, ...] = (*parent.chain, self) if parent else (self,)  # from the root to this block
+        self.guarded: bool = any(b.guard for b in self.chain)
+        self.lines: list[str] = []
+        self.names: dict[Scalar, str] = {}
+
+    def nest(self, header: str, child: _Block) -> None:
+        """Append a finished child under its header."""
+        self.lines += [header, *["    " + line for line in child.lines]]
+
+
+class _Emitter:
+    def __init__(self, nest: FlatNest) -> None:
+        self.nest = nest
+        self.buffers: dict[object, str] = {}
+        self.buffer_types: list[str] = []
+        self.sizes: dict[Scalar, str] = {}
+        self.imports: dict[str, None] = {}
+        self.fallible: dict[object, int] = {}
+        self.variables: dict[Scalar, str] = {}
+        self.n_locals = 0
+        self.barriers: list[_Block] = []  # nothing risky may move out of the innermost of these
+        self.emitted: set[int] = set()  # stores with loops of their own that are written already
+        self.groups: dict[tuple[Index, int], list[Scalar | int]] = {}
+        for item, stage in nest.stage.items():
+            if self.bound(item):
+                self.groups.setdefault((self.bound(item), stage), []).append(item)
+
+    def run(self) -> Emitted:
+        """Write the whole kernel."""
+        block = root = _Block(None, frozenset())
+        blocks, headers = [root], []
+        for k, v in enumerate(self.nest.dims):
+            self.variables[v] = f"i{k}"
+            headers.append(f"for i{k} in range({self.size(v.args[0]) if k else 'begin, end'}):")
+            block = _Block(block, block.variables | {v})
+            blocks.append(block)
+        for i, store in enumerate(self.nest.stores):
+            if not store.variables:
+                self.emit_store(store, block)
+            elif i not in self.emitted:
+                self.emit_loop(self.members((store.variables, self.nest.stage[i]), block), block)
+        for k in reversed(range(len(headers))):
+            blocks[k].nest(headers[k], blocks[k + 1])
+        lines = [f"{name} = buffers[{k}]" for k, name in enumerate(self.buffers.values())]
+        lines += [f"{name} = sizes[{k}]" for k, name in enumerate(self.sizes.values())]
+        lines += [*root.lines, "return 0"]
+        source = "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in lines)
+        spec = KernelSpec(source, tuple(self.buffer_types), len(self.sizes), tuple(sorted(self.imports)))
+        extent = self.nest.dims[0].args[0] if self.nest.dims else None
+        return Emitted(spec, list(self.buffers), list(self.sizes), extent, list(self.fallible), self.nest)
+
+    # -- names ---------------------------------------------------------------------------------------------------------
+
+    def local(self) -> str:
+        self.n_locals += 1
+        return f"v{self.n_locals - 1}"
+
+    def call(self, name: str, *args: str) -> str:
+        self.imports[name] = None
+        return f"{name}({', '.join(args)})"
+
+    def buffer(self, key: object, dtype: str) -> str:
+        key = self.nest.in_place.get(key, key)
+        if key not in self.buffers:
+            self.buffers[key] = f"x{len(self.buffers)}"
+            self.buffer_types.append(spell.storage(dtype))
+        return self.buffers[key]
+
+    def size(self, extent: Scalar) -> str:
+        """A run-time size; a product of extents is passed as one size."""
+        return str(extent.attr) if extent.op == "const" else self.sizes.setdefault(extent, f"n{len(self.sizes)}")
+
+    # -- where a term goes ---------------------------------------------------------------------------------------------
+
+    def place(self, free: frozenset[Scalar], risky: bool, block: _Block) -> _Block:
+        """The outermost block that has all variables; what belongs to the loop round a guard stays in the guard."""
+        home = next(b for b in block.chain if free <= b.variables)
+        for b in block.chain[len(home.chain) :]:
+            if b.guard and b.variables == home.variables:
+                home = b
+        if risky and self.barriers and len(self.barriers[-1].chain) > len(home.chain):
+            return self.barriers[-1]
+        return home
+
+    def emit(self, term: Scalar, block: _Block) -> str:
+        """The text of a term as an operand; the lines that compute it are written where it belongs."""
+        if term.op == "const":
+            return spell.number(term.attr, term.dtype)
+        if term.op == "var":
+            return self.variables[term]
+        if is_size(term):
+            return self.size(term)
+        for b in reversed(block.chain):
+            if term in b.names:
+                return b.names[term]
+        if term.op == "check":
+            return self.emit_check(term, block)
+        place = self.place(term.free, term.risky, block)
+        if term.op == "reduce":
+            stage = self.nest.stage.get(term)
+            alone = stage is None or place.guarded
+            self.emit_loop([term] if alone else self.members((self.bound(term), stage), place), place)  # type: ignore[arg-type]
+        elif term.op == "select" and (term.args[1].risky or term.args[2].risky):
+            self.emit_guarded(term, place)
+        else:
+            text = self.text(term, place)
+            place.names[term] = self.local()
+            place.lines.append(f"{place.names[term]} = {text}")
+        return place.names[term]
+
+    def text(self, term: Scalar, place: _Block) -> str:
+        args = [self.emit(a, place) for a in term.args]
+        if term.op == "read":
+            return spell.loaded(f"{self.buffer(term.attr, term.dtype)}[{args[0]}]", term.dtype, self.call)
+        return spell.operation(term, args, self.call)
+
+    def emit_store(self, store: FlatStore, block: _Block) -> None:
+        value, at = self.emit(store.scalar, block), self.emit(store.position, block)
+        text = spell.stored(value, store.dtype, self.call)
+        block.lines.append(f"{self.buffer(store.key, store.dtype)}[{at}] = {text}")
+
+    def emit_check(self, term: Scalar, block: _Block) -> str:
+        """Leave the kernel where a condition fails; what depends on the condition stays behind that line."""
+        ok, result, position = term.args
+        place = self.place(ok.free | position.free, True, block)
+        condition, at = self.emit(ok, place), self.emit(position, place)
+        ordinal = self.fallible.setdefault(term.attr, len(self.fallible)) + 1
+        place.lines += [f"if not {condition}:", f"    return {ordinal << 48} + {at}"]
+        self.barriers.append(place)
+        name = self.emit(result, block)
+        home = self.place(term.free, True, block)
+        self.barriers.pop()
+        home.names[term] = name
+        return name
+
+    def emit_guarded(self, term: Scalar, place: _Block) -> None:
+        """A select one branch of which must not be computed for nothing."""
+        condition, name = self.emit(term.args[0], place), self.local()
+        for header, branch in ((f"if {condition}:", term.args[1]), ("else:", term.args[2])):
+            guard = _Block(place, place.variables, guard=True)
+            self.barriers.append(guard)
+            guard.lines.append(f"{name} = {self.emit(branch, guard)}")
+            self.barriers.pop()
+            place.nest(header, guard)
+        place.names[term] = name
+
+    # -- loops ---------------------------------------------------------------------------------------------------------
+
+    def bound(self, item: Scalar | int) -> Index:
+        """The variables of a reduction, or of the store of this number."""
+        return self.nest.stores[item].variables if isinstance(item, int) else item.args[: item.attr[1]]
+
+    def members(self, key: tuple[Index, int], place: _Block) -> list[Scalar | int]:
+        """What shares one loop in this block: all of a group that is not computed yet and belongs here."""
+
+        def fits(item: Scalar | int) -> bool:
+            if isinstance(item, int):
+                return item not in self.emitted and place.variables == frozenset(self.nest.dims)
+            return item not in place.names and self.place(item.free, item.risky, place) is place
+
+        return [item for item in self.groups[key] if fits(item)]
+
+    def emit_loop(self, members: Sequence[Scalar | int], place: _Block) -> None:
+        """One loop for reductions and stores over the same variables."""
+        variables = self.bound(members[0])
+        blocks = [place]
+        for v in variables:
+            self.variables.setdefault(v, f"i{len(self.variables)}")
+            blocks.append(_Block(blocks[-1], blocks[-1].variables | {v}))
+        inner, last = blocks[-1], self.variables[variables[-1]]
+        folds: list[spell.Fold] = []
+        for item in members:
+            if isinstance(item, int):
+                self.emitted.add(item)
+                self.emit_store(self.nest.stores[item], inner)
+                continue
+            value = self.emit(item.args[-1], inner)
+            made = spell.fold(item.attr[0], item.args[-1].dtype, value, last, self.local, self.call)
+            inner.lines += made.step
+            place.names[item] = made.result
+            folds.append(made)
+        for made in folds:
+            place.lines += made.before
+        extents = [self.size(v.args[0]) for v in variables]
+        if any(made.block_before for made in folds):
+            body = _Block(blocks[-2], blocks[-2].variables)
+            low, high = self.local(), self.local()
+            body.lines.append(f"{high} = min({low} + {SUM_BLOCK}, {extents[-1]})")
+            body.lines += [line for made in folds for line in made.block_before]
+            body.nest(f"for {last} in range({low}, {high}):", inner)
+            body.lines += [line for made in folds for line in made.block_after]
+            body.lines.append(f"{low} = {high}")
+            blocks[-2].lines.append(f"{low} = 0")
+            blocks[-2].nest(f"while {low} < {extents[-1]}:", body)
+        else:
+            blocks[-2].nest(f"for {last} in range({extents[-1]}):", inner)
+        for k in reversed(range(len(variables) - 1)):
+            blocks[k].nest(f"for {self.variables[variables[k]]} in range({extents[k]}):", blocks[k + 1])
+        for made in folds:
+            place.lines += made.after
+
+
+def is_size(term: Scalar) -> bool:
+    """Whether a term is a run-time size: an extent, a parameter, or a product of those."""
+    return term.op in ("extent", "param") or (
+        term.op == "mul" and not term.free and all(is_size(a) or a.op == "const" for a in term.args)
+    )

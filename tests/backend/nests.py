@@ -1,0 +1,208 @@
+"""A bench for kernels: loop nests over ndarrays, run as native code and, from the same source, as plain Python."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from fastgraph.compiler import emit_cpu
+from fastgraph.compiler.kernel import KernelSpec
+from fastgraph.compiler.loopnest import Builder, LoopNest, Operand, Store
+from fastgraph.compiler.scalar import Index, Scalar, Table
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def dtype_name(array: np.ndarray) -> str:
+    return str(array.dtype)
+
+
+class Bench:
+    """Inputs and outputs by name, and the loop nest between them."""
+
+    def __init__(self, **inputs: np.ndarray) -> None:
+        self.table = Table()
+        self.arrays: dict[str, np.ndarray] = dict(inputs)
+        self.stores: list[Store] = []
+        self.dims: Index = ()
+        self.builder = Builder(self.table, [self.operand(name) for name in inputs], [], key="op")
+
+    def shape(self, name: str) -> tuple[Scalar, ...]:
+        return tuple(self.table.extent(name, axis, n) for axis, n in enumerate(self.arrays[name].shape))
+
+    def operand(self, name: str) -> Operand:
+        dtype, shape = dtype_name(self.arrays[name]), self.shape(name)
+        return Operand(dtype, shape, lambda index: self.table.load(name, dtype, index, shape))
+
+    def output(self, name: str, shape: Sequence[int], dtype: Any) -> tuple[Scalar, ...]:
+        self.arrays[name] = np.zeros(shape, dtype)
+        return self.shape(name)
+
+    def variables(self, shape: Sequence[Scalar]) -> Index:
+        return tuple(self.table.var(n) if n.op != "const" else self.table.const(0, "int64") for n in shape)
+
+    def store(self, name: str, element: Callable[[Index], Scalar], shared: int | None = None) -> None:
+        """Write `element(index)`; the first `shared` axes use the common loops (None: all, and these make the loops)."""
+        shape = self.shape(name)
+        index = self.variables(shape)
+        if shared is None:
+            if not self.dims:
+                self.dims = tuple(v for v in index if v.op == "var")
+            index = tuple(self.common(shape))
+            own: Index = ()
+        else:
+            common = list(self.common(shape[:shared]))
+            own = tuple(v for v in index[shared:] if v.op == "var")
+            index = (*common, *index[shared:])
+        scalar = self.table.cast(element(index), dtype_name(self.arrays[name]))
+        self.stores.append(Store(name, dtype_name(self.arrays[name]), index, shape, own, scalar))
+
+    def common(self, shape: Sequence[Scalar]) -> list[Scalar]:
+        fresh = iter(self.dims)
+        return [next(fresh) if n.op != "const" else self.table.const(0, "int64") for n in shape]
+
+    def nest(self, **in_place: str) -> LoopNest:
+        shapes = {name: self.shape(name) for name in self.arrays}
+        return LoopNest(self.dims, self.stores, shapes, dict(in_place))
+
+    def run(self, *, plain: bool = False, cuts: Sequence[int] = (), **in_place: str) -> int:
+        """Emit and run over the whole extent, cut at `cuts`; the first failing status."""
+        emitted = emit_cpu.emit(self.nest(**in_place))
+        sizes = [self.value(s) for s in emitted.sizes]
+        extent = 1 if emitted.extent is None else self.value(emitted.extent)
+        buffers = [self.arrays[str(key)] for key in emitted.buffers]
+        marks = [0, *sorted(min(c, extent) for c in cuts), extent]
+        call = run_plain if plain else run_native
+        for begin, end in zip(marks, marks[1:], strict=False):
+            status = call(emitted.spec, buffers, sizes, begin, end)
+            if status:
+                return status
+        return 0
+
+    def value(self, size: Scalar) -> int:
+        if size.op == "extent":
+            return int(self.arrays[size.attr[0]].shape[size.attr[1]])
+        return int(size.attr) if size.op in ("param", "const") else math.prod(self.value(a) for a in size.args)
+
+
+def run_plain(spec: KernelSpec, buffers: Sequence[np.ndarray], sizes: Sequence[int], begin: int, end: int) -> int:
+    """The kernel's source as plain Python on NumPy scalars."""
+    views = [_raw(b) for b in buffers]
+    assert tuple(str(v.dtype) for v in views) == spec.buffer_types
+    namespace: dict[str, Any] = {"inf": math.inf, "nan": math.nan, **{n: plain_function(n) for n in spec.imports}}
+    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"):
+        namespace[name] = getattr(np, name)
+    exec(spec.source, namespace)
+    with np.errstate(all="ignore"):
+        return int(namespace["kernel"](views, list(sizes), begin, end))
+
+
+class _Checked:
+    """An array that refuses indices outside it and values of another type."""
+
+    def __init__(self, flat: np.ndarray) -> None:
+        self.flat, self.dtype = flat, flat.dtype
+
+    def __getitem__(self, i: int) -> Any:
+        assert 0 <= i < self.flat.size, f"read of element {i} of {self.flat.size}"
+        return self.flat[i]
+
+    def __setitem__(self, i: int, value: Any) -> None:
+        assert 0 <= i < self.flat.size, f"write of element {i} of {self.flat.size}"
+        assert np.result_type(value) == self.dtype, f"{type(value)} into {self.dtype}"
+        self.flat[i] = value
+
+
+def _raw(array: np.ndarray) -> _Checked:
+    assert array.flags.c_contiguous
+    kind = {"bool": "uint8", "float16": "uint16", "bfloat16": "uint16"}.get(str(array.dtype))
+    return _Checked((array.view(kind) if kind else array).reshape(-1))
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "round": np.rint,
+    "min": np.minimum,
+    "max": np.maximum,
+    "pow": np.power,
+    "floordiv": lambda a, b: np.floor(a / b) if a.dtype.kind == "f" else (a // b if b else a.dtype.type(0)),
+    "floormod": lambda a, b: np.mod(a, b),
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
+    "lshift": np.left_shift, "rshift": np.right_shift,
+    "fold_add": np.add, "fold_mul": np.multiply, "fold_max": np.maximum, "fold_min": np.minimum,
+}  # fmt: skip
+
+
+def plain_function(name: str) -> Callable[..., Any]:
+    """The NumPy meaning of a function that kernels call: exp_float32, fold_add_float64, cast_float32_int8, ..."""
+    halves = {"float16": np.dtype("float16"), "bfloat16": BFLOAT16}
+    if name.startswith("cast_"):
+        _, source, target = name.split("_")
+
+        def cast(x: Any) -> Any:
+            value = np.asarray(x).view(halves[source]) if source in halves else np.asarray(x)
+            result = value.astype(halves.get(target, target))
+            return (result.view(np.uint16) if target in halves else result)[()]
+
+        return cast
+    op, dtype = name.rsplit("_", 1)
+    function = _FUNCTIONS.get(op) or getattr(np, op)
+    kind = getattr(np, dtype)
+
+    def call(*args: Any) -> Any:
+        result = function(*[kind(a) for a in args])
+        return result if isinstance(result, np.bool_) else kind(result)
+
+    return call
+
+
+_kernels: dict[KernelSpec, tuple[Any, Any]] = {}
+
+
+def run_native(spec: KernelSpec, buffers: Sequence[np.ndarray], sizes: Sequence[int], begin: int, end: int) -> int:
+    """The kernel compiled in this process."""
+    if spec not in _kernels:
+        _kernels[spec] = _load(spec)
+    status = ctypes.c_int64()
+    trouble = ctypes.c_void_p()
+    pointers = (ctypes.c_void_p * max(len(buffers), 1))(*[b.ctypes.data for b in buffers])
+    numbers = (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
+    code = _kernels[spec][1](ctypes.byref(status), ctypes.byref(trouble), pointers, numbers, begin, end)
+    assert code == 0, spec.source
+    return status.value
+
+
+def _load(spec: KernelSpec) -> tuple[Any, Any]:
+    import llvmlite.binding as llvm
+
+    from fastgraph.compiler.objectcode import compile_kernel, symbol
+
+    key = f"bench{len(_kernels)}"
+    code = compile_kernel(spec, key).code
+    jit = _jit or _start()
+    library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol(symbol(key))
+    tracker = library.link(jit, key)
+    prototype = ctypes.CFUNCTYPE(
+        ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
+    )
+    return tracker, prototype(tracker[symbol(key)])
+
+
+_jit: Any = None
+
+
+def _start() -> Any:
+    global _jit
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    _jit = llvm.create_lljit_compiler()
+    return _jit

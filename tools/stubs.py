@@ -1,0 +1,138 @@
+"""Write the stub files of the public names: fastgraph/__init__.pyi, math.pyi, nn.pyi, ...
+
+    python tools/stubs.py
+
+They are generated from the ops' definitions and the table in _namespaces.py, and committed; a test generates them
+again. Type checkers and editors read them, Python does not.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fastgraph
+from fastgraph import _namespaces as namespaces
+
+PACKAGE = Path(fastgraph.__file__).parent
+BUILTINS = ("int", "float", "bool", "str", "bytes", "list", "tuple", "dict", "object", "type", "complex", "set")
+KNOWN = {
+    "Any": "from typing import Any",
+    "Callable": "from collections.abc import Callable",
+    "Iterable": "from collections.abc import Iterable",
+    "Sequence": "from collections.abc import Sequence",
+    "Tensor": "from fastgraph._tensor import Tensor",
+}
+HEADER = "# Written by tools/stubs.py from the ops' definitions; do not edit.\n"
+
+
+class Stub:
+    """The text of one stub file, with the imports that it needs."""
+
+    def __init__(self, namespace: str) -> None:
+        self.namespace = namespace
+        self.imports: set[str] = set()
+        self.lines: list[str] = []
+
+    def annotation(self, text: Any, otherwise: str) -> str:
+        """Return an annotation as the stub can write it; what it has no name for becomes `otherwise`."""
+        if not isinstance(text, str):
+            text = getattr(text, "__name__", "") if text is not inspect.Parameter.empty else ""
+        words = set(re.findall(r"[A-Za-z_][\w.]*", text)) - {"None"}
+        if not text or not words <= {*BUILTINS, *KNOWN}:
+            text, words = otherwise, {otherwise}
+        self.imports |= {KNOWN[word] for word in words & set(KNOWN)}
+        if words & set(BUILTINS):
+            self.imports.add("import builtins")  # tf.bool, tf.tuple and others take the plain names here
+            text = re.sub(rf"\b({'|'.join(BUILTINS)})\b", r"builtins.\1", text)
+        return text
+
+    def add_function(self, name: str, function: Callable[..., Any]) -> None:
+        """Write the signature and docstring of a function."""
+        signature = inspect.signature(function)
+        parameters, kind = [], None
+        for p in signature.parameters.values():
+            if p.kind is p.KEYWORD_ONLY and kind not in (p.KEYWORD_ONLY, p.VAR_POSITIONAL):
+                parameters.append("*")
+            star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+            guess = "str | None" if p.name == "name" else "Any"
+            default = "" if p.default is p.empty else f" = {plain(p.default)}"
+            parameters.append(f"{star}{p.name}: {self.annotation(p.annotation, guess)}{default}")
+            kind = p.kind
+        primitive = getattr(function, "primitive", None)
+        returns = "Tensor" if primitive is not None and primitive.n_outputs == 1 else "Any"
+        result = self.annotation(signature.return_annotation, returns)
+        self.lines.append(f"def {name}({', '.join(parameters)}) -> {result}:")
+        self.lines.append(textwrap.indent(f'"""{inspect.getdoc(function) or name}"""', "    "))
+
+    def text(self) -> str:
+        """Return the file."""
+        return HEADER + "\n".join([*sorted(self.imports), "", *self.lines]) + "\n"
+
+
+def plain(value: Any) -> str:
+    """Return a default value as a stub may write it."""
+    return repr(value) if value is None or isinstance(value, (bool, int, float, str)) else "..."
+
+
+def file_of(namespace: str) -> Path:
+    """Return the stub file of a namespace."""
+    below = [other for other in namespaces.NAMESPACES if other.startswith(namespace + ".")]
+    base = PACKAGE.joinpath(*namespace.split(".")) if namespace else PACKAGE
+    return base / "__init__.pyi" if below or not namespace else base.with_suffix(".pyi")
+
+
+def generate() -> dict[Path, str]:
+    """Return {stub file: its text}."""
+    ops = namespaces.op_names()
+    stubs = {space: Stub(space) for space in ("", *namespaces.NAMESPACES)}
+    for module in sorted({*namespaces.NAMESPACES, *namespaces.FILES}):
+        space, _, last = module.rpartition(".")
+        if space in stubs:
+            home = f"fastgraph.{space}" if space else "fastgraph"
+            stubs[space].imports.add(f"from {home} import {last} as {last}")
+    for public, home in sorted(namespaces.PUBLIC.items()):
+        space, _, last = public.rpartition(".")
+        module, _, attribute = home.partition(":")
+        if attribute == "NEWAXIS":
+            stubs[space].lines.append(f"{last}: None")
+        else:
+            stubs[space].imports.add(f"from fastgraph.{module} import {attribute} as {last}")
+    for public, function in sorted(ops.items()):
+        space, _, last = public.rpartition(".")
+        original = shortest(function, ops)
+        if original != public:
+            home, _, attribute = original.rpartition(".")
+            stubs[space].imports.add(f"from fastgraph{'.' if home else ''}{home} import {attribute} as {last}")
+        else:
+            stubs[space].add_function(last, function)
+    for space, original in namespaces.ALIASES.items():
+        for name in namespaces.public_in_file(namespaces.file_module(original)):
+            stubs[space].imports.add(f"from fastgraph.{original} import {name} as {name}")
+    stubs[""].lines.insert(0, "__version__: str")
+    stubs[""].lines.append("def __dir__() -> list[str]: ...")
+    return {file_of(space): stub.text() for space, stub in stubs.items()}
+
+
+def shortest(function: Any, ops: dict[str, Any]) -> str:
+    """Return the public name under which `function` is written out; its other names import it from there."""
+    return min(
+        (name for name, other in ops.items() if other is function), key=lambda name: (name.count("."), len(name), name)
+    )
+
+
+def main() -> None:
+    """Write the files whose text has changed."""
+    for path, text in generate().items():
+        path.parent.mkdir(exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            print(path.relative_to(PACKAGE.parent))
+
+
+if __name__ == "__main__":
+    main()
