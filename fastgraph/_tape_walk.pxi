@@ -1,0 +1,357 @@
+# Part of _tape.pyx: the walk back over the records, and the tape as it is used.
+
+cdef class Tape(Records):
+    """Records while it is entered; gives gradients by one walk back over the records, for any number of sources."""
+
+    cdef readonly bint persistent
+    cdef readonly bint recording
+    cdef bint fresh                  # nothing to differentiate: never entered, or used up
+    cdef object recorder_of          # the ThreadState whose list this tape stands in while it records
+
+    def __cinit__(self, persistent=False, watch_accessed_variables=True, *args, **kwargs):
+        self.persistent = persistent
+        self.fresh = True
+
+    def __enter__(self):
+        cdef ThreadState state
+        if self.recording:
+            raise ValueError("Tape is still recording, This can happen if you try to re-enter an already-active tape.")
+        if self.fresh:
+            self.clear()
+            self.variables = []
+            self.fresh = False
+        state = thread_state()
+        state.tapes.append(self)
+        self.recorder_of = state
+        self.recording = True
+        return self
+
+    def __exit__(self, typ, value, traceback):
+        if self.recording:
+            self.pause()
+
+    cpdef int pause(self) except -1:
+        """Stop recording; `with tape` goes on."""
+        if not self.recording:
+            raise ValueError("Tape is not recording.")
+        _remove((<ThreadState>self.recorder_of).tapes, self)
+        self.recorder_of = None
+        self.recording = False
+        return 0
+
+    @property
+    def used_up(self) -> bool:
+        """Whether there is nothing to differentiate: never entered, or its one gradient was taken."""
+        return self.fresh
+
+    @property
+    def n_operations(self) -> int:
+        """Number of records."""
+        return self.n_records
+
+    @property
+    def n_kept(self) -> int:
+        """Number of tensors and attributes kept for the walk backward."""
+        return len(self.kept)
+
+    cpdef list watched(self):
+        """The Variables that this tape follows, in the order in which it met them."""
+        return list(self.variables)
+
+    def forget(self) -> None:
+        """Drop every record and stop following every tensor."""
+        self.clear()
+        self.variables = []
+
+    # Walking back.
+
+    cpdef list cotangents(self, list targets, list sources, list seeds, bint release=False):
+        """The cotangent of each source (None where nothing flows into it), given one seed per target (None: ones).
+
+        targets, sources: Tensors and Cells. With `release` each record is let go as soon as it was used.
+        """
+        cdef Py_ssize_t i
+        cdef int32_t number
+        cdef int64_t key, first, last, position
+        cdef list found = [], cotangents
+        cdef char* live
+        source_keys = {_key(source) for source in sources}
+        for target in targets:  # a target that is a source has a gradient of ones, watched or not
+            key = _key(target)
+            if key in source_keys and self.find(key) < 0:
+                self.follow(key)
+        cotangents = [None] * self.n_tensors
+        first = self.n_records
+        last = -1
+        live = <char*>calloc(self.n_tensors + 1, 1)
+        if live == NULL:
+            raise MemoryError()
+        try:
+            for source in sources:
+                number = self.find(_key(source))
+                found.append(number)
+                if number >= 0:
+                    live[number] = FOLLOWED | SOURCE
+                    first = min(first, self.born[number])
+            for i in range(len(targets)):
+                number = self.find(_key(targets[i]))
+                if number < 0:
+                    continue
+                last = max(last, min(self.born[number], self.n_records) - 1)
+                seed = seeds[i]
+                if seed is None:
+                    seed = _slot("ones_like", (_tensor_of(targets[i]),))
+                cotangents[number] = (
+                    seed if cotangents[number] is None else _accumulate(cotangents[number], seed))
+            self._mark(live, first, last)
+            for position in range(last, first - 1, -1):
+                self._step_back(position, live, cotangents, release)
+        finally:
+            free(live)
+        return [cotangents[number] if number >= 0 else None for number in found]
+
+    cdef int _mark(self, char* live, int64_t first, int64_t last) except -1:
+        """Mark every tensor that depends on a marked one by way of the records first .. last."""
+        cdef int64_t position
+        cdef int32_t i
+        cdef Record* record
+        cdef Entry* entry
+        for position in range(first, last + 1):
+            record = self.records + position
+            entry = self.entries + record.first
+            for i in range(record.n_inputs):
+                if entry[i].tensor >= 0 and live[entry[i].tensor]:
+                    entry += record.n_inputs
+                    for i in range(record.n_outputs):
+                        if entry[i].tensor >= 0:
+                            live[entry[i].tensor] |= FOLLOWED
+                    break
+        return 0
+
+    cdef int _step_back(self, int64_t position, char* live, list cotangents, bint release) except -1:
+        """Turn the cotangents of one record's outputs into cotangents of its inputs.
+
+        The vjps are ops: when this very tape records, they add records, so nothing here holds a pointer across a call.
+        """
+        cdef Record record = self.records[position]
+        cdef int64_t inputs_at = record.first, outputs_at = record.first + record.n_inputs
+        cdef int32_t i, number
+        cdef bint reached = False, wanted = False
+        cdef list dys = []
+        cdef Rules rules
+        for i in range(record.n_outputs):
+            number = self.entries[outputs_at + i].tensor
+            dy = None
+            if number >= 0 and number < len(cotangents):
+                dy = cotangents[number]
+                if dy is not None:
+                    reached = True
+                    if not live[number] & SOURCE:  # a source's own cotangent must survive the walk
+                        cotangents[number] = None
+            dys.append(dy)
+        if reached:
+            for i in range(record.n_inputs):
+                number = self.entries[inputs_at + i].tensor
+                if number >= 0 and live[number]:
+                    wanted = True
+                    break
+        if reached and wanted:
+            if record.primitive == NULL:
+                self._back_custom(record, live, cotangents, dys)
+            else:
+                rules = _rules_of(<Primitive>record.primitive)
+                if not rules.reads:
+                    for i in range(record.n_outputs):
+                        if dys[i] is not None and not isinstance(dys[i], Tensor):
+                            dys[i] = _dense(dys[i])
+                if rules.all_inputs is not None:
+                    self._back_all(record, rules, live, cotangents, dys)
+                else:
+                    self._back_each(record, rules, live, cotangents, dys)
+        if release:
+            for i in range(record.n_inputs + record.n_outputs):
+                number = self.entries[inputs_at + i].kept
+                if number >= 0:
+                    self.kept[number] = None
+            if record.attrs >= 0:
+                self.kept[record.attrs] = None
+        return 0
+
+    cdef int _back_each(self, Record record, Rules rules, char* live, list cotangents, list dys) except -1:
+        cdef int32_t i, number
+        cdef Rule rule
+        for i in range(record.n_inputs):
+            if i >= rules.n_fixed:
+                break
+            number = self.entries[record.first + i].tensor
+            if number < 0 or not live[number]:
+                continue
+            rule = rules.rule_of(i)
+            if rule is not None:
+                self._give(record, i, rule.function(*self._arguments(record, rule, rules, live, dys)), cotangents)
+        if rules.variadic and record.n_inputs > rules.n_fixed:
+            rule = rules.rule_of(rules.n_fixed)
+            if rule is None:
+                return 0
+            for i in range(rules.n_fixed, record.n_inputs):
+                number = self.entries[record.first + i].tensor
+                if number >= 0 and live[number]:
+                    made = rule.function(*self._arguments(record, rule, rules, live, dys))
+                    self._give_many(record, rules, made, live, cotangents)
+                    break
+        return 0
+
+    cdef int _back_all(self, Record record, Rules rules, char* live, list cotangents, list dys) except -1:
+        cdef Primitive primitive = <Primitive>record.primitive
+        cdef Rule rule = rules.all_inputs
+        cdef int32_t i, number
+        made = rule.function(*self._arguments(record, rule, rules, live, dys))
+        if made is None:
+            return 0
+        for i in range(min(record.n_inputs, rules.n_fixed)):
+            number = self.entries[record.first + i].tensor
+            if number >= 0 and live[number]:
+                self._give(record, i, made.get(primitive.inputs[i]), cotangents)
+        if rules.variadic and record.n_inputs > rules.n_fixed:
+            self._give_many(record, rules, made.get(primitive.inputs[rules.n_fixed][1:]), live, cotangents)
+        return 0
+
+    cdef int _give_many(self, Record record, Rules rules, made, char* live, list cotangents) except -1:
+        """Hand the list of cotangents of a variadic input out."""
+        cdef int32_t i, number
+        if made is None:
+            return 0
+        made = list(made)
+        if len(made) != record.n_inputs - rules.n_fixed:
+            raise ValueError(f"The gradient of {(<Primitive>record.primitive).name} gave {len(made)} cotangents for "
+                             f"{record.n_inputs - rules.n_fixed} inputs")
+        for i in range(rules.n_fixed, record.n_inputs):
+            number = self.entries[record.first + i].tensor
+            if number >= 0 and live[number]:
+                self._give(record, i, made[i - rules.n_fixed], cotangents)
+        return 0
+
+    cdef int _back_custom(self, Record record, char* live, list cotangents, list dys) except -1:
+        cdef Custom custom = <Custom>self.kept[record.attrs]
+        cdef int32_t i, number
+        cdef list arguments = []
+        for i in range(record.n_outputs):
+            dy = _dense(dys[i])
+            if dy is None and not custom.pass_none and self.entries[record.first + record.n_inputs + i].tensor >= 0:
+                dy = self._zeros(record.first + record.n_inputs + i)
+            arguments.append(dy)
+        if custom.with_needs:
+            arguments.insert(0, self._needs(record, live))
+        made = custom.backward(*arguments)
+        if not isinstance(made, (list, tuple)):
+            made = [made]
+        if len(made) != record.n_inputs:
+            raise ValueError(f"The gradient of {custom.name} gave {len(made)} cotangents for {record.n_inputs} inputs")
+        for i in range(record.n_inputs):
+            number = self.entries[record.first + i].tensor
+            if number >= 0 and live[number]:
+                self._give(record, i, made[i], cotangents)
+        return 0
+
+    cdef int _give(self, Record record, int32_t i, made, list cotangents) except -1:
+        """Add the cotangent `made` to what input i of a record has so far."""
+        cdef int32_t number = self.entries[record.first + i].tensor
+        if made is None:
+            return 0
+        made = self._fitted(record, i, made)
+        before = cotangents[number]
+        cotangents[number] = made if before is None else _accumulate(before, made)
+        return 0
+
+    cdef tuple _needs(self, Record record, char* live):
+        cdef int32_t i
+        return tuple([self.entries[record.first + i].tensor >= 0 and live[self.entries[record.first + i].tensor] != 0
+                      for i in range(record.n_inputs)])
+
+    cdef list _arguments(self, Record record, Rule rule, Rules rules, char* live, list dys):
+        cdef list arguments = []
+        cdef int i, kind, place
+        cdef int32_t j
+        cdef int64_t outputs_at = record.first + record.n_inputs
+        for i in range(rule.n):
+            kind = rule.kinds[i]
+            place = rule.places[i]
+            if kind == DY:
+                dy = dys[place]
+                arguments.append(dy if dy is not None else self._zeros(outputs_at + place))
+            elif kind == INPUT:
+                arguments.append(self.kept[self.entries[record.first + place].kept])
+            elif kind == OUTPUT:
+                arguments.append(self.kept[self.entries[outputs_at + place].kept])
+            elif kind == ATTR:
+                arguments.append((<dict>self.kept[record.attrs])[rule.names[i]])
+            elif kind == SHAPE:
+                arguments.append(self._shape_of(record.first + place))
+            elif kind == DTYPE:
+                arguments.append(self._dtype_of(record.first + place))
+            elif kind == NEEDS:
+                arguments.append(self._needs(record, live))
+            elif kind == DYS:
+                arguments.append(list(dys))
+            elif kind == OUTPUTS:
+                arguments.append([self.kept[self.entries[outputs_at + j].kept] for j in range(record.n_outputs)])
+            elif kind == INPUTS:
+                arguments.append([self.kept[self.entries[record.first + j].kept]
+                                  for j in range(rules.n_fixed, record.n_inputs)])
+            elif kind == SHAPES:
+                arguments.append([self._shape_of(record.first + j) for j in range(rules.n_fixed, record.n_inputs)])
+            else:
+                arguments.append([self._dtype_of(record.first + j) for j in range(rules.n_fixed, record.n_inputs)])
+        return arguments
+
+    # The gradient.
+
+    def gradient(self, target, sources, output_gradients=None, unconnected_gradients="none"):
+        """The gradient of target with respect to sources: the plain case here, structures in differentiate_nested."""
+        cdef list flat
+        cdef bint single
+        if self.fresh or self.recording or output_gradients is not None or not isinstance(target, Tensor) or (
+                unconnected_gradients != "none"):
+            return self.differentiate_nested(target, sources, output_gradients, unconnected_gradients)
+        single = type(sources) is not list
+        flat = [_identity_of(source) for source in <list>sources] if not single else [_identity_of(sources)]
+        for source in flat:
+            if source is None:
+                return self.differentiate_nested(target, sources, output_gradients, unconnected_gradients)
+        found = self.finish([target], flat, [None])
+        return found if not single else found[0]
+
+    cpdef list finish(self, list targets, list sources, list seeds, bint report=True):
+        """The cotangents of `sources`; a tape that is not persistent has nothing left afterwards."""
+        cdef list found
+        try:
+            found = self.cotangents(targets, sources, seeds, not self.persistent)
+            if report and _has_none(found):
+                self.report_missing(targets, [source for source, made in zip(sources, found) if made is None])
+        finally:
+            if not self.persistent:
+                self.clear()
+                self.fresh = True
+        return found
+
+    def differentiate_nested(self, target, sources, output_gradients, unconnected_gradients):
+        """The gradient where target or sources are structures, or something is asked for; see GradientTape."""
+        raise NotImplementedError
+
+    def report_missing(self, list targets, list sources) -> None:
+        """Called with the sources that got no gradient, while the records are still there; see GradientTape."""
+
+    def why_missing(self, list targets, source) -> str:
+        """Why `source` has no gradient: "dtype", "unwatched", "target" or "unconnected"."""
+        if not _is_differentiable(source):
+            return "dtype"
+        if self.find(_key(source)) < 0:
+            return "unwatched"
+        if all([self.find(_key(target)) < 0 for target in targets]):
+            return "target"
+        return "unconnected"
+
+    @property
+    def ops_without_gradient(self) -> list:
+        """Names of ops without a gradient that followed tensors went through."""
+        return sorted(self.blocked or ())
