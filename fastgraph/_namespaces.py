@@ -283,7 +283,11 @@ def install(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[],
         else:
             package[last] = module
 
+    internal = {path.name.partition(".")[0] for path in Path(__file__).parent.iterdir()} - set(FILES)
+
     def __getattr__(name: str) -> Any:
+        if name in internal:  # `from fastgraph import dtype`: Python asks here before it imports the submodule
+            raise AttributeError(f"module {ROOT!r} has no attribute {name!r}")
         value = resolve("", name)
         package[name] = value
         return value
