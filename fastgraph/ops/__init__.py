@@ -1,3 +1,13 @@
 """The ops: what can be computed. Importing this package registers every primitive and public function."""
 
-from fastgraph.ops import contraction, elementwise, gathering, joining, movement, operators, reduction  # noqa: F401
+from fastgraph.ops import (  # noqa: F401
+    contraction,
+    creation,
+    elementwise,
+    gathering,
+    joining,
+    movement,
+    operators,
+    padding,
+    reduction,
+)

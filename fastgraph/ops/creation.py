@@ -1,0 +1,352 @@
+"""Tensors made from numbers and shapes: fill, zeros, ones, range, eye, linspace.
+
+Rule: a static shape is an attribute; one known only at run time is an input of the op's `_dynamic` form.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tensor import Tensor, current_trace
+from fastgraph.conversion import filled
+from fastgraph.dtype import DType, as_dtype, float32, string
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, extents, named, static_int
+from fastgraph.ops.elementwise import cast, select, truediv
+from fastgraph.ops.families import custom, invalid, movement, public
+from fastgraph.ops.movement import broadcast_to, reshape, shape_of_value
+from fastgraph.ops.reduction import reduce_sum
+from fastgraph.shapes import Aval
+
+
+def _check_dims(dims: Sequence[int | None]) -> None:
+    """ValueError with TensorFlow's text for a negative extent, or more elements than can be counted."""
+    total = 1
+    for n in dims:
+        if n is not None and n < 0:
+            raise ValueError(f"Dimension {n} must be >= 0")
+        total *= 1 if n is None else n
+    if total > 2**63 - 1:
+        raise ValueError(f"Shape [{','.join(map(str, dims))}] would have more than 2**63 - 1 elements")
+
+
+def _filled_shape(dims: Any) -> tuple[int, ...]:
+    try:
+        _check_dims(dims)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    return tuple(dims)
+
+
+# ---- fill -----------------------------------------------------------------------------------------------------------
+
+
+def _infer_fill(value: Aval, *, shape: tuple[int, ...]) -> Aval:
+    _check_dims(shape)
+    return Aval(value.dtype, shape)
+
+
+def _lower_fill(b: Any, node: Any) -> list[Any]:
+    value = b.input(0)
+    return [lambda index: value.at(() if value.rank == 0 else (b.const(0, "int64"),) * value.rank)]
+
+
+@movement(
+    op="Fill",
+    infer=_infer_fill,
+    lower=_lower_fill,
+    vjp=dict(value=lambda dy, value_shape: reshape(reduce_sum(dy), value_shape)),
+    samples=lambda: [
+        ((np.array(v, t),), {"shape": s})
+        for v, t in ((1.5, "float32"), (7, "int32"), (True, "bool"), (2.0, "float16"))
+        for s in ((), (3,), (2, 0), (2, 3))
+    ],
+    error_samples=lambda: [
+        ((np.array(1.0),), {"shape": (2, -1)}, InvalidArgumentError, "Dimension -1 must be >= 0"),
+        ((np.array(1.0),), {"shape": (2**40, 2**40)}, InvalidArgumentError, r"Shape \[1099511627776,1099511627776\] would have more than 2\*\*63 - 1 elements"),
+        ((np.array([1.0, 2.0]),), {"shape": (2,)}, InvalidArgumentError, r"value must be a scalar, got shape \[2\]"),
+    ],
+)
+def fill_p(value, *, shape):
+    """A tensor of `shape` with `value` everywhere. t[] -> t[*shape]."""
+    if value.size != 1:
+        raise invalid(f"value must be a scalar, got shape [{','.join(map(str, value.shape))}]")
+    return np.full(_filled_shape(shape), value.reshape(()), value.dtype)
+
+
+def _infer_fill_dynamic(value: Aval, shape: Aval, *, known: tuple[int | None, ...] | None) -> Aval:
+    dims = known if shape.value is None and known is not None else shape_of_value(shape)
+    _check_dims(dims or ())
+    return Aval(value.dtype, dims)
+
+
+@movement(
+    op="Fill",
+    infer=_infer_fill_dynamic,
+    groups=("T", "index_type"),
+    dtypes={"index_type": "index"},
+    shape_inputs=(1,),
+    lower=_lower_fill,
+    vjp=dict(value=lambda dy, value_shape: reshape(reduce_sum(dy), value_shape)),
+    samples=lambda: [((np.array(1.5), np.array([2, 3])), {"known": None})],
+)
+def fill_dynamic(value, shape, *, known):
+    """`fill` of a shape known only at run time. t[], i[n] -> t[*shape]."""
+    return fill_p.primitive.body(value, shape=tuple(shape.tolist()))
+
+
+@public("fill")
+def fill(dims, value, name=None):
+    """A tensor of shape `dims` with the scalar `value` everywhere. t[] -> t[*dims].
+
+    Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.fill.
+    """
+    size = extents(dims)
+    if size.static is not None:
+        return named(name, fill_p, value, shape=size.static)
+    return named(name, fill_dynamic, value, size.tensor, known=size.known)
+
+
+def _constant(shape: Any, number: Any, dtype: Any, name: str | None) -> Any:
+    target = as_dtype(dtype)
+    size = extents(shape)
+    if size.static is not None and current_trace() is None:
+        return filled(_filled_or_raise(size.static), b"" if target is string else number, target)
+    return fill(shape, as_tensor(b"" if target is string else target.as_numpy_dtype(number), target), name)
+
+
+def _filled_or_raise(dims: tuple[int, ...]) -> tuple[int, ...]:
+    """`dims`, refused with the words of the op Fill, which is not run here."""
+    try:
+        _check_dims(dims)
+    except ValueError as error:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"{{{{function_node __wrapped__Fill_device_/job:localhost/replica:0/task:0/device:CPU:0}}}} {error} [Op:Fill] name: ",
+        ) from None
+    return dims
+
+
+@public("zeros")
+def zeros(shape, dtype=float32, name=None, layout=None):
+    """Zeros of `shape` ("" for strings). -> dtype[*shape].
+
+    Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.zeros.
+    """
+    return _constant(shape, 0, dtype, name)
+
+
+@public("ones")
+def ones(shape, dtype=float32, name=None, layout=None):
+    """Ones of `shape`. -> dtype[*shape].
+
+    Raises: TypeError for strings; InvalidArgumentError for a negative extent. Source: tf.ones.
+    """
+    if as_dtype(dtype) is string:
+        raise TypeError("Cannot convert 1 to EagerTensor of dtype string")
+    return _constant(shape, 1, dtype, name)
+
+
+# ---- range ----------------------------------------------------------------------------------------------------------
+
+
+def _range_size(start: Any, limit: Any, delta: Any) -> int:
+    if delta == 0:
+        raise ValueError(f"Requires delta != 0: {_number(delta)}")
+    if delta > 0 and start > limit:
+        raise ValueError(f"Requires start <= limit when delta > 0: {_number(start)}/{_number(limit)}")
+    if delta < 0 and start < limit:
+        raise ValueError(f"Requires start >= limit when delta < 0: {_number(start)}/{_number(limit)}")
+    if isinstance(start.item(), int):
+        first, last, step = int(start), int(limit), int(delta)
+        return -((first - last) // step) if step > 0 else -((last - first) // -step)
+    n = np.ceil(np.abs((limit - start) / delta))
+    if not np.isfinite(n):
+        raise ValueError(f"Requires ((limit - start) / delta) <= {2**63 - 1}")
+    return int(n)
+
+
+def _number(x: Any) -> str:
+    return f"{x.item():g}"
+
+
+def _infer_range(start: Aval, limit: Aval, delta: Aval) -> Aval:
+    if start.value is None or limit.value is None or delta.value is None:
+        return Aval(start.dtype, (None,))
+    return Aval(start.dtype, (_range_size(start.value, limit.value, delta.value),))
+
+
+def _lower_range(b: Any, node: Any) -> list[Any]:
+    dtype = node.outputs[0].aval.dtype
+    wide = "float32" if dtype.name in ("float16", "bfloat16") else dtype.name
+
+    def element(index: Sequence[Any]) -> Any:
+        start, delta = b.cast(b.input(0).at(()), wide), b.cast(b.input(2).at(()), wide)
+        return b.cast(start + b.cast(index[0], wide) * delta, dtype)
+
+    return [element]
+
+
+@custom(
+    op="Range",
+    infer=_infer_range,
+    groups=("Tidx", "Tidx", "Tidx"),
+    dtypes={"Tidx": "bfloat16 float16 float32 float64 int8 int16 int32 int64 uint16 uint32 uint64"},
+    shape_inputs=(0, 1, 2),
+    lower=_lower_range,
+    samples=lambda: [
+        (tuple(np.array(x, t) for x in bounds), {})
+        for t in ("int32", "int64", "float32", "float64", "bfloat16")
+        for bounds in ((0, 5, 1), (10, 0, -3), (2, 2, 1), (-3, 4, 2))
+    ]
+    + [(tuple(np.array(x, np.float32) for x in (0, 1, 0.3)), {})],
+    error_samples=lambda: [
+        (tuple(np.array(x) for x in (0, 10, 0)), {}, InvalidArgumentError, "Requires delta != 0: 0"),
+        (tuple(np.array(x) for x in (10, 0, 1)), {}, InvalidArgumentError, "Requires start <= limit when delta > 0: 10/0"),
+        (tuple(np.array(x) for x in (0, 10, -1)), {}, InvalidArgumentError, "Requires start >= limit when delta < 0: 0/10"),
+    ],
+)
+def range_p(start, limit, delta):
+    """start, start + delta, ... up to but without limit. t[], t[], t[] -> t[n]."""
+    try:
+        n = _range_size(start, limit, delta)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    wide = np.float32 if start.dtype.name in ("float16", "bfloat16") else start.dtype
+    steps = np.arange(n).astype(wide)
+    return (start.astype(wide) + steps * delta.astype(wide)).astype(start.dtype)
+
+
+_RANGE_ORDER = ("int32", "int64", "float32", "float64")
+
+
+@public("range")
+def range_(start, limit=None, delta=1, dtype=None, name="range"):
+    """start (0), start + delta, ... up to but without limit. t[], t[], t[] -> t[n].
+
+    The dtype is the widest of the arguments', in the order int32, int64, float32, float64.
+    Raises: InvalidArgumentError for a delta of 0 or of the wrong sign. Source: tf.range.
+    """
+    if limit is None:
+        start, limit = 0, start
+    target = None if dtype is None else as_dtype(dtype)
+    bounds = [_scalar(x, target) for x in (start, limit, delta)]
+    if target is None:
+        names = [x.dtype.name for x in bounds]
+        if any(n not in _RANGE_ORDER for n in names):
+            odd = next(n for n in names if n not in _RANGE_ORDER)
+            if builtins.len({n for n in names if n not in ("int32",)}) > 1:
+                raise TypeError(f"range() does not mix dtypes {', '.join(names)}; give `dtype`.")
+            target = as_dtype(odd)
+            if target.is_bool or target is string:
+                raise TypeError(f"range() needs numbers, not {odd}")
+        else:
+            target = as_dtype(max(names, key=_RANGE_ORDER.index))
+    return named(name if name != "range" else None, range_p, *[cast(x, target) for x in bounds])
+
+
+def _scalar(x: Any, dtype: DType | None) -> Tensor:
+    try:
+        tensor = as_tensor(x, dtype)
+    except (TypeError, ValueError):
+        tensor = as_tensor(x)
+    return tensor if tensor.shape.rank in (0, None) else reshape(tensor, ())
+
+
+@public("linspace")
+def linspace(start, stop, num, name=None, axis=0):
+    """num numbers from start to stop, evenly spaced, along a new axis 0. t[*s], t[*s] -> t[num, *s].
+
+    Integers give float64. Raises: NotImplementedError for another axis. Source: tf.linspace.
+    """
+    if axis != 0:
+        raise NotImplementedError("linspace: only axis=0 is built yet")
+    start = as_tensor(start)
+    if start.dtype.is_integer:
+        start = cast(start, "float64")
+    stop = cast(as_tensor(stop, None if isinstance(stop, Tensor) else start.dtype), start.dtype)
+    number = static_int(num)
+    if number is None:
+        raise NotImplementedError("linspace needs a number of points that is known while a function is traced")
+    rank = start.shape.rank
+    if rank is None:
+        raise NotImplementedError("linspace needs bounds of known rank")
+    steps = reshape(cast(range_(number), start.dtype), (number, *(1,) * rank))
+    points = start + (stop - start) / max(number - 1, 1) * steps
+    if number < 2:
+        return points
+    return select(steps < number - 1, points, stop, name=name) if name else select(steps < number - 1, points, stop)
+
+
+# ---- eye ------------------------------------------------------------------------------------------------------------
+
+
+def _lower_eye(b: Any, node: Any) -> list[Any]:
+    dtype = node.outputs[0].aval.dtype
+    one, zero = (True, False) if dtype.is_bool else (1, 0)
+    return [lambda index: b.select(index[-2].eq(index[-1]), b.const(one, dtype.name), b.const(zero, dtype.name))]
+
+
+def _infer_eye(*, rows: int, columns: int, dtype: DType) -> Aval:
+    _check_dims((rows, columns))
+    return Aval(dtype, (rows, columns))
+
+
+@custom(
+    op="Eye",
+    infer=_infer_eye,
+    lower=_lower_eye,
+    samples=lambda: [
+        ((), {"rows": r, "columns": c, "dtype": as_dtype(t)})
+        for t in ("float32", "int32", "bool", "float16")
+        for r, c in ((2, 3), (3, 3), (0, 2))
+    ],
+    error_samples=lambda: [
+        ((), {"rows": -1, "columns": 2, "dtype": float32}, InvalidArgumentError, "Dimension -1 must be >= 0"),
+    ],
+)
+def eye_p(*, rows, columns, dtype):
+    """Ones on the diagonal of zeros. -> dtype[rows, columns]."""
+    _filled_shape((rows, columns))
+    return np.eye(rows, columns).astype(dtype.numpy_dtype)
+
+
+@custom(
+    op="Eye",
+    infer=lambda rows, columns, *, dtype: Aval(
+        dtype, tuple(None if x.value is None else int(x.value) for x in (rows, columns))
+    ),
+    groups=("int32", "int32"),
+    shape_inputs=(0, 1),
+    lower=_lower_eye,
+    samples=lambda: [((np.array(2, np.int32), np.array(3, np.int32)), {"dtype": float32})],
+)
+def eye_dynamic(rows, columns, *, dtype):
+    """`eye` of a size known only at run time. i32[], i32[] -> dtype[rows, columns]."""
+    return eye_p.primitive.body(rows=int(rows), columns=int(columns), dtype=dtype)
+
+
+@public("eye", "linalg.eye")
+def eye(num_rows, num_columns=None, batch_shape=None, dtype=float32, name=None):
+    """Ones on the diagonal of zeros, as often as batch_shape says. -> dtype[*batch_shape, rows, columns].
+
+    Raises: InvalidArgumentError for a negative size. Source: tf.eye.
+    """
+    rows = static_int(num_rows)
+    columns = rows if num_columns is None else static_int(num_columns)
+    target = as_dtype(dtype)
+    if rows is None or columns is None:
+        wide = num_rows if num_columns is None else num_columns
+        result = named(name, eye_dynamic, cast(num_rows, "int32"), cast(wide, "int32"), dtype=target)
+    else:
+        result = named(name, eye_p, rows=rows, columns=columns, dtype=target)
+    if batch_shape is None:
+        return result
+    if rows is None or columns is None or (lead := extents(batch_shape).static) is None:
+        raise NotImplementedError("eye with batch_shape needs sizes that are known while a function is traced")
+    return broadcast_to(result, (*lead, rows, columns))

@@ -1,0 +1,394 @@
+"""Larger and reordered copies: pad, tile, reverse, roll, repeat, meshgrid.
+
+Rule: amounts are static attributes; an element function says which input element, if any, stands at an index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, extents, known_value, named, static_axes, static_int
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.families import canonical_axis, invalid, movement, public, shape_text
+from fastgraph.ops.gathering import dim, gather, slice_tensor
+from fastgraph.ops.joining import concat
+from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape
+from fastgraph.ops.reduction import reduce_sum
+from fastgraph.shapes import Aval
+
+Paddings = tuple[tuple[int, int], ...]
+
+# ---- pad ------------------------------------------------------------------------------------------------------------
+
+
+def _padded(dims: Sequence[int | None], paddings: Paddings) -> tuple[int | None, ...]:
+    if len(paddings) != len(dims):
+        raise ValueError(
+            f"The first dimension of paddings must be the rank of inputs[{len(paddings)},2] {shape_text(dims)}"
+        )
+    for before, after in paddings:
+        if before < 0 or after < 0:
+            raise ValueError(f"Paddings must be non-negative: {before} {after}")
+    return tuple(None if n is None else n + a + b for n, (a, b) in zip(dims, paddings, strict=True))
+
+
+def _infer_pad(input: Aval, constant: Aval, *, paddings: Paddings) -> Aval:
+    return Aval(input.dtype, (None,) * len(paddings) if input.shape is None else _padded(input.shape, paddings))
+
+
+def _lower_pad(b: Any, node: Any) -> list[Any]:
+    x, paddings = b.input(0), node.attrs["paddings"]
+
+    def element(index: Sequence[Any]) -> Any:
+        at, inside = [], None
+        for i in range(x.rank):
+            k = index[i] - b.param(paddings[i][0])
+            fits = b.op("and", k >= 0, k < x.shape[i])
+            inside = fits if inside is None else b.op("and", inside, fits)
+            at.append(k)
+        value = x.at(at)
+        return value if inside is None else b.select(inside, value, b.input(1).at(()))
+
+    return [element]
+
+
+def _pad_grad(dy: Any, input_shape: Any, paddings: Paddings) -> Any:
+    return slice_tensor(dy, [before for before, _ in paddings], input_shape)
+
+
+@movement(
+    op="PadV2",
+    infer=_infer_pad,
+    groups=("T", "T"),
+    lower=_lower_pad,
+    vjp=dict(
+        input=lambda dy, input_shape, paddings: _pad_grad(dy, input_shape, paddings),
+        constant=lambda dy, input_shape, paddings: reduce_sum(dy) - reduce_sum(_pad_grad(dy, input_shape, paddings)),
+    ),
+    samples=lambda: [
+        ((np.arange(6).reshape(2, 3).astype(t), np.array(1, t)), {"paddings": p})
+        for t in ("float32", "int32", "bool")
+        for p in (((1, 0), (0, 2)), ((0, 0), (0, 0)), ((2, 1), (1, 1)))
+    ],
+    error_samples=lambda: [
+        ((np.ones([2, 3]), np.array(0.0)), {"paddings": ((1, 1),)}, InvalidArgumentError, r"The first dimension of paddings must be the rank of inputs\[1,2\] \[2,3\]"),
+        ((np.ones([2, 3]), np.array(0.0)), {"paddings": ((1, 1), (-1, 0))}, InvalidArgumentError, "Paddings must be non-negative: -1 0"),
+    ],
+)
+def pad_p(input, constant, *, paddings):
+    """input with `constant` before and after along each axis. t[*s], t[] -> t[*r]."""
+    try:
+        dims = _padded(input.shape, paddings)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    result = np.full(dims, constant, input.dtype)
+    result[tuple(slice(a, a + n) for n, (a, _) in zip(input.shape, paddings, strict=True))] = input
+    return result
+
+
+def _mirror_offset(mode: str) -> int:
+    return 1 if mode == "REFLECT" else 0
+
+
+def _mirrored(dims: Sequence[int | None], paddings: Paddings, mode: str) -> tuple[int | None, ...]:
+    result = _padded(dims, paddings)
+    for n, (before, after) in zip(dims, paddings, strict=True):
+        if n is None:
+            continue
+        if max(before, after) > n - _mirror_offset(mode):
+            how = "less than" if mode == "REFLECT" else "no greater than"
+            then = "not less than" if mode == "REFLECT" else "greater than"
+            raise ValueError(f"paddings must be {how} the dimension size: {before}, {after} {then} {n}")
+    return result
+
+
+def _lower_mirror(b: Any, node: Any) -> list[Any]:
+    x, paddings, offset = b.input(0), node.attrs["paddings"], _mirror_offset(node.attrs["mode"])
+
+    def element(index: Sequence[Any]) -> Any:
+        at = []
+        for i in range(x.rank):
+            k = index[i] - b.param(paddings[i][0])
+            n = x.shape[i]
+            k = b.select(k < 0, b.const(offset - 1, "int64") - k, k)
+            at.append(b.select(k >= n, n + n - (1 + offset) - k, k))
+        return x.at(at)
+
+    return [element]
+
+
+def _infer_mirror(input: Aval, *, paddings: Paddings, mode: str) -> Aval:
+    dims = (None,) * len(paddings) if input.shape is None else _mirrored(input.shape, paddings, mode)
+    return Aval(input.dtype, dims)
+
+
+def _mirror_grad(dy: Any, input_shape: Any, paddings: Paddings, mode: str) -> Any:
+    """Each mirrored border is added to what it mirrors, axis by axis."""
+    offset = _mirror_offset(mode)
+    for axis, (before, after) in enumerate(paddings):
+        n = dim(dy, axis) - before - after
+        middle = _along(dy, axis, before, n)
+        if before:
+            border = reverse_p(_along(dy, axis, 0, before), axes=(axis,))
+            middle = middle + _set_into(border, axis, offset, n)
+        if after:
+            border = reverse_p(_along(dy, axis, before + n, after), axes=(axis,))
+            middle = middle + _set_into(border, axis, n - after - offset, n)
+        dy = middle
+    return dy
+
+
+def _along(x: Any, axis: int, start: Any, size: Any) -> Any:
+    rank = x.shape.rank
+    begin = [start if i == axis else 0 for i in range(rank)]
+    return slice_tensor(x, begin, [size if i == axis else -1 for i in range(rank)])
+
+
+def _set_into(x: Any, axis: int, start: Any, n: Any) -> Any:
+    """x with zeros before and after along `axis`, to a length of n."""
+    zeros_before = _along(x, axis, 0, 0)
+    own = dim(x, axis)
+    lengths = [(start, zeros_before), (n - start - own, zeros_before)]
+    pieces = []
+    for length, _ in lengths:
+        dims = [length if i == axis else dim(x, i) for i in range(x.shape.rank)]
+        pieces.append(broadcast_to(cast(0, x.dtype), dims))
+    return concat([pieces[0], x, pieces[1]], axis)
+
+
+@movement(
+    op="MirrorPad",
+    infer=_infer_mirror,
+    lower=_lower_mirror,
+    vjp=dict(input=lambda dy, input_shape, paddings, mode: _mirror_grad(dy, input_shape, paddings, mode)),
+    samples=lambda: [
+        ((np.arange(12.0).reshape(3, 4),), {"paddings": p, "mode": m})
+        for m in ("REFLECT", "SYMMETRIC")
+        for p in (((1, 0), (0, 2)), ((2, 2), (3, 1)), ((0, 0), (0, 0)))
+    ],
+    error_samples=lambda: [
+        ((np.ones([2, 3]),), {"paddings": ((3, 0), (0, 0)), "mode": "REFLECT"}, InvalidArgumentError, "paddings must be less than the dimension size: 3, 0 not less than 2"),
+        ((np.ones([2, 3]),), {"paddings": ((3, 0), (0, 0)), "mode": "SYMMETRIC"}, InvalidArgumentError, "paddings must be no greater than the dimension size: 3, 0 greater than 2"),
+    ],
+)
+def mirror_pad_p(input, *, paddings, mode):
+    """input with its own elements, mirrored, before and after along each axis. t[*s] -> t[*r]."""
+    try:
+        _mirrored(input.shape, paddings, mode)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    return np.pad(input, paddings, mode=mode.lower())
+
+
+@public("pad")
+def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
+    """tensor with paddings[i] elements before and after along axis i: a constant, or itself mirrored. t[*s] -> t[*r].
+
+    Raises: InvalidArgumentError for paddings that do not fit; ValueError for an unknown mode. Source: tf.pad.
+    """
+    kind = mode.upper()
+    if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
+        raise ValueError(
+            'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". '
+            f"Received `mode` = {mode}"
+        )
+    amounts = known_value(as_tensor(paddings, "int32"))
+    if amounts is None:
+        raise NotImplementedError("pad needs paddings that are known while a function is traced")
+    tensor = as_tensor(tensor)
+    pairs = tuple((int(a), int(b)) for a, b in np.reshape(amounts, (-1, 2)))
+    if kind != "CONSTANT":
+        return named(name, mirror_pad_p, tensor, paddings=pairs, mode=kind)
+    if tensor.dtype.name == "string" and isinstance(constant_values, int):
+        constant_values = ""
+    elif tensor.dtype.is_bool and isinstance(constant_values, int):
+        constant_values = bool(constant_values)
+    return named(name, pad_p, tensor, constant_values, paddings=pairs)
+
+
+# ---- tile -----------------------------------------------------------------------------------------------------------
+
+
+def _tiled(dims: Sequence[int | None], multiples: Sequence[int]) -> tuple[int | None, ...]:
+    if len(multiples) != len(dims):
+        raise ValueError(f"Expected multiples argument to be a vector of length {len(dims)} but got length {len(multiples)}")
+    for i, m in enumerate(multiples):
+        if m < 0:
+            raise ValueError(f"Expected multiples[{i}] >= 0, but got {m}")
+    return tuple(None if n is None else n * m for n, m in zip(dims, multiples, strict=True))
+
+
+def _tile_grad(dy: Any, input: Any, multiples: tuple[int, ...]) -> Any:
+    split = []
+    for i, m in enumerate(multiples):
+        split += [m, dim(input, i)]
+    return reduce_sum(reshape(dy, split), tuple(range(0, 2 * len(multiples), 2)))
+
+
+@movement(
+    op="Tile",
+    infer=lambda input, *, multiples: Aval(
+        input.dtype, (None,) * len(multiples) if input.shape is None else _tiled(input.shape, multiples)
+    ),
+    lower=lambda b, node: [lambda index: b.input(0).at([i % n for i, n in zip(index, b.input(0).shape, strict=True)])],
+    vjp=dict(input=lambda dy, input, multiples: _tile_grad(dy, input, multiples)),
+    samples=lambda: [
+        ((np.arange(6).reshape(2, 3).astype(t),), {"multiples": m})
+        for t in ("float32", "int32", "bool")
+        for m in ((2, 1), (1, 3), (0, 1), (2, 2))
+    ],
+    error_samples=lambda: [
+        ((np.ones([2, 3]),), {"multiples": (2,)}, InvalidArgumentError, "Expected multiples argument to be a vector of length 2 but got length 1"),
+        ((np.ones([2, 3]),), {"multiples": (2, -1)}, InvalidArgumentError, r"Expected multiples\[1\] >= 0, but got -1"),
+    ],
+)
+def tile_p(input, *, multiples):
+    """input repeated multiples[i] times along axis i. t[*s] -> t[*r]."""
+    try:
+        _tiled(input.shape, multiples)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    return np.tile(input, multiples)
+
+
+@public("tile")
+def tile(input, multiples, name=None):
+    """input repeated multiples[i] times along axis i. t[*s] -> t[*r].
+
+    Raises: InvalidArgumentError if there is not one number per axis, or a negative one. Source: tf.tile.
+    """
+    times = extents(multiples)
+    if times.static is not None:
+        return named(name, tile_p, input, multiples=times.static)
+    input = as_tensor(input)
+    rank = input.shape.rank
+    if rank is None:
+        raise NotImplementedError("tile with multiples known only at run time needs a tensor of known rank")
+    # [n, m] -> [1, n, 1, m] -> [a, n, b, m] -> [a * n, b * m]
+    spread = expand_dims_p(input, axes=tuple(range(0, 2 * rank, 2)))
+    wide: list[Any] = []
+    for i in range(rank):
+        wide += [times.tensor[i], dim(input, i)]
+    return reshape(broadcast_to(spread, wide), shape(input, times.tensor.dtype) * times.tensor, name)
+
+
+# ---- reverse, roll --------------------------------------------------------------------------------------------------
+
+
+def _reversed_axes(axes: tuple[int, ...], rank: int) -> set[int]:
+    found: set[int] = set()
+    for i, a in enumerate(axes):
+        if not -rank <= a < rank:
+            raise ValueError(f"'axis'[{i}] = {a} is out of valid range [0, {rank - 1}]")
+        if a % rank in found:
+            raise ValueError(f"axis {a % rank} specified more than once.")
+        found.add(a % rank)
+    return found
+
+
+def _infer_reverse(tensor: Aval, *, axes: tuple[int, ...]) -> Aval:
+    if tensor.shape is not None:
+        _reversed_axes(axes, len(tensor.shape))
+    return Aval(tensor.dtype, tensor.shape)
+
+
+def _lower_reverse(b: Any, node: Any) -> list[Any]:
+    x = b.input(0)
+    axes = _reversed_axes(node.attrs["axes"], x.rank)
+    return [lambda index: x.at([x.shape[i] - 1 - k if i in axes else k for i, k in enumerate(index)])]
+
+
+@movement(
+    op="ReverseV2",
+    infer=_infer_reverse,
+    lower=_lower_reverse,
+    vjp=dict(tensor=lambda dy, axes: reverse_p(dy, axes=axes)),
+    samples=lambda: [
+        ((np.arange(6).reshape(2, 3).astype(t),), {"axes": a}) for t in ("float32", "int32", "bool") for a in ((0,), (-1,), (0, 1), ())
+    ],
+    error_samples=lambda: [
+        ((np.ones([2]),), {"axes": (0, 0)}, InvalidArgumentError, "axis 0 specified more than once."),
+        ((np.ones([2]),), {"axes": (1,)}, InvalidArgumentError, r"'axis'\[0\] = 1 is out of valid range \[0, 0"),
+    ],
+)
+def reverse_p(tensor, *, axes):
+    """tensor read backwards along `axes`. t[*s] -> t[*s]."""
+    try:
+        return np.flip(tensor, tuple(_reversed_axes(axes, tensor.ndim)))
+    except ValueError as error:
+        raise invalid(str(error)) from None
+
+
+@public("reverse")
+def reverse(tensor, axis, name=None):
+    """tensor read backwards along the axes `axis`. t[*s] -> t[*s].
+
+    Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reverse.
+    """
+    return named(name, reverse_p, tensor, axes=static_axes(axis))
+
+
+@public("roll")
+def roll(input, shift, axis, name=None):
+    """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s]. Source: tf.roll."""
+    x = as_tensor(input)
+    for by, along in zip(_list(shift), _list(axis), strict=True):
+        along = canonical_axis(static_int(along), x.shape.rank)
+        n = dim(x, along)
+        by = by % n if not isinstance(n, int) or n else 0
+        x = concat([_along(x, along, n - by, by), _along(x, along, 0, n - by)], along)
+    return x
+
+
+def _list(x: Any) -> Any:
+    return x if isinstance(x, (list, tuple)) else [x]
+
+
+@public("repeat")
+def repeat(input, repeats, axis=None, name=None):
+    """Each element (or slice along `axis`) `repeats` times. t[*s] -> t[*r].
+
+    Raises: ValueError for an axis out of range. Source: tf.repeat.
+    """
+    x = as_tensor(input)
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    axis = canonical_axis(axis, x.shape.rank)
+    counts = known_value(as_tensor(repeats, "int32"))
+    if counts is None:
+        raise NotImplementedError("repeat needs repeats that are known while a function is traced")
+    n = x.shape[axis]
+    if n is not None:
+        return gather(x, np.repeat(np.arange(n, dtype=np.int32), counts), axis=axis, name=name)
+    if counts.size != 1:
+        raise NotImplementedError("repeat along an unknown dimension needs one number for all")
+    dims = [dim(x, i) for i in range(x.shape.rank)]
+    wide = broadcast_to(expand_dims_p(x, axes=(axis + 1,)), [*dims[: axis + 1], int(counts), *dims[axis + 1 :]])
+    return reshape(wide, [*dims[:axis], dims[axis] * int(counts), *dims[axis + 1 :]])
+
+
+@public("meshgrid")
+def meshgrid(*args, **kwargs):
+    """Vectors repeated to grids of coordinates; indexing "xy" (first two swapped) or "ij". Source: tf.meshgrid."""
+    indexing = kwargs.pop("indexing", "xy")
+    name = kwargs.pop("name", "meshgrid")
+    if kwargs:
+        raise TypeError(f"'{next(iter(kwargs))}' is an invalid keyword argument for this function")
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"Argument `indexing` parameter must be either 'xy' or 'ij', got '{indexing}'")
+    del name
+    vectors = [reshape(as_tensor(a), (-1,)) for a in args]
+    n = len(vectors)
+    order = list(range(n))
+    if indexing == "xy" and n > 1:
+        order[:2] = [1, 0]
+    full: list[Any] = [None] * n
+    for i, v in enumerate(vectors):
+        full[order[i]] = dim(v, 0)
+    return [
+        broadcast_to(reshape(v, [-1 if k == order[i] else 1 for k in range(n)]), full) for i, v in enumerate(vectors)
+    ]
