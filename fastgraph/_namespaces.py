@@ -22,6 +22,7 @@ ROOT = "fastgraph"
 #: Public modules that no file stands for, and what is found in each.
 NAMESPACES: dict[str, str] = {
     "autodiff": "automatic differentiation by its other name",
+    "bitwise": "operations on the bits of integers",
     "config": "devices, threads, and how Functions run",
     "config.experimental": "settings that may still change",
     "config.threading": "how many threads run kernels",

@@ -85,7 +85,6 @@ def _check_divisor(y: Any) -> None:
 
 @elementwise(
     "math.floordiv",
-    "floordiv",
     op="FloorDiv",
     expr="x // y",
     check="y != 0",
@@ -105,7 +104,6 @@ def floordiv(x, y):
 @elementwise(
     "math.floormod",
     "math.mod",
-    "floormod",
     op="FloorMod",
     expr="x % y",
     check="y != 0",

@@ -17,19 +17,19 @@ import fastgraph
 
 PACKAGE = Path(fastgraph.__file__).parent
 
-#: Layer by layer, from the foundations up: modules, or packages with a dot at the end. A later row may import from
+#: Layer by layer, from the foundations up: modules, or packages with a dot at the end (the rest of the package). A later row may import from
 #: an earlier one, never the other way round.
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("L0 foundations", ("errors", "flags", "dtype", "shapes", "nesting", "expr", "_loops_gen")),
     (
         "L1 eager core",
-        ("_primitive", "primitive", "_pool", "_buffer", "_blas", "devices", "op_errors", "_tensor", "_tape",
+        ("_primitive", "primitive", "_pool", "_buffer", "_blas", "devices", "op_errors", "_tensor", "_tape", "names",
          "conversion", "printing", "indexing", "operators"),
     ),
-    ("L2 what can be computed", ("ops.", "gradient", "variable", "module", "indexed_slices")),
+    ("L2 what can be computed", ("ops.", "gradient", "_variable", "variable", "module", "indexed_slices")),
     ("L3 graphs", ("graph.",)),
     ("L4 compiler", ("compiler.",)),
-    ("L5 runtime", ("_executor",)),
+    ("L5 runtime", ("_executor", "compiler.schedule", "compiler.pipeline")),
     ("L6 staging", ("staging.",)),
     ("L7 for people who train", ("keras.", "testing")),
     ("names and commands", ("", "_namespaces", "configuration", "__main__")),
@@ -72,11 +72,12 @@ def source_files() -> list[Path]:
 
 def layer_of(module: str) -> int | None:
     """Return the number of a module's layer, or None if it has none."""
-    for number, (_, members) in enumerate(LAYERS):
-        for member in members:
-            if module == member or (member.endswith(".") and f"{module}.".startswith(member)):
-                return number
-    return None
+    exact = {member: number for number, (_, members) in enumerate(LAYERS) for member in members}
+    if module in exact:
+        return exact[module]
+    return next(
+        (number for member, number in exact.items() if member[-1:] == "." and f"{module}.".startswith(member)), None
+    )
 
 
 def imports(path: Path) -> Iterator[tuple[int, str, bool]]:
@@ -94,12 +95,7 @@ def imports(path: Path) -> Iterator[tuple[int, str, bool]]:
                     yield line_number, name, bool(found["indent"])
         return
     tree = ast.parse(text)
-    inside = {
-        id(node)
-        for outer in ast.walk(tree)
-        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-        for node in ast.walk(outer)
-    }
+    inside = {id(node) for outer in ast.walk(tree) if is_late(outer) for node in ast.walk(outer)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -109,6 +105,13 @@ def imports(path: Path) -> Iterator[tuple[int, str, bool]]:
             yield node.lineno, node.module or "", id(node) in inside
             for alias in node.names:
                 yield node.lineno, f"{node.module}.{alias.name}", id(node) in inside
+
+
+def is_late(node: ast.AST) -> bool:
+    """Whether what stands inside `node` is not run when the module is imported."""
+    if isinstance(node, ast.If):
+        return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
 
 
 def is_module(name: str) -> bool:
