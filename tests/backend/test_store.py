@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+import time
 import warnings
 from pathlib import Path
 
@@ -150,7 +151,9 @@ def test_two_processes_fill_one_store(tmp_path: Path) -> None:
         "FASTGRAPH_STORE": str(tmp_path / "kernels"),
     }
     running = [
-        subprocess.Popen([sys.executable, "-c", PROGRAM], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         for _ in range(2)
     ]
     ended = [process.communicate(timeout=120) for process in running]
@@ -170,6 +173,10 @@ def test_equal_specs_share_one_library_and_the_last_user_releases_it(tmp_path: P
         assert one.address == 0 and not one.ready
         x = np.arange(5, dtype=np.float32)
         assert run(two.address, [x], np.float32).tolist() == [0, 2, 4, 6, 8]
+        file = tmp_path / "kernels" / f"{two.key}.kernel"
+        deadline = time.monotonic() + 10
+        while not file.exists() and time.monotonic() < deadline:  # it is stored just after it is ready
+            time.sleep(0.01)
         two.close()
         loaded = kernels.statistics().loaded_from_store
         (three,) = kernels.request([spec])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
-from elementwise_kernels import elementwise
+from elementwise_kernels import elementwise, run
 
 from fastgraph import flags
 from fastgraph.compiler import kernels
@@ -190,19 +192,15 @@ def test_code_of_another_version_or_cpu_is_not_loaded(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("fault", ["torn", "nonsense", "blocked", "open"])
 def test_a_request_goes_on(tmp_path: Path, fault: str) -> None:
     """Through the whole desk: one warning, the kernel is compiled, the result is right."""
-    import numpy as np
-    from elementwise_kernels import run
-
     directory = tmp_path / "kernels"
     spec = elementwise("a * float32(3)", ("float32",), "float32", fault)
     with flags.override(store=str(directory), worker=False):
         first = kernels.request([spec])[0]
         assert first.wait(60)
         file = directory / f"{first.key}.kernel"
-        for _ in range(100):  # the code is stored just after it is ready
-            if file.exists():
-                break
-            __import__("time").sleep(0.05)
+        deadline = time.monotonic() + 10
+        while not file.exists() and time.monotonic() < deadline:  # the code is stored just after it is ready
+            time.sleep(0.01)
         key = first.key
         first.close()
         if fault == "torn":

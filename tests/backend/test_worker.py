@@ -1,0 +1,283 @@
+"""The compiling process: it answers, is reused, goes when idle, and never outlives its program, however that ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from elementwise_kernels import elementwise, run
+
+from fastgraph import flags
+from fastgraph.compiler import kernels, worker
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A desk of the test's own, with an empty store and worker processes."""
+    fresh = kernels._Desk()
+    monkeypatch.setattr(kernels, "_desk", fresh)
+    with flags.override(store=str(tmp_path / "kernels"), worker=True):
+        yield fresh
+    fresh.close()
+
+
+def specs(n: int, comment: str = "") -> list[Any]:
+    return [elementwise(f"a + float32({i})", ("float32",), "float32", comment) for i in range(n)]
+
+
+def check(handles: list[kernels.Handle]) -> None:
+    """All kernels come, and each is its own."""
+    x = np.arange(4, dtype=np.float32)
+    for i, handle in enumerate(handles):
+        assert handle.wait(60), handle.error
+        assert run(handle.address, [x], np.float32).tolist() == (x + i).tolist()
+
+
+def gone(pid: int, seconds: float) -> bool:
+    """Whether the process ends within some seconds (a zombie has ended)."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "timed out"
+        time.sleep(0.005)
+
+
+def test_request_returns_at_once_and_the_kernels_come(desk: Any) -> None:
+    kernels.request(specs(1, "warm the imports"))[0].wait(60)
+    started = time.perf_counter()
+    handles = kernels.request(specs(4))
+    assert time.perf_counter() - started < 0.5
+    assert not any(handle.ready for handle in handles)
+    check(handles)
+    assert desk.statistics.compiled == 5 and desk.statistics.compiled_in_place == 0
+    assert len(desk.workers) == 1
+
+
+def test_it_goes_when_idle_and_another_comes_when_needed(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "IDLE_SECONDS", 0.2)
+    check(kernels.request(specs(1)))
+    (process,) = [w.process for w in desk.workers]
+    assert gone(process.pid, 10)
+    until(lambda: not desk.workers and not desk.threads)
+    assert process.returncode == 0
+    check(kernels.request(specs(2, "again")))
+    assert desk.statistics.compiled == 3
+
+
+def test_a_clean_environment_and_private_pipes(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NUMBA_* variables of the program do not reach the compiler."""
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    check(kernels.request(specs(1)))
+    (process,) = [w.process for w in desk.workers]
+    environment = Path(f"/proc/{process.pid}/environ").read_bytes()
+    assert b"NUMBA_DISABLE_JIT" not in environment
+    assert os.getpgid(process.pid) != os.getpgid(0)  # Ctrl-C does not reach it
+
+
+def test_a_kernel_that_nobody_waits_for_any_more_is_not_compiled(desk: Any) -> None:
+    handles = kernels.request(specs(30))
+    keep = handles.pop()
+    del handles
+    assert keep.wait(60)
+    assert desk.statistics.compiled < 30
+
+
+def test_killed_half_way(desk: Any) -> None:
+    """One warning; what was left is compiled in this process; nothing hangs and nothing is left."""
+    handles = kernels.request(specs(12))
+    assert handles[0].wait(60)
+    (process,) = [w.process for w in desk.workers]
+    with pytest.warns(RuntimeWarning, match="killed by signal 9") as caught:
+        os.kill(process.pid, signal.SIGKILL)
+        check(handles)
+        check(kernels.request(specs(2, "later")))
+    assert len(caught) == 1
+    assert desk.statistics.compiled_in_place > 0
+    assert not desk.workers and gone(process.pid, 1)
+
+
+@pytest.mark.parametrize(
+    ("program", "match"),
+    [
+        ("import time; time.sleep(600)", "did not answer within"),
+        ("import sys; sys.exit('no compiler here')", "ended with status 1: no compiler here"),
+        ("import os; os.close({answers}); import time; time.sleep(600)", "was killed|ended with status"),
+    ],
+    ids=["hung", "ends", "mute"],
+)
+def test_useless(desk: Any, monkeypatch: pytest.MonkeyPatch, program: str, match: str) -> None:
+    monkeypatch.setattr(
+        worker,
+        "command",
+        lambda requests, answers, path: [sys.executable, "-c", program.replace("{answers}", str(answers))],
+    )
+    monkeypatch.setattr(kernels, "TIMEOUT_SECONDS", 1.0)
+    with pytest.warns(RuntimeWarning, match=match) as caught:
+        check(kernels.request(specs(2)))
+    assert len(caught) == 1
+    assert not desk.workers and desk.statistics.compiled_in_place == 2
+
+
+@pytest.mark.parametrize("how", ["missing", "frozen", "no processes"])
+def test_unstartable(desk: Any, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    if how == "missing":
+        monkeypatch.setattr(sys, "executable", "/nonexistent/python")
+    elif how == "frozen":
+        monkeypatch.setattr(sys, "frozen", True, raising=False)
+    else:
+
+        def refuse(*args: object, **kwargs: object) -> None:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+
+        monkeypatch.setattr(subprocess, "Popen", refuse)
+    descriptors = set(os.listdir("/proc/self/fd"))
+    with pytest.warns(RuntimeWarning, match="cannot be started") as caught:
+        check(kernels.request(specs(2)))
+    assert len(caught) == 1
+    assert len(set(os.listdir("/proc/self/fd")) - descriptors) <= 1
+
+
+def test_a_compiler_that_crashes_costs_its_kernel_only(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of LLVM must not be repeated in the program's own process."""
+    real = worker.command
+
+    def crashing(requests: int, answers: int, path: list[str]) -> list[str]:
+        command = real(requests, answers, path)
+        trap = (
+            "from fastgraph.compiler import objectcode\n"
+            "compile_kernel = objectcode.compile_kernel\n"
+            "def trapped(spec, key):\n"
+            "    if 'crash' in spec.source: import os; os.abort()\n"
+            "    return compile_kernel(spec, key)\n"
+            "objectcode.compile_kernel = trapped\n"
+        )
+        return [*command[:-1], command[-1].replace("serve(", trap + "serve(")]
+
+    monkeypatch.setattr(worker, "command", crashing)
+    with pytest.warns(RuntimeWarning, match="died of signal 6"):
+        bad, good = kernels.request([*specs(1, "crash"), *specs(1)])
+        assert not bad.wait(60) and "died of signal 6" in str(bad.error)
+        check([good])
+    assert desk.statistics.compiled_in_place == 0
+
+
+def test_errors_come_back(desk: Any) -> None:
+    (handle,) = kernels.request([elementwise("a +", ("float32",), "float32")])
+    assert not handle.wait(60)
+    assert "SyntaxError" in str(handle.error)
+
+
+def test_many_threads_ask_for_the_same(desk: Any) -> None:
+    found: list[list[kernels.Handle]] = []
+    threads = [threading.Thread(target=lambda: found.append(kernels.request(specs(3)))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for handles in found:
+        check(handles)
+    assert desk.statistics.compiled == 3
+
+
+# ---- the end of a program ----
+
+PROGRAM = """
+import os, sys, time
+from elementwise_kernels import elementwise
+from fastgraph.compiler import kernels
+handles = kernels.request([elementwise("a + float32(%d)" % i, ("float32",), "float32") for i in range(N)])
+assert handles[0].wait(60)
+(w,) = kernels._desk.workers
+print(w.process.pid, flush=True)
+"""
+
+
+def program(tail: str, tmp_path: Path, n: int = 24) -> subprocess.Popen[str]:
+    path = os.pathsep.join([str(HERE), str(HERE.parents[1])])
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.replace("range(N)", f"range({n})") + tail],
+        env={**os.environ, "PYTHONPATH": path, "FASTGRAPH_STORE": str(tmp_path / "kernels")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("tail", "status"),
+    [
+        ("", 0),
+        ("sys.exit(3)", 3),
+        ("raise KeyboardInterrupt", -signal.SIGINT),
+        ("os._exit(4)", 4),
+        ("os.kill(os.getpid(), 9)", -signal.SIGKILL),
+        ("os.kill(os.getpid(), 15)", -signal.SIGTERM),
+    ],
+    ids=["end", "exit", "interrupt", "abrupt", "killed", "terminated"],
+)
+def test_no_process_is_left_behind(tmp_path: Path, tail: str, status: int) -> None:
+    """While the worker still has most of its kernels to compile."""
+    process = program(tail, tmp_path)
+    out, error = process.communicate(timeout=60)
+    assert process.returncode == status, error
+    assert "Warning" not in error
+    assert gone(int(out.split()[0]), 5)
+
+
+def test_orphaned_while_a_forked_child_lives_on(tmp_path: Path) -> None:
+    """The child has no worker and must not hold the worker's pipe open."""
+    process = program("os.fork() == 0 and time.sleep(8)\nos._exit(0)", tmp_path)
+    assert process.stdout is not None
+    pid = int(process.stdout.readline())
+    assert gone(pid, 5)
+    process.kill()
+    process.wait()
+
+
+def test_fork_in_mid_compilation(tmp_path: Path) -> None:
+    """Parent and child both get all their kernels; the child by a worker of its own."""
+    process = program(
+        "child = os.fork()\n"
+        "if child == 0: assert not kernels._desk.workers\n"
+        "assert all(h.wait(60) for h in handles), [h.error for h in handles]\n"
+        "if child == 0: assert kernels._desk.workers.pop().process.pid != w.process.pid; os._exit(7)\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n",
+        tmp_path,
+        n=6,
+    )
+    out, error = process.communicate(timeout=120)
+    assert (process.returncode, error) == (0, "")
+    assert gone(int(out.split()[0]), 5)
+
+
+def test_in_place_by_choice_warns_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = kernels._Desk()
+    monkeypatch.setattr(kernels, "_desk", fresh)
+    with flags.override(store=str(tmp_path / "kernels"), worker=False), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check(kernels.request(specs(2)))
+    assert fresh.statistics.compiled_in_place == 2 and not fresh.workers
+    fresh.close()
