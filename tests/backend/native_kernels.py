@@ -131,6 +131,61 @@ def meet() -> int:
 
 
 @cache
+def meet_by() -> int:
+    """Like meet, with the two flags' numbers in int64 buffer 1."""
+
+    def kernel(buffers, sizes, begin, end):
+        flags = carray(buffers[0], (8,), int64)
+        turn = carray(buffers[1], (8,), int64)
+        out = carray(buffers[2], (1,), float32)
+        flags[turn[0]] = 1
+        out[0] = float32(0)
+        for _ in range(200_000):
+            if flags[turn[1]] != 0:
+                out[0] = float32(1)
+                break
+            usleep(100)
+        return 0
+
+    return native(kernel)
+
+
+@cache
+def meet_in_shards() -> int:
+    """Unit k of two sets flag k and waits for the other's."""
+
+    def kernel(buffers, sizes, begin, end):
+        flags = carray(buffers[0], (8,), int64)
+        out = carray(buffers[1], (2,), float32)
+        for me in range(begin, end):
+            flags[me] = 1
+            out[me] = float32(0)
+            for _ in range(200_000):
+                if flags[1 - me] != 0:
+                    out[me] = float32(1)
+                    break
+                usleep(100)
+        return 0
+
+    return native(kernel)
+
+
+@cache
+def mean() -> int:
+    """out = (a + b) / 2 on float32."""
+
+    def kernel(buffers, sizes, begin, end):
+        a = carray(buffers[0], (end,), float32)
+        b = carray(buffers[1], (end,), float32)
+        out = carray(buffers[2], (end,), float32)
+        for i in range(begin, end):
+            out[i] = (a[i] + b[i]) * float32(0.5)
+        return 0
+
+    return native(kernel)
+
+
+@cache
 def less_than() -> int:
     """out (bool) = a[0] < b[0] on float32."""
 
