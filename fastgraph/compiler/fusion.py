@@ -1,0 +1,212 @@
+"""Nodes -> clusters: what is computed by one kernel.
+
+Rule: legality (no cycle between clusters and steps) and cost (is one nest cheaper than two?) are asked apart. A cheap
+producer, such as a transpose or a cast, belongs to no cluster: each consumer computes it in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastgraph import expr, flags
+from fastgraph.compiler.cost import LAUNCH, cost, weight
+from fastgraph.compiler.loopnest import LoopNest
+from fastgraph.compiler.nests import build, effective_inputs, literal
+from fastgraph.compiler.scalar import Table, walk
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.shapes import Aval
+
+#: Nodes in one kernel at most: compiling takes about 2 ms an operation.
+MAX_NODES = 64
+#: Nanoseconds per element up to which a producer is recomputed by each of its consumers.
+CHEAP = 0.07
+_NUMERIC = frozenset(expr.DTYPES) - {"complex64", "complex128"}
+
+
+@dataclass(eq=False)
+class Cluster:
+    """Nodes that one kernel computes, in program order."""
+
+    nodes: dict[Node, None]
+    first: int  # position of its first node in the graph
+    elementwise: bool = False  # elements of one shape, each from elements at the same index
+    priced: float | None = field(default=None)
+
+
+def lowerable(node: Node) -> bool:
+    """Whether a kernel can compute the node."""
+    if node.op.lower is None or node.op.effect is not None:
+        return False
+    return all(v.aval.dtype.name in _NUMERIC for v in (*node.inputs, *node.outputs))
+
+
+class Fusion:
+    """The clusters of one graph. `kernels` are the nodes that become kernels; all others are steps of their own."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        avals: Mapping[Value, Aval],
+        kernels: Collection[Node],
+        before: Mapping[Node, Sequence[Node]],
+    ) -> None:
+        self.graph = graph
+        self.avals = avals
+        self.table = Table()
+        self.kernels = kernels
+        self.before = before  # effects: what a node must wait for besides its inputs
+        self.position = {node: i for i, node in enumerate(graph.nodes)}
+        self.consumers: dict[Value, list[Node]] = {}
+        for node in graph.nodes:
+            for value in dict.fromkeys(node.inputs):
+                self.consumers.setdefault(value, []).append(node)
+        self.outputs = frozenset(graph.outputs)
+        self.cluster: dict[Node, Cluster] = {}
+        fuse = "fuse" in _passes()
+        self.absorbed = {n for n in graph.nodes if n in kernels and fuse and self._is_cheap(n)}
+        for node in graph.nodes:
+            if node in kernels and (node not in self.absorbed or self._wanted(node)):
+                same = node.op.family == "elementwise"
+                own = Cluster({node: None}, self.position[node], same)
+                self.cluster[node] = own
+                if fuse:
+                    self._grow(own)
+        self.clusters = list(dict.fromkeys(self.cluster.values()))
+
+    # -- nodes ---------------------------------------------------------------------------------------------------------
+
+    def _is_cheap(self, node: Node) -> bool:
+        """Whether consumers may compute the node in place: data movement, casts, or a little arithmetic on one number."""
+        size = max((self.avals[v].size or 0) for v in node.outputs)
+        nest = self._build([node], [node.outputs[0]])
+        terms = walk([s.scalar for s in nest.stores])
+        if any(t.op in ("reduce", "check") for t in terms) or len(node.outputs) > 1:
+            return False
+        loads = sum(t.op == "load" for t in terms)
+        price = sum(weight(t) for t in terms if t.op != "load")
+        return loads <= 2 and price <= CHEAP if size != 1 else price <= 10.0
+
+    def _wanted(self, node: Node) -> bool:
+        """Whether something other than a kernel takes a result of the node."""
+        return any(
+            value in self.outputs or any(c not in self.kernels for c in self.consumers.get(value, ()))
+            for value in node.outputs
+        )
+
+    def inside(self, nodes: Collection[Node]) -> Callable[[Value], bool]:
+        """Which values a cluster of these nodes computes in place."""
+        return lambda value: value.node in nodes or value.node in self.absorbed
+
+    def inputs(self, nodes: Collection[Node]) -> dict[Value, None]:
+        """What a cluster of these nodes loads."""
+        return effective_inputs(nodes, lambda value: value.node in self.absorbed)
+
+    def roots(self, nodes: Collection[Node]) -> list[Value]:
+        """The results of `nodes` that something outside needs."""
+        return [value for node in nodes for value in node.outputs if self._needed(value, nodes, set())]
+
+    def _needed(self, value: Value, nodes: Collection[Node], seen: set[Value]) -> bool:
+        if value in self.outputs:
+            return True
+        seen.add(value)
+        for consumer in self.consumers.get(value, ()):
+            if consumer in nodes:
+                continue
+            if consumer not in self.absorbed or (consumer in self.cluster or self._wanted(consumer)):
+                return True
+            if any(self._needed(v, nodes, seen) for v in consumer.outputs if v not in seen):
+                return True
+        return False
+
+    def _build(self, nodes: Collection[Node], roots: Sequence[Value]) -> LoopNest:
+        absorbed = getattr(self, "absorbed", ())
+        return build(self.table, self.avals, lambda v: v.node in nodes or v.node in absorbed, roots)
+
+    def nest(self, cluster: Cluster) -> LoopNest:
+        """The loop nest of a cluster."""
+        return self._build(cluster.nodes, self.roots(cluster.nodes) or [next(iter(cluster.nodes)).outputs[0]])
+
+    # -- merging -------------------------------------------------------------------------------------------------------
+
+    def _grow(self, cluster: Cluster) -> None:
+        """Merge a new cluster with those of its producers, nearest first, where that is legal and pays."""
+        producers = {self.cluster[v.node]: None for v in self.inputs(cluster.nodes) if v.node in self.cluster}
+        for producer in sorted(producers, key=lambda c: -max(self.position[n] for n in c.nodes)):
+            if producer is cluster or len(producer.nodes) + len(cluster.nodes) > MAX_NODES:
+                continue
+            if self._separates(producer, cluster):
+                continue
+            merged = self._worth(producer, cluster)
+            if merged is not None:
+                for node in merged.nodes:
+                    self.cluster[node] = merged
+                cluster = merged
+
+    def _worth(self, a: Cluster, b: Cluster) -> Cluster | None:
+        """The cluster of both, if it costs no more than the two."""
+        nodes = dict.fromkeys(sorted((*a.nodes, *b.nodes), key=self.position.__getitem__))
+        merged = Cluster(nodes, min(a.first, b.first))
+        if a.elementwise and b.elementwise:
+            shapes = {self.avals[v].shape for c in (a, b) for n in c.nodes for v in n.outputs}
+            if len(shapes) == 1:
+                merged.elementwise = True
+                return merged
+        together = self._price(merged)
+        apart = self._price(a) + self._price(b)
+        return merged if together <= apart else None
+
+    def _price(self, cluster: Cluster) -> float:
+        # What a cluster must store depends on its consumers, which change as others merge: only whole prices are kept.
+        if cluster.priced is None:
+            cluster.priced = cost(self.nest(cluster)) + LAUNCH
+        return cluster.priced
+
+    def _separates(self, a: Cluster, b: Cluster) -> bool:
+        """Whether something outside lies on a path between the two, so that merging them would make a cycle."""
+        return self._reaches(a, b) or self._reaches(b, a)
+
+    def _reaches(self, source: Cluster, target: Cluster) -> bool:
+        """Whether `target` depends on `source` through something else."""
+        both = (source, target)
+        seen: set[Any] = set()
+        stack: list[Any] = [p for p in self._waits_for(target) if p not in both]
+        while stack:
+            unit = stack.pop()
+            if unit in seen:
+                continue
+            seen.add(unit)
+            last = self.position[unit] if isinstance(unit, Node) else max(self.position[n] for n in unit.nodes)
+            if last < source.first:
+                continue
+            for p in self._waits_for(unit):
+                if p is source:
+                    return True
+                if p is not target:
+                    stack.append(p)
+        return False
+
+    def _waits_for(self, unit: Cluster | Node) -> list[Cluster | Node]:
+        """The clusters and steps whose results a cluster or step takes, or whose effects it must follow."""
+        if isinstance(unit, Cluster):
+            return [self.unit(v.node) for v in self.inputs(unit.nodes)]
+        producers = []
+        for value in unit.inputs:
+            if value.node in self.absorbed and value.node not in self.cluster:
+                producers += [self.unit(v.node) for v in self.inputs([value.node])]
+            else:
+                producers.append(self.unit(value.node))
+        return producers + [self.unit(n) for n in self.before.get(unit, ())]
+
+    def unit(self, node: Node) -> Cluster | Node:
+        """The cluster that computes a node, or the node itself."""
+        return self.cluster.get(node, node)
+
+
+def _passes() -> frozenset[str]:
+    text = flags.get("passes") if "passes" in flags.FLAGS else "all"
+    return frozenset({"fuse"}) if text == "all" else frozenset(text.split(","))
+
+
+__all__ = ["Cluster", "Fusion", "literal", "lowerable"]
