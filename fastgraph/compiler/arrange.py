@@ -5,7 +5,7 @@ Rule: what comes out depends on the nest's structure alone, so that equal comput
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -40,14 +40,10 @@ class FlatNest:
 
 def arrange(nest: LoopNest) -> FlatNest:
     """The nest with sibling loops joined, axes collapsed and every index flat."""
-    table = _table(nest)
-    stores = _join(table, nest)
-    flat, dims = _flatten(table, nest, stores)
+    table = nest.stores[0].scalar.table
+    nest = _join(table, nest)
+    flat, dims = _flatten(table, nest)
     return FlatNest(dims, flat, _stages(dims, flat), nest.in_place)
-
-
-def _table(nest: LoopNest) -> Table:
-    return nest.stores[0].scalar.table
 
 
 def _stages(dims: Index, stores: Sequence[FlatStore] | Sequence[Store]) -> dict[Scalar | int, int]:
@@ -66,37 +62,69 @@ def _stages(dims: Index, stores: Sequence[FlatStore] | Sequence[Store]) -> dict[
     return stages
 
 
-def _join(table: Table, nest: LoopNest) -> list[Store]:
-    """Give reductions and stores that may share one loop the same variables."""
+def _join(table: Table, nest: LoopNest) -> LoopNest:
+    """Give reductions and stores that may share one loop the same variables, and equal extents one name."""
     stages = _stages(nest.dims, nest.stores)
     level = {v: i + 1 for i, v in enumerate(nest.dims)}
     groups: dict[tuple[object, ...], Index] = {}
-    mapping: dict[Scalar, Scalar] = {}
+    joined: dict[Scalar, Scalar] = {v: v for v in nest.dims}
 
-    def join(home: int, stage: int, variables: Index) -> None:
+    def join(home: object, stage: int, variables: Index) -> None:
         key = (home, stage, tuple([v.args[0].witness for v in variables]))
-        mapping.update(zip(variables, groups.setdefault(key, variables), strict=True))
+        joined.update(zip(variables, groups.setdefault(key, variables), strict=True))
 
-    for term in walk([s.scalar for s in nest.stores]):
-        if term in stages:
-            join(max((level[v] for v in term.free), default=0), stages[term], term.args[: term.attr[1]])
+    terms = walk([s.scalar for s in nest.stores])
+    for term in terms:
+        if term.op == "reduce":
+            # A reduction inside other loops than the shared ones keeps its variables to itself.
+            home = max((level[v] for v in term.free), default=0) if term in stages else term
+            join(home, stages.get(term, 0), term.args[: term.attr[1]])
     for i, store in enumerate(nest.stores):
         if store.variables:
             join(len(nest.dims), stages[i], store.variables)
-    if all(k is v for k, v in mapping.items()):
-        return nest.stores
-    memo: dict[Scalar, Scalar] = dict(mapping)
+    name = _equal_extents(nest, terms)
+    memo: dict[Scalar, Scalar] = {}
+    for v, chosen in joined.items():
+        memo[v] = table.make("var", "int64", (name(chosen.args[0]),), chosen.attr)
 
     def new(term: Scalar) -> Scalar:
         found = memo.get(term)
         if found is None:
-            found = memo[term] = _rebuild(table, term, tuple([new(a) for a in term.args]))
+            found = name(term) if term.op == "extent" else _rebuild(table, term, tuple([new(a) for a in term.args]))
+            memo[term] = found
         return found
 
-    return [
-        Store(s.key, s.dtype, tuple(map(new, s.index)), s.shape, tuple(map(new, s.variables)), new(s.scalar))
-        for s in nest.stores
+    def each(terms: Sequence[Scalar]) -> Index:
+        return tuple([new(t) for t in terms])
+
+    stores = [
+        Store(s.key, s.dtype, each(s.index), each(s.shape), each(s.variables), new(s.scalar)) for s in nest.stores
     ]
+    return LoopNest(each(nest.dims), stores, {k: each(shape) for k, shape in nest.shapes.items()}, nest.in_place)
+
+
+def _equal_extents(nest: LoopNest, terms: Sequence[Scalar]) -> Callable[[Scalar], Scalar]:
+    """One name for the extents of axes that the same loop runs over (not for those that happen to be as long)."""
+    parent: dict[Scalar, Scalar] = {}
+
+    def find(extent: Scalar) -> Scalar:
+        while extent in parent:
+            extent = parent[extent]
+        return extent
+
+    def look(index: Sequence[Scalar], shape: Sequence[Scalar]) -> None:
+        for i, n in zip(index, shape, strict=True):
+            if i.op == "var" and n.op == "extent" and i.args[0].op == "extent" and i.args[0].witness == n.witness:
+                a, b = find(i.args[0]), find(n)
+                if a is not b:
+                    parent[b] = a
+
+    for store in nest.stores:
+        look(store.index, store.shape)
+    for term in terms:
+        if term.op == "load":
+            look(term.args, nest.shapes[term.attr])
+    return find
 
 
 def _rebuild(table: Table, term: Scalar, args: Index) -> Scalar:
@@ -113,8 +141,9 @@ def _without_ones(index: Sequence[Scalar], shape: Sequence[Scalar]) -> list[tupl
     return [(i, n) for i, n in zip(index, shape, strict=True) if not (n.op == "const" and n.attr == 1)]
 
 
-def _collapsed(nest: LoopNest, stores: list[Store]) -> list[Index]:
+def _collapsed(nest: LoopNest) -> list[Index]:
     """Runs of variables that every index uses together as one contiguous run of axes."""
+    stores = nest.stores
     chains: dict[Index, None] = {nest.dims: None}
     chains.update((s.variables, None) for s in stores)
     terms = walk([t for s in stores for t in (s.scalar, *s.index)])
@@ -168,9 +197,9 @@ def _collapsed(nest: LoopNest, stores: list[Store]) -> list[Index]:
     return runs
 
 
-def _flatten(table: Table, nest: LoopNest, stores: list[Store]) -> tuple[list[FlatStore], Index]:
+def _flatten(table: Table, nest: LoopNest) -> tuple[list[FlatStore], Index]:
     joined: dict[Scalar, tuple[Scalar, int]] = {}  # first variable of a run -> its variable, its length
-    for run in _collapsed(nest, stores):
+    for run in _collapsed(nest):
         if len(run) > 1 and run[0] not in joined:
             extent = run[0].args[0]
             for v in run[1:]:
@@ -221,6 +250,6 @@ def _flatten(table: Table, nest: LoopNest, stores: list[Store]) -> tuple[list[Fl
         return found
 
     flat = [
-        FlatStore(s.key, s.dtype, position(s.index, s.shape), chain(s.variables), new(s.scalar)) for s in stores
+        FlatStore(s.key, s.dtype, position(s.index, s.shape), chain(s.variables), new(s.scalar)) for s in nest.stores
     ]
     return flat, chain(nest.dims)

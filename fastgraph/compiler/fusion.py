@@ -6,14 +6,14 @@ producer, such as a transpose or a cast, belongs to no cluster: each consumer co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fastgraph import expr, flags
 from fastgraph.compiler.cost import LAUNCH, cost, weight
 from fastgraph.compiler.loopnest import LoopNest
-from fastgraph.compiler.nests import build, effective_inputs, literal
+from fastgraph.compiler.nests import build, effective_inputs
 from fastgraph.compiler.scalar import Table, walk
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.shapes import Aval
@@ -64,7 +64,8 @@ class Fusion:
                 self.consumers.setdefault(value, []).append(node)
         self.outputs = frozenset(graph.outputs)
         self.cluster: dict[Node, Cluster] = {}
-        fuse = "fuse" in _passes()
+        self.absorbed: Collection[Node] = ()
+        fuse = "fuse" in flags.get("passes")
         self.absorbed = {n for n in graph.nodes if n in kernels and fuse and self._is_cheap(n)}
         for node in graph.nodes:
             if node in kernels and (node not in self.absorbed or self._wanted(node)):
@@ -95,10 +96,6 @@ class Fusion:
             for value in node.outputs
         )
 
-    def inside(self, nodes: Collection[Node]) -> Callable[[Value], bool]:
-        """Which values a cluster of these nodes computes in place."""
-        return lambda value: value.node in nodes or value.node in self.absorbed
-
     def inputs(self, nodes: Collection[Node]) -> dict[Value, None]:
         """What a cluster of these nodes loads."""
         return effective_inputs(nodes, lambda value: value.node in self.absorbed)
@@ -121,8 +118,7 @@ class Fusion:
         return False
 
     def _build(self, nodes: Collection[Node], roots: Sequence[Value]) -> LoopNest:
-        absorbed = getattr(self, "absorbed", ())
-        return build(self.table, self.avals, lambda v: v.node in nodes or v.node in absorbed, roots)
+        return build(self.table, self.avals, lambda v: v.node in nodes or v.node in self.absorbed, roots)
 
     def nest(self, cluster: Cluster) -> LoopNest:
         """The loop nest of a cluster."""
@@ -202,11 +198,3 @@ class Fusion:
     def unit(self, node: Node) -> Cluster | Node:
         """The cluster that computes a node, or the node itself."""
         return self.cluster.get(node, node)
-
-
-def _passes() -> frozenset[str]:
-    text = flags.get("passes") if "passes" in flags.FLAGS else "all"
-    return frozenset({"fuse"}) if text == "all" else frozenset(text.split(","))
-
-
-__all__ = ["Cluster", "Fusion", "literal", "lowerable"]

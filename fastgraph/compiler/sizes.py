@@ -38,7 +38,7 @@ def infer_graph(
             continue
         inputs = [table[value] for value in node.inputs]
         try:
-            avals = _infer_node(node, inputs)
+            avals = infer_node(node, inputs)
         except CannotPlan:
             raise
         except Exception as error:  # whatever inference raises, the bodies raise better
@@ -54,7 +54,8 @@ def infer_outputs(graph: Graph, arguments: Sequence[Aval]) -> list[Aval]:
     return [table[value] for value in graph.outputs]
 
 
-def _infer_node(node: Node, inputs: list[Aval]) -> Sequence[Aval]:
+def infer_node(node: Node, inputs: list[Aval]) -> Sequence[Aval]:
+    """Return the avals of a node's results, those of its subgraphs' shapes included."""
     name = node.op.name
     if name == "cond":
         then = infer_outputs(node.attrs["then_graph"], inputs[1:])
@@ -91,4 +92,4 @@ def shape_key(avals: Sequence[Aval]) -> tuple[Any, ...]:
     return tuple([aval.shape for aval in avals])
 
 
-__all__ = ["CannotPlan", "infer_graph", "infer_loop", "infer_outputs", "merged", "shape_key"]
+__all__ = ["CannotPlan", "infer_graph", "infer_loop", "infer_node", "infer_outputs", "merged", "shape_key"]

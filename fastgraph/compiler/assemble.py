@@ -1,0 +1,303 @@
+"""Graph -> Program: every node becomes part of a kernel or a step of its own, in an order that respects data and effects.
+
+Rule: a Program depends on the graph and on its witness shapes; no run-time extent is in it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from fastgraph.compiler.arrange import FlatNest
+from fastgraph.compiler.cost import cost
+from fastgraph.compiler.emit_cpu import Emitted, emit
+from fastgraph.compiler.extents import FIRST_WITNESS, witness_avals
+from fastgraph.compiler.fusion import Cluster, Fusion, lowerable
+from fastgraph.compiler.loopnest import LoopNest
+from fastgraph.compiler.program import (
+    AliasStep,
+    AssignStep,
+    CondStep,
+    DynamicStep,
+    Fallible,
+    GemmStep,
+    HostStep,
+    KernelStep,
+    Program,
+    ReadStep,
+    Size,
+    Step,
+    WhileStep,
+)
+from fastgraph.compiler.scalar import Scalar, walk
+from fastgraph.compiler.sizes import infer_loop
+from fastgraph.graph import ir
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.shapes import Aval, Shape
+
+_SOURCES = frozenset({"placeholder", "const"})
+
+
+def assemble(graph: Graph, shapes: Sequence[Shape]) -> Program:
+    """The Program of an optimised graph whose parameters have these (witness) shapes."""
+    return _Assembler(graph, witness_avals(graph, shapes)).run()
+
+
+class _Assembler:
+    def __init__(self, graph: Graph, avals: Mapping[Value, Aval]) -> None:
+        self.graph = graph
+        self.avals = avals
+        self.values = [value for node in graph.nodes for value in node.outputs]
+        self.number = {value: i for i, value in enumerate(self.values)}
+        waits = ir.control_inputs(graph.nodes)
+        before = {node: [graph.nodes[i] for i in waits[k]] for k, node in enumerate(graph.nodes) if waits[k]}
+        self.settled = {
+            node
+            for node in graph.nodes
+            if node.op.name not in _SOURCES and node.outputs and not ir.effects(node)
+            and all(avals[v].value is not None for v in node.outputs)
+        }  # fmt: skip
+        kernels = [n for n in graph.nodes if n.op.name not in _SOURCES and n not in self.settled and self.is_kernel(n)]
+        self.fusion = Fusion(graph, avals, frozenset(kernels), before)
+
+    def is_kernel(self, node: Node) -> bool:
+        """Whether the node is computed by a kernel (and not by BLAS, Python, or a plan of its own)."""
+        if node.op.step in ("dynamic", "cond", "while", "call") or not lowerable(node) or self.is_dynamic(node):
+            return False
+        return not self.is_gemm(node)
+
+    def is_gemm(self, node: Node) -> bool:
+        return node.op.step == "gemm" and node.outputs[0].aval.dtype.name in ("float32", "float64")
+
+    def is_dynamic(self, node: Node) -> bool:
+        """Whether the shape of a result is data."""
+        if node.op.step == "dynamic":
+            return True
+        return any(self.avals[node.inputs[i]].value is None for i in node.op.shape_inputs if i < len(node.inputs))
+
+    def run(self) -> Program:
+        order = self.order()
+        steps: list[Step] = []
+        made: dict[Cluster | Node, int] = {}
+        for unit in order:
+            steps.append(self.kernel(unit) if isinstance(unit, Cluster) else self.step(unit))
+            made[unit] = len(steps) - 1
+        after = [tuple(sorted({made[u] for u in self.effects_before(unit) if u in made})) for unit in order]
+        n_inputs = len(self.graph.inputs)
+        parameters = tuple([self.number[v] for v in self.graph.parameters])
+        return Program(
+            graph=self.graph,
+            values=self.values,
+            inputs=parameters[:n_inputs],
+            captures=parameters[n_inputs:],
+            outputs=tuple([self.number[v] for v in self.graph.outputs]),
+            steps=steps,
+            constants={self.number[n.outputs[0]]: n.attrs["value"] for n in self.graph.nodes if n.op.name == "const"},
+            shape_values=frozenset(self.number[v] for n in self.settled for v in n.outputs),
+            after=after,
+        )
+
+    # -- order ---------------------------------------------------------------------------------------------------------
+
+    def order(self) -> list[Cluster | Node]:
+        """Clusters and steps in an order in which each comes after what it waits for, program order where it is free."""
+        fusion = self.fusion
+        units: list[Cluster | Node] = [
+            *fusion.clusters,
+            *[
+                n
+                for n in self.graph.nodes
+                if n.op.name not in _SOURCES and n not in self.settled and n not in fusion.kernels
+            ],
+        ]
+        known = set(units)
+        waits = {unit: {u for u in self.waits_for(unit) if u in known and u is not unit} for unit in units}
+        self.read_first(waits)
+        followers: dict[Cluster | Node, list[Cluster | Node]] = {}
+        for unit, needed in waits.items():
+            for u in needed:
+                followers.setdefault(u, []).append(unit)
+        missing = {unit: len(needed) for unit, needed in waits.items()}
+        rank = {unit: self.rank(unit) for unit in units}
+        ready = [(rank[u], i, u) for i, u in enumerate(units) if not missing[u]]
+        heapq.heapify(ready)
+        order: list[Cluster | Node] = []
+        count = len(units)
+        while ready:
+            _, _, unit = heapq.heappop(ready)
+            order.append(unit)
+            for follower in followers.get(unit, ()):
+                missing[follower] -= 1
+                if not missing[follower]:
+                    count += 1
+                    heapq.heappush(ready, (rank[follower], count, follower))
+        assert len(order) == len(units), "fusion made a cycle"
+        return order
+
+    def rank(self, unit: Cluster | Node) -> int:
+        """The place in program order of the last node of a unit."""
+        position = self.fusion.position
+        return max(position[n] for n in unit.nodes) if isinstance(unit, Cluster) else position[unit]
+
+    def waits_for(self, unit: Cluster | Node) -> list[Cluster | Node]:
+        """What must come before a unit, by data and by effects."""
+        return [*self.fusion._waits_for(unit), *self.effects_before(unit)]
+
+    def effects_before(self, unit: Cluster | Node) -> list[Cluster | Node]:
+        """What must come before a unit by effects alone."""
+        return [] if isinstance(unit, Cluster) else [self.fusion.unit(n) for n in self.fusion.before.get(unit, ())]
+
+    def read_first(self, waits: dict[Cluster | Node, set[Cluster | Node]]) -> None:
+        """Let a write come after all that takes earlier reads, where it can: then it may happen in place."""
+        for unit in list(waits):
+            if isinstance(unit, Cluster) or not any(e.kind == "write" for e in ir.effects(unit)):
+                continue
+            reads = [u for u in waits[unit] if isinstance(u, Node) and any(e.kind == "read" for e in ir.effects(u))]
+            takers = {t for t, needed in waits.items() if t is not unit and any(r in needed for r in reads)}
+            for taker in takers:
+                if not _depends(taker, unit, waits):
+                    waits[unit].add(taker)
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+
+    def numbers(self, values: Collection[Value]) -> tuple[int, ...]:
+        return tuple([self.number[v] for v in values])
+
+    def step(self, node: Node) -> Step:
+        """The step of a node that is no part of a kernel."""
+        inputs, outputs, nodes = self.numbers(node.inputs), self.numbers(node.outputs), (node,)
+        name = node.op.name
+        if name == "cond":
+            operands = [self.avals[v].shape for v in node.inputs[1:]]
+            branches = [assemble(node.attrs[key], operands) for key in ("then_graph", "else_graph")]
+            return CondStep(inputs, outputs, nodes, *branches)
+        if name == "while":
+            return self.loop(node, inputs, outputs)
+        if name == "read_variable":
+            return ReadStep(inputs, outputs, nodes)
+        if name == "assign_variable":
+            return AssignStep(inputs, outputs, nodes)
+        if self.is_gemm(node):
+            transpose = [bool(node.attrs.get(key, False)) for key in ("transpose_a", "transpose_b")]
+            return GemmStep(inputs, outputs, nodes, *transpose)
+        if self.is_dynamic(node):
+            return DynamicStep(inputs, outputs, nodes, node)
+        return HostStep(inputs, outputs, nodes, node)
+
+    def loop(self, node: Node, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
+        n = node.attrs["n_carried"]
+        avals = [self.avals[v] for v in node.inputs]
+        carried = infer_loop(node, avals)[:n]
+        shapes = [a.shape for a in (*carried, *avals[n:])]
+        # An extent that an iteration changes is unknown to both programs: any number may stand for it.
+        body = node.attrs["body_graph"]
+        stand = _stand_ins(body, shapes)
+        programs = [assemble(node.attrs[key], stand) for key in ("cond_graph", "body_graph")]
+        return WhileStep(inputs, outputs, (node,), *programs, n)
+
+    # -- kernels -------------------------------------------------------------------------------------------------------
+
+    def kernel(self, cluster: Cluster) -> Step:
+        """The step of a cluster; a mere change of shape is an alias."""
+        fusion = self.fusion
+        nest = fusion.nest(cluster)
+        emitted = emit(nest)
+        roots = [store.key for store in nest.stores]
+        loaded = list(fusion.inputs(cluster.nodes))
+        nodes = self.all_nodes(cluster)
+        if len(roots) == 1 and (source := _copied(emitted.nest)) is not None:
+            return AliasStep((self.number[source],), self.numbers(roots), nodes)
+        loaded = [key for key in emitted.buffers if key not in roots]
+        # A failed check is explained by running the nodes' bodies: they need operands that the kernel does not read.
+        if emitted.fallible:
+            loaded += [v for v in fusion.inputs(cluster.nodes) if v not in loaded and self.avals[v].value is None]
+        total = cost(nest)
+        extent = self.size(emitted.extent) if emitted.extent is not None else Size(1)
+        per_unit, cost_dims = self.per_unit(nest, total)
+        return KernelStep(
+            inputs=self.numbers(loaded),
+            outputs=self.numbers(roots),
+            nodes=nodes,
+            kernel=emitted.spec,
+            buffers=self.numbers(emitted.buffers),
+            sizes=tuple([self.size(s) for s in emitted.sizes]),
+            extent=extent,
+            cost=per_unit,
+            shardable=emitted.extent is not None,
+            fallible=tuple([Fallible(node, "body") for node in emitted.fallible]),
+            cost_dims=cost_dims,
+        )
+
+    def all_nodes(self, cluster: Cluster) -> tuple[Node, ...]:
+        """The nodes of a cluster with the cheap ones that are computed in it."""
+        found = dict.fromkeys(cluster.nodes)
+        stack = [v for n in cluster.nodes for v in n.inputs]
+        while stack:
+            node = stack.pop().node
+            if node in self.fusion.absorbed and node not in found:
+                found[node] = None
+                stack += node.inputs
+        return tuple(sorted(found, key=self.fusion.position.__getitem__))
+
+    def size(self, scalar: Scalar) -> Size:
+        """A run-time size as the schedule computes it."""
+        constant, dims = 1, []
+        stack = [scalar]
+        while stack:
+            term = stack.pop()
+            if term.op == "mul":
+                stack += reversed(term.args)
+            elif term.op == "extent":
+                dims.append((self.number[term.attr[0]], term.attr[1]))
+            else:
+                assert term.op in ("const", "param"), term
+                constant *= term.attr
+        return Size(constant, tuple(dims))
+
+    def per_unit(self, nest: LoopNest, total: float) -> tuple[float, tuple[Size, ...]]:
+        """The cost of one unit of the outermost loop, and the unknown inner extents that it is to be multiplied by."""
+        factors: dict[int, Scalar] = {}
+        outer = {v.args[0].witness for v in nest.dims[:1]}
+        terms = walk([s.scalar for s in nest.stores])
+        variables = {v for s in nest.stores for v in (*nest.dims, *s.variables)}
+        variables.update(v for t in terms if t.op == "reduce" for v in t.args[: t.attr[1]])
+        for v in variables:
+            extent = v.args[0]
+            if (extent.witness or 0) >= FIRST_WITNESS and extent.witness not in outer:
+                factors.setdefault(extent.witness or 0, extent)
+        units = math.prod(n or 1 for n in outer) * math.prod(factors)
+        return total / max(units, 1), tuple([self.size(s) for s in factors.values()])
+
+
+def _copied(nest: FlatNest) -> Any:
+    """The value that a nest of one store only copies, element by element in order."""
+    store = nest.stores[0]
+    same = store.scalar.op == "read" and store.scalar.args[0] is store.position and not store.scalar.risky
+    return store.scalar.attr if same and store.scalar.dtype == store.dtype else None
+
+
+def _depends(unit: Any, other: Any, waits: Mapping[Any, set[Any]]) -> bool:
+    """Whether `unit` must come after `other`."""
+    seen: set[Any] = set()
+    stack = [unit]
+    while stack:
+        at = stack.pop()
+        if at is other:
+            return True
+        if at not in seen:
+            seen.add(at)
+            stack += waits.get(at, ())
+    return False
+
+
+def _stand_ins(graph: Graph, shapes: Sequence[Shape]) -> list[Shape]:
+    """The shapes with a prime for each unknown extent."""
+    from fastgraph.compiler.extents import _numbers, primes
+
+    fresh = primes(_numbers(graph) | {n for s in shapes for n in s or () if n is not None})
+    return [None if s is None else tuple([next(fresh) if n is None else n for n in s]) for s in shapes]
+
+
+__all__ = ["Emitted", "assemble"]
