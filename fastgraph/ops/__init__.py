@@ -7,6 +7,7 @@ from fastgraph.ops import (  # noqa: F401
     gathering,
     joining,
     movement,
+    nnops,
     operators,
     padding,
     reduction,
