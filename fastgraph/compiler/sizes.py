@@ -44,8 +44,17 @@ def infer_graph(
         except Exception as error:  # whatever inference raises, the bodies raise better
             raise CannotPlan(node, error) from error
         for value, aval in zip(node.outputs, avals, strict=True):
-            table.setdefault(value, aval)
+            table.setdefault(value, narrowed(aval, value.aval.shape))
     return table
+
+
+def narrowed(found: Aval, noted: Shape) -> Aval:
+    """Return what inference says of a value and, where it says nothing, what the graph notes (set_shape)."""
+    if noted is None or found.is_static or (found.shape is not None and len(found.shape) != len(noted)):
+        return found
+    if found.shape is None:
+        return Aval(found.dtype, noted)
+    return Aval(found.dtype, tuple([b if a is None else a for a, b in zip(found.shape, noted, strict=True)]))
 
 
 def infer_outputs(graph: Graph, arguments: Sequence[Aval]) -> list[Aval]:
