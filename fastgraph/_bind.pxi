@@ -212,16 +212,40 @@ cdef inline PyObject** _items(tuple values) noexcept:
 
 # Running an op on tensors that hold elements.
 
-cdef EagerTensor _loop_binary(Primitive prim, Loop loop, EagerTensor x, EagerTensor y):
-    """out = loop(x, y) with broadcasting. InvalidArgumentError for incompatible shapes."""
+cdef enum:
+    RELEASE_GIL = 16384   # elements from which other Python threads may run meanwhile
+
+
+cdef EagerTensor _loop_unary(Primitive prim, EagerTensor x):
+    """The op on x by its C loop; None where there is none or where it fails: the body then says why."""
+    cdef Loop loop = prim.loops[x.dtype_code]
+    cdef int code = prim.loop_out[x.dtype_code], failed
+    cdef char* operands[1]
+    cdef int64_t steps[1]
+    cdef EagerTensor out
+    if loop == NULL or x.size > prim.loop_limit[x.dtype_code]:
+        return None
+    out = wrap_block(block_new(x.size * _item_sizes[code]), code, x.ndim, &x.dims[0])
+    operands[0] = x.data
+    steps[0] = 1
+    if x.size > RELEASE_GIL:
+        with nogil:
+            failed = loop(&operands[0], &steps[0], out.data, out.size)
+    else:
+        failed = loop(&operands[0], &steps[0], out.data, out.size)
+    return None if failed else out
+
+
+cdef EagerTensor _loop_binary(Primitive prim, EagerTensor x, EagerTensor y):
+    """The op on x and y, of one dtype, by its C loop, broadcasting; None where the body must do it or say what is wrong."""
+    cdef Loop loop = prim.loops[x.dtype_code]
     cdef char* operands[2]
     cdef int64_t steps[2]
-    cdef int ndim, i, code = prim.loop_out[x.dtype_code]
-    cdef int64_t n
+    cdef int i, failed, code = prim.loop_out[x.dtype_code]
     cdef bint same
-    cdef EagerTensor out
-    operands[0] = x.data
-    operands[1] = y.data
+    cdef EagerTensor out, shaped
+    if loop == NULL or x.dtype_code != y.dtype_code:
+        return None
     same = x.ndim == y.ndim
     if same:
         for i in range(x.ndim):
@@ -229,22 +253,90 @@ cdef EagerTensor _loop_binary(Primitive prim, Loop loop, EagerTensor x, EagerTen
                 same = False
                 break
     if same or (y.size == 1 and y.ndim <= x.ndim):
+        shaped = x
         steps[0] = 1
-        steps[1] = 1 if same else 0
-        out = wrap_block(block_new(x.size * _item_sizes[code]), code, x.ndim, &x.dims[0])
+        steps[1] = same
     elif x.size == 1 and x.ndim <= y.ndim:
+        shaped = y
         steps[0] = 0
         steps[1] = 1
-        out = wrap_block(block_new(y.size * _item_sizes[code]), code, y.ndim, &y.dims[0])
     else:
+        return _loop_broadcast(prim, loop, x, y)
+    if shaped.size > prim.loop_limit[x.dtype_code]:
         return None
-    n = out.size
-    if n > 16384:
+    operands[0] = x.data
+    operands[1] = y.data
+    out = wrap_block(block_new(shaped.size * _item_sizes[code]), code, shaped.ndim, &shaped.dims[0])
+    if out.size > RELEASE_GIL:
         with nogil:
-            loop(&operands[0], &steps[0], out.data, n)
+            failed = loop(&operands[0], &steps[0], out.data, out.size)
     else:
-        loop(&operands[0], &steps[0], out.data, n)
-    return out
+        failed = loop(&operands[0], &steps[0], out.data, out.size)
+    return None if failed else out
+
+
+cdef EagerTensor _loop_broadcast(Primitive prim, Loop loop, EagerTensor x, EagerTensor y):
+    """x op y where neither has the shape of the result: one call of the loop per run along which the steps are constant."""
+    cdef int64_t dims[MAX_RANK]       # of the result
+    cdef int64_t extents[MAX_RANK]    # runs of axes with the same strides taken together, innermost first
+    cdef int64_t xs[MAX_RANK]
+    cdef int64_t ys[MAX_RANK]
+    cdef int64_t at[MAX_RANK]
+    cdef int64_t steps[2]
+    cdef char* operands[2]
+    cdef char* result
+    cdef int64_t a, b, x_count = 1, y_count = 1, x_item, out_item, n_calls, call, x_stride, y_stride
+    cdef int ndim = max(x.ndim, y.ndim), i, k, n = 0, failed = 0, code = prim.loop_out[x.dtype_code]
+    cdef EagerTensor out
+    for i in range(ndim):
+        a = x.dims[x.ndim - 1 - i] if i < x.ndim else 1
+        b = y.dims[y.ndim - 1 - i] if i < y.ndim else 1
+        if a != b and a != 1 and b != 1:
+            return None
+        dims[ndim - 1 - i] = b if a == 1 else a
+        if a == 1 and b == 1:
+            continue
+        x_stride = 0 if a == 1 else x_count
+        y_stride = 0 if b == 1 else y_count
+        if n and (xs[n - 1] == 0) == (x_stride == 0) and (ys[n - 1] == 0) == (y_stride == 0):
+            extents[n - 1] *= dims[ndim - 1 - i]
+        else:
+            extents[n] = dims[ndim - 1 - i]
+            xs[n] = x_stride
+            ys[n] = y_stride
+            n += 1
+        x_count *= a
+        y_count *= b
+    a = _count(ndim, &dims[0])
+    if a < 0 or a > prim.loop_limit[x.dtype_code]:
+        return None
+    out = wrap_block(block_new(a * _item_sizes[code]), code, ndim, &dims[0])
+    if out.size == 0:
+        return out
+    x_item = _item_sizes[x.dtype_code]
+    out_item = _item_sizes[code] * extents[0]
+    steps[0] = xs[0] != 0
+    steps[1] = ys[0] != 0
+    n_calls = out.size // extents[0]
+    for k in range(n):
+        at[k] = 0
+    with nogil:
+        operands[0] = x.data
+        operands[1] = y.data
+        result = out.data
+        for call in range(n_calls):
+            failed |= loop(&operands[0], &steps[0], result, extents[0])
+            result += out_item
+            for k in range(1, n):
+                at[k] += 1
+                operands[0] += xs[k] * x_item
+                operands[1] += ys[k] * x_item
+                if at[k] < extents[k]:
+                    break
+                operands[0] -= xs[k] * x_item * extents[k]
+                operands[1] -= ys[k] * x_item * extents[k]
+                at[k] = 0
+    return None if failed else out
 
 
 cdef object run_body(Primitive prim, tuple inputs, dict attrs):
@@ -275,17 +367,24 @@ cdef object run_body(Primitive prim, tuple inputs, dict attrs):
         raise op_errors.failed(prim, inputs, attrs, error) from (error if op_errors.TRACEBACKS else None)
 
 
+cdef EagerTensor _run_loop(Primitive prim, tuple inputs):
+    """The op by its C loop on eager tensors of one dtype, or None."""
+    if not prim.elementwise or not prim.same_dtype:
+        return None
+    if prim.n_inputs == 1:
+        return _loop_unary(prim, <EagerTensor>inputs[0])
+    if prim.n_inputs == 2 and type(<object>inputs[1]) is EagerTensor:
+        return _loop_binary(prim, <EagerTensor>inputs[0], <EagerTensor>inputs[1])
+    return None
+
+
 cpdef object run(Primitive prim, tuple inputs, dict attrs):
     """Apply `prim` to eager tensors of the right dtypes: no conversion, no trace, no tape. For host steps and tests."""
-    cdef Loop loop
-    cdef EagerTensor x, out
-    if prim.n_inputs == 2 and prim.elementwise and not attrs:
-        x = <EagerTensor?>inputs[0]
-        loop = prim.loops[x.dtype_code]
-        if loop != NULL and x.dtype_code == (<EagerTensor?>inputs[1]).dtype_code:
-            out = _loop_binary(prim, loop, x, <EagerTensor>inputs[1])
-            if out is not None:
-                return out
+    cdef EagerTensor out
+    if not attrs and prim.elementwise and type(<object>inputs[0]) is EagerTensor:
+        out = _run_loop(prim, inputs)
+        if out is not None:
+            return out
     return run_body(prim, inputs, attrs)
 
 

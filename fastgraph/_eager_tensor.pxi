@@ -74,101 +74,101 @@ cdef class Tensor:
         return get_slot("round")(self)
 
     def __add__(self, other):
-        return _operate(op_add, self, other, 0)
+        return _operate(op_add, "add", self, other, 0)
 
     def __radd__(self, other):
-        return _operate(op_add, self, other, 1)
+        return _operate(op_add, "add", self, other, 1)
 
     def __sub__(self, other):
-        return _operate(op_sub, self, other, 0)
+        return _operate(op_sub, "sub", self, other, 0)
 
     def __rsub__(self, other):
-        return _operate(op_sub, self, other, 1)
+        return _operate(op_sub, "sub", self, other, 1)
 
     def __mul__(self, other):
-        return _operate(op_mul, self, other, 0)
+        return _multiply(self, other, 0)
 
     def __rmul__(self, other):
-        return _operate(op_mul, self, other, 1)
+        return _multiply(self, other, 1)
 
     def __truediv__(self, other):
-        return _operate(op_truediv, self, other, 0)
+        return _operate(op_truediv, "truediv", self, other, 0)
 
     def __rtruediv__(self, other):
-        return _operate(op_truediv, self, other, 1)
+        return _operate(op_truediv, "truediv", self, other, 1)
 
     def __floordiv__(self, other):
-        return _operate(op_floordiv, self, other, 0)
+        return _operate(op_floordiv, "floordiv", self, other, 0)
 
     def __rfloordiv__(self, other):
-        return _operate(op_floordiv, self, other, 1)
+        return _operate(op_floordiv, "floordiv", self, other, 1)
 
     def __mod__(self, other):
-        return _operate(op_mod, self, other, 0)
+        return _operate(op_mod, "mod", self, other, 0)
 
     def __rmod__(self, other):
-        return _operate(op_mod, self, other, 1)
+        return _operate(op_mod, "mod", self, other, 1)
 
     def __pow__(self, other, modulo):
         if modulo is not None:
             raise TypeError("pow() of tensors takes no modulus")
-        return _operate(op_pow, self, other, 0)
+        return _operate(op_pow, "pow", self, other, 0)
 
     def __rpow__(self, other, modulo):
         if modulo is not None:
             raise TypeError("pow() of tensors takes no modulus")
-        return _operate(op_pow, self, other, 1)
+        return _operate(op_pow, "pow", self, other, 1)
 
     def __matmul__(self, other):
-        return _operate(op_matmul, self, other, 0)
+        return _operate(op_matmul, "matmul", self, other, 0)
 
     def __rmatmul__(self, other):
-        return _operate(op_matmul, self, other, 1)
+        return _operate(op_matmul, "matmul", self, other, 1)
 
     def __and__(self, other):
-        return _operate(op_and, self, other, 0)
+        return _operate(op_and, "and", self, other, 0)
 
     def __rand__(self, other):
-        return _operate(op_and, self, other, 1)
+        return _operate(op_and, "and", self, other, 1)
 
     def __or__(self, other):
-        return _operate(op_or, self, other, 0)
+        return _operate(op_or, "or", self, other, 0)
 
     def __ror__(self, other):
-        return _operate(op_or, self, other, 1)
+        return _operate(op_or, "or", self, other, 1)
 
     def __xor__(self, other):
-        return _operate(op_xor, self, other, 0)
+        return _operate(op_xor, "xor", self, other, 0)
 
     def __rxor__(self, other):
-        return _operate(op_xor, self, other, 1)
+        return _operate(op_xor, "xor", self, other, 1)
 
     def __lt__(self, other):
-        return _operate(op_lt, self, other, 0)
+        return _operate(op_lt, "lt", self, other, 0)
 
     def __le__(self, other):
-        return _operate(op_le, self, other, 0)
+        return _operate(op_le, "le", self, other, 0)
 
     def __gt__(self, other):
-        return _operate(op_gt, self, other, 0)
+        return _operate(op_gt, "gt", self, other, 0)
 
     def __ge__(self, other):
-        return _operate(op_ge, self, other, 0)
+        return _operate(op_ge, "ge", self, other, 0)
 
     def __eq__(self, other):
-        return _equality(op_eq, self, other, False)
+        return _equality(op_eq, "eq", self, other, False)
 
     def __ne__(self, other):
-        return _equality(op_ne, self, other, True)
+        return _equality(op_ne, "ne", self, other, True)
 
     def __neg__(self):
-        return _operate_unary(op_neg, self)
+        return _operate_unary(op_neg, "neg", self)
 
     def __abs__(self):
-        return _operate_unary(op_abs, self)
+        return _operate_unary(op_abs, "abs", self)
 
     def __invert__(self):
-        return _operate_unary(op_invert, self)
+        return _operate_unary(op_invert, "invert", self)
 
     def __pos__(self):
         raise TypeError("bad operand type for unary +: " + repr(type(self).__name__))
@@ -269,6 +269,14 @@ cdef class EagerTensor(Tensor):
     def device(self) -> str:
         """The full name of the device that holds the elements."""
         return slots["device_name"](self.block.device)
+
+    @property
+    def is_packed(self) -> bool:
+        return False
+
+    @property
+    def _id(self) -> int:
+        return self.id
 
     @property
     def backing_device(self) -> str:
@@ -471,6 +479,8 @@ cdef EagerTensor _adopt(object value):
     cdef int code
     if type(value) is EagerTensor:
         return <EagerTensor>value
+    if type(value) is bytes or type(value) is str:
+        value = np.array(value, object)
     array = <cnp.ndarray>value if cnp.PyArray_CheckExact(value) else np.array(value, subok=False)
     code = _code_of(array)
     if code < 0 or not cnp.PyArray_ISNOTSWAPPED(array) or code == STRING:

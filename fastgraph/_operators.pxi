@@ -4,34 +4,30 @@ cdef object op_add, op_sub, op_mul, op_truediv, op_floordiv, op_mod, op_pow, op_
 cdef object op_and, op_or, op_xor, op_lt, op_le, op_gt, op_ge, op_eq, op_ne, op_neg, op_abs, op_invert
 
 
-def _not_filled(*args):
-    raise NotImplementedError("fastgraph: the module of ops that supplies this operator is not imported")
-
-
 cdef _cache_slots():
     """Keep what the operators use in C variables."""
     global op_add, op_sub, op_mul, op_truediv, op_floordiv, op_mod, op_pow, op_matmul
     global op_and, op_or, op_xor, op_lt, op_le, op_gt, op_ge, op_eq, op_ne, op_neg, op_abs, op_invert
-    op_add = slots.get("add", _not_filled)
-    op_sub = slots.get("sub", _not_filled)
-    op_mul = slots.get("mul", _not_filled)
-    op_truediv = slots.get("truediv", _not_filled)
-    op_floordiv = slots.get("floordiv", _not_filled)
-    op_mod = slots.get("mod", _not_filled)
-    op_pow = slots.get("pow", _not_filled)
-    op_matmul = slots.get("matmul", _not_filled)
-    op_and = slots.get("and", _not_filled)
-    op_or = slots.get("or", _not_filled)
-    op_xor = slots.get("xor", _not_filled)
-    op_lt = slots.get("lt", _not_filled)
-    op_le = slots.get("le", _not_filled)
-    op_gt = slots.get("gt", _not_filled)
-    op_ge = slots.get("ge", _not_filled)
-    op_eq = slots.get("eq", _not_filled)
-    op_ne = slots.get("ne", _not_filled)
-    op_neg = slots.get("neg", _not_filled)
-    op_abs = slots.get("abs", _not_filled)
-    op_invert = slots.get("invert", _not_filled)
+    op_add = slots.get("add")
+    op_sub = slots.get("sub")
+    op_mul = slots.get("mul")
+    op_truediv = slots.get("truediv")
+    op_floordiv = slots.get("floordiv")
+    op_mod = slots.get("mod")
+    op_pow = slots.get("pow")
+    op_matmul = slots.get("matmul")
+    op_and = slots.get("and")
+    op_or = slots.get("or")
+    op_xor = slots.get("xor")
+    op_lt = slots.get("lt")
+    op_le = slots.get("le")
+    op_gt = slots.get("gt")
+    op_ge = slots.get("ge")
+    op_eq = slots.get("eq")
+    op_ne = slots.get("ne")
+    op_neg = slots.get("neg")
+    op_abs = slots.get("abs")
+    op_invert = slots.get("invert")
 
 
 _cache_slots()
@@ -40,17 +36,13 @@ _cache_slots()
 cdef object _fast_binary(Primitive prim, EagerTensor x, EagerTensor y):
     """x op y by the C loop; None where there is none."""
     cdef ThreadState state = thread_state()
-    cdef Loop loop
     cdef EagerTensor out
     cdef PyObject* given[2]
     cdef PyObject* made
     cdef Py_ssize_t i
     if x.dtype_code != y.dtype_code or state.trace is not None:
         return None
-    loop = prim.loops[x.dtype_code]
-    if loop == NULL:
-        return None
-    out = _loop_binary(prim, loop, x, y)
+    out = _loop_binary(prim, x, y)
     if out is not None and state.tapes:
         given[0] = <PyObject*>x
         given[1] = <PyObject*>y
@@ -60,9 +52,11 @@ cdef object _fast_binary(Primitive prim, EagerTensor x, EagerTensor y):
     return out
 
 
-cdef object _operate(object slot, object tensor, object other, bint reflected):
+cdef object _operate(object slot, str name, object tensor, object other, bint reflected):
     """tensor op other, or other op tensor where `reflected`: `other` is converted to the tensor's dtype where it can be."""
     cdef object result
+    if slot is None:
+        slot = get_slot(name)
     if type(other) is not EagerTensor:
         if not isinstance(other, Tensor):
             other = _operand(tensor, other, reflected)
@@ -101,7 +95,7 @@ cdef bint _handles_tensors(kind):
         [hasattr(kind, name) for name in ("__radd__", "__rmul__", "__rsub__", "__rmatmul__", "__rtruediv__")])
 
 
-cdef object _equality(object slot, object tensor, object other, bint negated):
+cdef object _equality(object slot, str name, object tensor, object other, bint negated):
     """tensor == other, elementwise; shapes that do not fit are unequal as a whole. Source: tf.Tensor.__eq__."""
     cdef EagerTensor scalar
     if other is None:
@@ -117,11 +111,18 @@ cdef object _equality(object slot, object tensor, object other, bint negated):
         else:
             other = convert(other, tensor.dtype)
     try:
-        return _operate(slot, tensor, other, 0)
+        return _operate(slot, name, tensor, other, 0)
     except InvalidArgumentError as error:
         if "Incompatible shapes" in error.message:
             return from_array(np.array(negated))
         raise
+
+
+cdef object _multiply(object tensor, object other, bint reflected):
+    """The product; of bools it is `and`. Source: tf.Tensor.__mul__."""
+    if (<EagerTensor>tensor).dtype_code == BOOL if type(tensor) is EagerTensor else tensor.dtype.is_bool:
+        return _operate(op_and, "and", tensor, other, reflected)
+    return _operate(op_mul, "mul", tensor, other, reflected)
 
 
 cdef bint _handles_comparison(kind):
@@ -129,7 +130,16 @@ cdef bint _handles_comparison(kind):
         not hasattr(kind, "__array__"))
 
 
-cdef object _operate_unary(object slot, object tensor):
+cdef object _operate_unary(object slot, str name, object tensor):
+    cdef ThreadState state
+    cdef EagerTensor out
+    if slot is None:
+        slot = get_slot(name)
     if type(slot) is Primitive:
+        state = thread_state()
+        if type(tensor) is EagerTensor and state.trace is None and not state.tapes:
+            out = _loop_unary(<Primitive>slot, <EagerTensor>tensor)
+            if out is not None:
+                return out
         return bind(<Primitive>slot, (tensor,), _no_attrs)
     return slot(tensor)

@@ -6,8 +6,9 @@ cdef enum:
     MAX_CODE = 26      # one more than the largest dtype code (resource = 20, uint64 = 23; spare)
     MAX_LOOP_INPUTS = 3
 
-# One C loop: out[k] = f(in[0][k * step[0]], ...), steps 0 or 1 in elements. It cannot fail.
-ctypedef void (*Loop)(char** operands, const int64_t* steps, char* out, int64_t n) noexcept nogil
+# One C loop: out[k] = f(in[0][k * step[0]], ...), steps 0 or 1 in elements. Not 0: an operand is invalid (a divisor of
+# 0), which the body then says in words.
+ctypedef int (*Loop)(char** operands, const int64_t* steps, char* out, int64_t n) noexcept nogil
 
 cdef class Primitive:
     cdef readonly str name              # the primitive's own name: "add"
@@ -41,3 +42,4 @@ cdef class Primitive:
     cdef int64_t code_mask              # bit c: dtype code c is allowed where same_dtype
     cdef Loop[MAX_CODE] loops           # C loop by the inputs' dtype code, or NULL
     cdef signed char[MAX_CODE] loop_out # dtype code of the loop's output
+    cdef int64_t[MAX_CODE] loop_limit   # elements up to which the loop is used

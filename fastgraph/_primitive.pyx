@@ -8,14 +8,15 @@ from libc.string cimport memset
 cdef extern from *:
     """
     #if defined(__has_include)
+    #include <stdint.h>
     #if __has_include("eager_loops.h")
     #include "eager_loops.h"
     #endif
     #endif
     #ifndef FG_HAVE_LOOPS
-    typedef void (*fg_loop)(char **, const int64_t *, char *, int64_t);
-    typedef struct { const char *name; int code; int out; fg_loop loop; } fg_loop_entry;
-    static const fg_loop_entry fg_loops[1] = {{0, 0, 0, 0}};
+    typedef int (*fg_loop)(char **, const int64_t *, char *, int64_t);
+    typedef struct { const char *name; int code; int out; int small; fg_loop loop; } fg_loop_entry;
+    static const fg_loop_entry fg_loops[1] = {{0, 0, 0, 0, 0}};
     #define FG_N_LOOPS 0
     #endif
     """
@@ -23,9 +24,13 @@ cdef extern from *:
         const char* name
         int code
         int out
-        void* loop
+        int small
+        Loop loop
     const fg_loop_entry* fg_loops
     enum: FG_N_LOOPS
+
+cdef enum:
+    LOOP_SMALL = 4096   # elements up to which a loop that the compiler cannot vectorise beats NumPy's call
 
 cdef object _EFFECTS = frozenset((None, "read", "write", "host"))
 cdef dict _loops_of = {}
@@ -83,8 +88,9 @@ cdef class Primitive:
         memset(&self.loops[0], 0, sizeof(self.loops))
         if self.elementwise and self.same_dtype and not self.variadic and self.n_inputs <= MAX_LOOP_INPUTS:
             for i in _loops_of.get(name, ()):
-                self.loops[fg_loops[i].code] = <Loop>fg_loops[i].loop
+                self.loops[fg_loops[i].code] = fg_loops[i].loop
                 self.loop_out[fg_loops[i].code] = fg_loops[i].out
+                self.loop_limit[fg_loops[i].code] = LOOP_SMALL if fg_loops[i].small else <int64_t>1 << 62
 
     def __getattr__(self, str name):
         try:

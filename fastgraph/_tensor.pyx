@@ -16,10 +16,12 @@ from fastgraph._buffer cimport (
 )
 from fastgraph._primitive cimport Loop, MAX_CODE, Primitive
 
+import importlib
+
 import numpy as np
 
-from fastgraph import dtype as _dtype
-from fastgraph import op_errors
+import fastgraph.dtype as _dtype
+import fastgraph.op_errors as op_errors
 from fastgraph.errors import FailedPreconditionError, InvalidArgumentError, OpError, ResourceExhaustedError
 from fastgraph.shapes import Aval, TensorShape
 
@@ -108,12 +110,25 @@ def register_slot(str name, value) -> None:
     _cache_slots()
 
 
+cdef bint _ops_asked_for = False
+
+
+cdef _load_ops():
+    """Have the ops fill their slots: a program's first act may be an operator. They lie above, so: by name, when needed."""
+    global _ops_asked_for
+    if not _ops_asked_for:
+        _ops_asked_for = True
+        importlib.import_module("fastgraph.ops")
+
+
 def get_slot(str name):
-    """What fills the slot `name`. Raises NotImplementedError while nothing does."""
+    """What fills the slot `name`. Raises NotImplementedError if nothing does."""
+    if name not in slots:
+        _load_ops()
     try:
         return slots[name]
     except KeyError:
-        raise NotImplementedError(f"fastgraph: nothing fills the slot {name!r} yet") from None
+        raise NotImplementedError(f"fastgraph: nothing fills the slot {name!r}") from None
 
 
 # The thread's state.

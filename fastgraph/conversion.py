@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph import dtype as dtypes
-from fastgraph import op_errors
+import fastgraph.dtype as dtypes
+import fastgraph.op_errors as op_errors
 from fastgraph._tensor import EagerTensor, Leaves, Tensor, convert, current_trace, from_array, get_slot
 from fastgraph._tensor import register_slot, take_apart
 from fastgraph.dtype import DType, DTypeLike, as_dtype

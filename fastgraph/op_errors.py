@@ -116,7 +116,8 @@ def failed(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any], erro
 
 def _named(prim: Primitive, error: OpError) -> OpError:
     text = (
-        f"{{{{function_node __wrapped__{prim.op_type}_device_{DEVICE}}}}} {error.message} [Op:{prim.op_type}] name: "
+        f"{{{{function_node __wrapped__{prim.op_type}_device_{DEVICE}}}}} {error.message} [Op:{prim.op_type}] "
+        f"name: {prim.extra.get('node_name', '')}"
     )
     if type(error) is OpError:
         return OpError(None, None, text, error.error_code)
@@ -202,6 +203,10 @@ _NUMPY_NAMES = frozenset(
 def no_attribute(value: Any, name: str) -> str:
     """The text of the AttributeError for an attribute that tensors do not have."""
     text = f"'{type(value).__name__}' object has no attribute '{name}'"
+    if name in ("name", "op", "graph", "consumers", "value_index"):
+        return f"Tensor.{name} is undefined when eager execution is enabled."
+    if name == "eval":
+        return f"{text}: eval is not supported when eager execution is enabled, is .numpy() what you're looking for?"
     if name in _NUMPY_NAMES:
         return f"{type(value).__name__} object has no attribute '{name}'. Use the functions of fastgraph, or .numpy()."
     return text

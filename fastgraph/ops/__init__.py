@@ -5,6 +5,7 @@ from fastgraph.ops import (  # noqa: F401
     creation,
     elementwise,
     gathering,
+    indexing,
     joining,
     movement,
     nnops,

@@ -1,0 +1,439 @@
+"""Indexing: tensor[key] with integers, slices, ..., newaxis and integer tensors; boolean masks go to their own op.
+
+Rule: a key becomes a *spec*, a static tuple with one item per part of the key: ("i", n) an index, ("s", start, stop, step)
+a slice, ("n",) a new axis, ("e",) an ellipsis. Where a number is itself a tensor it stands as "t" and takes the next of
+the op's `positions`; eager tensors are read, so that happens in traces only.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import fastgraph.dtype as dtypes
+from fastgraph._tensor import EagerTensor, Tensor, bind, convert, current_trace, get_slot, register_slot
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.primitive import Primitive, register
+from fastgraph.shapes import Aval
+
+Spec = tuple[tuple[Any, ...], ...]
+Part = tuple[Any, ...]  # of one source axis: ("i", start) or ("s", start, stop, step); numbers may be None or "t"
+
+_INT64_MAX = 2**63 - 1
+
+
+# ---- from a key to a spec --------------------------------------------------------------------------------------------
+
+
+def getitem(tensor: Tensor, key: Any) -> Tensor:
+    """tensor[key]. TypeError for what is no index, InvalidArgumentError for one out of bounds. Source: tf.Tensor.__getitem__."""
+    if _is_mask(key):
+        return get_slot("boolean_mask")(tensor, key)
+    positions: list[Any] = []
+    traced = current_trace() is not None
+    parts = key if isinstance(key, (tuple, list)) else (key,)
+    spec = tuple([_item(part, positions, traced) for part in parts])
+    if any(item[0] == "s" and "t" in item for item in spec):
+        return bind(strided_slice_dynamic, (tensor, get_slot("pack")(_same_dtype(positions))), {"spec": spec})
+    return bind(strided_slice, (tensor, *_same_dtype(positions)), {"spec": spec})
+
+
+def _is_mask(key: Any) -> bool:
+    if isinstance(key, bool):
+        return True
+    if isinstance(key, Tensor):
+        return key.dtype is dtypes.bool_
+    return isinstance(key, (np.ndarray, np.bool_)) and key.dtype == np.bool_
+
+
+def _item(part: Any, positions: list[Any], traced: bool) -> tuple[Any, ...]:
+    if part is None:
+        return ("n",)
+    if part is Ellipsis:
+        return ("e",)
+    if isinstance(part, slice):
+        return ("s", *(_number(n, positions, traced) for n in (part.start, part.stop, part.step)))
+    number = _number(part, positions, traced)
+    if number is None:
+        raise _no_index(part)
+    return ("i", number)
+
+
+def _number(value: Any, positions: list[Any], traced: bool) -> Any:
+    """An int, None, or "t" with the tensor appended to `positions`."""
+    if value is None or type(value) is int:
+        return value
+    if isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__"):
+        tensor = convert(value)
+        if tensor.dtype not in (dtypes.int32, dtypes.int64) or tensor.shape.rank not in (None, 0):
+            raise _no_index(value)
+        if isinstance(tensor, EagerTensor) and not traced:
+            return int(tensor)
+        positions.append(tensor)
+        return "t"
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, np.ndarray) and value.ndim > 0):
+        raise _no_index(value)
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise _no_index(value) from None
+
+
+def _no_index(value: Any) -> TypeError:
+    return TypeError(
+        "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
+        f"valid indices, got {value!r}"
+    )
+
+
+def _same_dtype(positions: list[Any]) -> list[Any]:
+    """The tensors of a key in one dtype: int64 if one of them is."""
+    if len({p.dtype for p in positions}) > 1:
+        cast = get_slot("cast")
+        return [p if p.dtype is dtypes.int64 else cast(p, dtypes.int64) for p in positions]
+    return positions
+
+
+# ---- what a spec means for a shape -----------------------------------------------------------------------------------
+
+
+def lay_out(spec: Spec, rank: int) -> tuple[list[Part], list[int | None]]:
+    """One part per source axis, and for each axis of the result the source axis it comes from (None: a new one).
+
+    ValueError, in TensorFlow's words, if the spec does not fit a tensor of this rank.
+    """
+    n_used = sum(item[0] in "is" for item in spec)
+    if n_used and rank == 0:
+        raise ValueError("Attempting to slice scalar input.")
+    if sum(item[0] == "e" for item in spec) > 1:
+        raise ValueError("Multiple ellipses in slice spec not allowed")
+    if n_used > rank:
+        raise ValueError(f"Index out of range using input dim {rank}; input has only {rank} dims")
+    parts: list[Part] = []
+    layout: list[int | None] = []
+    whole = [("s", None, None, None)] * (rank - n_used)
+    for item in (*spec, *(() if ("e",) in spec else (("e",),))):
+        if item[0] == "n":
+            layout.append(None)
+            continue
+        for part in whole if item[0] == "e" else (item,):
+            if part[0] == "s":
+                if part[3] == 0:
+                    raise ValueError(f"strides[{len(parts)}] must be non-zero")
+                layout.append(len(parts))
+            parts.append(part)
+    return parts, layout
+
+
+def fill_in(spec: Spec, values: Sequence[int | None]) -> Spec:
+    """`spec` with the values of its positions in place of "t"; an unknown one (None) stays "t"."""
+    rest = iter(values)
+
+    def number(n: Any) -> Any:
+        if n != "t":
+            return n
+        value = next(rest)
+        return "t" if value is None else int(value)
+
+    return tuple([(item[0], *[number(n) for n in item[1:]]) for item in spec])
+
+
+def _length(part: Part, extent: int | None) -> int | None:
+    start, stop, step = part[1:]
+    if start is None and stop is None and step in (None, 1, -1):
+        return extent
+    if extent is None or "t" in part:
+        return None
+    return len(range(*slice(start, stop, step).indices(extent)))
+
+
+def _check_index(index: Any, extent: int | None, axis: int) -> None:
+    if index == "t" or extent is None:
+        return
+    if not -extent <= index < extent:
+        raise ValueError(f"slice index {index if index >= 0 else index + extent} of dimension {axis} out of bounds.")
+
+
+def sliced_shape(spec: Spec, shape: tuple[int | None, ...] | None) -> tuple[int | None, ...] | None:
+    """The shape of x[spec] where x has `shape`. ValueError if the spec does not fit."""
+    if shape is None:
+        return None
+    parts, layout = lay_out(spec, len(shape))
+    for axis, part in enumerate(parts):
+        if part[0] == "i":
+            _check_index(part[1], shape[axis], axis)
+    return tuple([1 if axis is None else _length(parts[axis], shape[axis]) for axis in layout])
+
+
+def numpy_key(spec: Spec, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """`spec`, with no "t" left, as NumPy's basic index into an array of `shape`. InvalidArgumentError if it does not fit."""
+    try:
+        sliced_shape(spec, shape)
+    except ValueError as error:
+        raise InvalidArgumentError(None, None, str(error)) from None
+    key = {"n": lambda: None, "e": lambda: Ellipsis, "i": lambda n: n, "s": slice}
+    return tuple([key[item[0]](*item[1:]) for item in spec])
+
+
+# ---- kernels ---------------------------------------------------------------------------------------------------------
+
+
+def _slice_body(x: np.ndarray[Any, Any], *positions: Any, spec: Spec) -> np.ndarray[Any, Any]:
+    part = x[numpy_key(fill_in(spec, _values(positions)), x.shape)]
+    return part if isinstance(part, np.ndarray) else np.asarray(part, x.dtype)
+
+
+def _grad_body(dy: np.ndarray[Any, Any], x: np.ndarray[Any, Any], *positions: Any, spec: Spec) -> np.ndarray[Any, Any]:
+    dx = np.zeros(x.shape, dy.dtype)
+    dx[numpy_key(fill_in(spec, _values(positions)), x.shape)] = dy
+    return dx
+
+
+def _values(positions: Sequence[np.ndarray[Any, Any]]) -> list[int]:
+    return [int(n) for p in positions for n in np.reshape(p, -1)]
+
+
+def _known(avals: Sequence[Aval], spec: Spec) -> Spec:
+    """`spec` with what is known of its positions while shapes are inferred."""
+    n = sum(item[1:].count("t") for item in spec)
+    values: list[int | None] = []
+    for aval in avals:
+        values += [None] * (n if aval.rank == 1 else 1) if aval.value is None else _values([aval.value])
+    return fill_in(spec, values)
+
+
+def _slice_infer(x: Aval, *positions: Aval, spec: Spec) -> Aval:
+    known = _known(positions, spec)
+    shape = sliced_shape(known, x.shape)
+    value = None
+    if x.value is not None and not any("t" in item for item in known):
+        value = np.array(x.value[numpy_key(known, x.value.shape)])
+        value.flags.writeable = False
+    return Aval(x.dtype, shape, value)
+
+
+def _grad_infer(dy: Aval, x: Aval, *positions: Aval, spec: Spec) -> Aval:
+    if x.shape is not None:
+        lay_out(spec, len(x.shape))
+    return Aval(dy.dtype, x.shape)
+
+
+def _slice_vjp(dy: Any, x: Any, positions: Any, spec: Spec) -> Any:
+    return bind(strided_slice_grad, (dy, x, *positions), {"spec": spec})
+
+
+def _slice_grad_vjp(dy: Any, positions: Any, spec: Spec) -> Any:
+    return bind(strided_slice, (dy, *positions), {"spec": spec})
+
+
+# ---- lowering --------------------------------------------------------------------------------------------------------
+
+
+class _Axis:
+    """One source axis of a spec as run-time scalars: the index `start`, or `start + k * step`."""
+
+    def __init__(self, b: Any, part: Part, extent: Any, take: Callable[[], Any]) -> None:
+        def number(n: Any) -> Any:
+            return take() if n == "t" else b.param(max(-_INT64_MAX, min(n, _INT64_MAX)))
+
+        def from_end(n: Any, scalar: Any) -> Any:
+            if n == "t":
+                return b.select(scalar < 0, scalar + extent, scalar)
+            return scalar + extent if n < 0 else scalar
+
+        zero = b.const(0, "int64")
+        self.is_index = part[0] == "i"
+        self.whole = part[0] == "s" and part[1:] in ((None, None, None), (None, None, 1))
+        self.step = None
+        if self.whole:
+            self.start = zero
+            return
+        first = part[1]
+        scalar = None if first is None else number(first)
+        if self.is_index:
+            self.start = from_end(first, scalar)
+            self.unsure = first == "t"
+            return
+        if part[2] == "t":
+            take()  # the result's extent says where a slice ends
+        step = part[3]
+        self.step = number(step) if step is not None else b.const(1, "int64")
+        if step == "t":
+            backwards = self.step < 0
+            lowest = b.select(backwards, b.const(-1, "int64"), zero)
+            highest = b.select(backwards, extent - 1, extent)
+            begin = b.select(backwards, extent - 1, zero)
+        else:
+            negative = step is not None and step < 0
+            lowest, highest = (b.const(-1, "int64"), extent - 1) if negative else (zero, extent)
+            begin = extent - 1 if negative else zero
+        if first is None:
+            self.start = begin
+        else:
+            self.start = b.op("min", b.op("max", from_end(first, scalar), lowest), highest)
+
+    def source(self, k: Any) -> Any:
+        """The source index of element `k` of the slice."""
+        return k if self.whole else self.start + k * self.step
+
+
+def _axes(b: Any, spec: Spec, x: Any, first: int) -> tuple[list[_Axis], list[int | None]]:
+    """The axes of `spec` on operand `x`; its positions are the inputs from `first` on (scalars, or one vector)."""
+    parts, layout = lay_out(spec, x.rank)
+    taken = 0
+
+    def take() -> Any:
+        nonlocal taken
+        taken += 1
+        operand = b.input(first if b.input(first).rank == 1 else first + taken - 1)
+        at = (b.const(taken - 1, "int64"),) if operand.rank == 1 else ()
+        return b.cast(operand.at(at), "int64")
+
+    return [_Axis(b, part, x.shape[axis], take) for axis, part in enumerate(parts)], layout
+
+
+def _slice_lower(b: Any, node: Any) -> list[Callable[..., Any]]:
+    x = b.input(0)
+
+    def element(index: Sequence[Any]) -> Any:
+        axes, layout = _axes(b, node.attrs["spec"], x, 1)
+        at: list[Any] = [axis.start for axis in axes]
+        for i, axis in zip(index, layout, strict=True):
+            if axis is not None:
+                at[axis] = axes[axis].source(i)
+        value = x.at(tuple(at))
+        for axis, part in enumerate(axes):
+            if part.is_index and part.unsure:
+                ok = (part.start >= 0) & (part.start < x.shape[axis])
+                value = b.select(ok, value, b.const(0, x.dtype))  # never read out of bounds
+                value = b.check(ok, value)
+        return value
+
+    return [element]
+
+
+def _grad_lower(b: Any, node: Any) -> list[Callable[..., Any]]:
+    dy, x = b.input(0), b.input(1)
+
+    def element(index: Sequence[Any]) -> Any:
+        axes, layout = _axes(b, node.attrs["spec"], x, 2)
+        zero = b.const(0, "int64")
+        inside = None
+        at: dict[int, Any] = {}
+        for axis, (i, part) in enumerate(zip(index, axes, strict=True)):
+            if part.whole:
+                at[axis] = i
+                continue
+            if part.is_index:
+                hit = i.eq(part.start)
+            else:
+                offset = i - part.start
+                k = offset // part.step
+                at[axis] = k
+                hit = (k * part.step).eq(offset) & (k >= 0) & (k < dy.shape[layout.index(axis)])
+            inside = hit if inside is None else inside & hit
+        value = dy.at(tuple([zero if axis is None else at[axis] for axis in layout]))
+        return value if inside is None else b.select(inside, value, b.const(0, dy.dtype))
+
+    return [element]
+
+
+# ---- the primitives --------------------------------------------------------------------------------------------------
+
+_SAMPLE_SPECS: tuple[Spec, ...] = (
+    (("i", 1),),
+    (("i", -1), ("s", None, None, -1)),
+    (("s", 0, 2, None), ("n",), ("i", 2)),
+    (("e",), ("s", 3, 0, -2)),
+    (("s", None, None, 2), ("e",), ("n",)),
+    (("s", 5, 9, None),),
+)
+
+
+def _samples() -> list[Any]:
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    return [((x,), {"spec": spec}) for spec in _SAMPLE_SPECS]
+
+
+def _grad_samples() -> list[Any]:
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    return [((x[numpy_key(spec, x.shape)] + 1, x), {"spec": spec}) for spec in _SAMPLE_SPECS]
+
+
+def _error_samples() -> list[Any]:
+    x = np.zeros((2, 3), np.float32)
+    return [
+        ((x,), {"spec": (("i", 2),)}, "slice index 2 of dimension 0 out of bounds."),
+        ((x,), {"spec": (("s", None, None, 0),)}, "strides[0] must be non-zero"),
+        ((x,), {"spec": (("i", 0),) * 3}, "Index out of range using input dim 2; input has only 2 dims"),
+    ]
+
+
+strided_slice = register(
+    Primitive(
+        "strided_slice",
+        op_type="StridedSlice",
+        node_name="strided_slice/",
+        body=_slice_body,
+        infer=_slice_infer,
+        inputs=("x", "*positions"),
+        attrs=("spec",),
+        groups=("T", "Index"),
+        dtypes={"Index": (dtypes.int32, dtypes.int64)},
+        vjp={"x": _slice_vjp},
+        lower=_slice_lower,
+        family="movement",
+        samples=_samples,
+        error_samples=_error_samples,
+        domain=None,
+        reason=None,
+    )
+)
+
+strided_slice_grad = register(
+    Primitive(
+        "strided_slice_grad",
+        op_type="StridedSliceGrad",
+        body=_grad_body,
+        infer=_grad_infer,
+        inputs=("dy", "x", "*positions"),
+        attrs=("spec",),
+        groups=("T", "-", "Index"),
+        dtypes={"Index": (dtypes.int32, dtypes.int64)},
+        vjp={"dy": _slice_grad_vjp},
+        lower=_grad_lower,
+        family="movement",
+        samples=_grad_samples,
+        error_samples=None,
+        domain=None,
+        reason=None,
+    )
+)
+
+# With tensors as bounds of slices the shape of the result is data; `positions` is one vector, in the spec's order.
+strided_slice_dynamic = register(
+    Primitive(
+        "strided_slice_dynamic",
+        op_type="StridedSlice",
+        node_name="strided_slice/",
+        body=_slice_body,
+        infer=_slice_infer,
+        inputs=("x", "positions"),
+        attrs=("spec",),
+        groups=("T", "Index"),
+        dtypes={"Index": (dtypes.int32, dtypes.int64)},
+        vjp={"x": lambda dy, x, positions, spec: _slice_vjp(dy, x, (positions,), spec)},
+        lower=_slice_lower,
+        shape_inputs=(1,),
+        family="movement",
+        samples=None,
+        error_samples=None,
+        domain=None,
+        reason=None,
+    )
+)
+
+register_slot("getitem", getitem)
