@@ -40,14 +40,18 @@ from fastgraph.shapes import Aval, Shape
 _SOURCES = frozenset({"placeholder", "const"})
 
 
-def assemble(graph: Graph, shapes: Sequence[Shape]) -> Program:
-    """The Program of an optimised graph whose parameters have these (witness) shapes."""
-    return _Assembler(graph, witness_avals(graph, shapes)).run()
+def assemble(graph: Graph, shapes: Sequence[Shape], refused: Collection[Node] = ()) -> Program:
+    """The Program of an optimised graph whose parameters have these (witness) shapes.
+
+    `refused` are nodes that no kernel is to compute, because one that does cannot be compiled.
+    """
+    return _Assembler(graph, witness_avals(graph, shapes), refused).run()
 
 
 class _Assembler:
-    def __init__(self, graph: Graph, avals: Mapping[Value, Aval]) -> None:
+    def __init__(self, graph: Graph, avals: Mapping[Value, Aval], refused: Collection[Node] = ()) -> None:
         self.graph = graph
+        self.refused = refused
         self.avals = avals
         self.values = [value for node in graph.nodes for value in node.outputs]
         self.number = {value: i for i, value in enumerate(self.values)}
@@ -66,7 +70,7 @@ class _Assembler:
         """Whether the node is computed by a kernel (and not by BLAS, Python, or a plan of its own)."""
         if node.op.step in ("dynamic", "cond", "while", "call") or not lowerable(node) or self.is_dynamic(node):
             return False
-        return not self.is_gemm(node)
+        return not self.is_gemm(node) and node not in self.refused
 
     def is_gemm(self, node: Node) -> bool:
         return node.op.step == "gemm" and node.outputs[0].aval.dtype.name in ("float32", "float64")
@@ -171,7 +175,7 @@ class _Assembler:
         name = node.op.name
         if name == "cond":
             operands = [self.avals[v].shape for v in node.inputs[1:]]
-            branches = [assemble(node.attrs[key], operands) for key in ("then_graph", "else_graph")]
+            branches = [assemble(node.attrs[key], operands, self.refused) for key in ("then_graph", "else_graph")]
             return CondStep(inputs, outputs, nodes, *branches)
         if name == "while":
             return self.loop(node, inputs, outputs)
@@ -194,7 +198,7 @@ class _Assembler:
         # An extent that an iteration changes is unknown to both programs: any number may stand for it.
         body = node.attrs["body_graph"]
         stand = _stand_ins(body, shapes)
-        programs = [assemble(node.attrs[key], stand) for key in ("cond_graph", "body_graph")]
+        programs = [assemble(node.attrs[key], stand, self.refused) for key in ("cond_graph", "body_graph")]
         return WhileStep(inputs, outputs, (node,), *programs, n)
 
     # -- kernels -------------------------------------------------------------------------------------------------------

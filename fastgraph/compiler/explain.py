@@ -1,0 +1,87 @@
+"""Programs for people: their steps as rows, and as text with the kernels' sources.
+
+Rule: reading only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastgraph.compiler.program import (
+    AliasStep,
+    AssignStep,
+    CondStep,
+    DynamicStep,
+    GemmStep,
+    HostStep,
+    KernelStep,
+    Program,
+    ReadStep,
+    Size,
+    Step,
+    WhileStep,
+)
+
+_KINDS: dict[type[Step], str] = {
+    KernelStep: "kernel",
+    GemmStep: "gemm",
+    AliasStep: "alias",
+    HostStep: "host",
+    DynamicStep: "dynamic",
+    ReadStep: "read",
+    AssignStep: "assign",
+    CondStep: "cond",
+    WhileStep: "while",
+}
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """One step: its number, kind, the ops it computes, and the steps it waits for."""
+
+    number: int
+    kind: str
+    ops: tuple[str, ...]
+    waits_for: tuple[int, ...]
+
+
+def step_rows(program: Program) -> list[StepRow]:
+    """The steps of a program in their order."""
+    producer: dict[int, int] = {}
+    rows: list[StepRow] = []
+    for i, step in enumerate(program.steps):
+        before = {producer[n] for n in step.inputs if n in producer}
+        before.update(program.after[i] if i < len(program.after) else ())
+        rows.append(StepRow(i, _KINDS[type(step)], tuple([n.op.name for n in step.nodes]), tuple(sorted(before))))
+        producer.update((n, i) for n in step.outputs)
+    return rows
+
+
+def describe(program: Program, indent: str = "") -> str:
+    """The steps, their kernels' sources and the programs inside them."""
+    lines = [f"{indent}# program of {program.graph.name}: {len(program.steps)} steps"]
+    numbers: dict[str, int] = {}
+    for row, step in zip(step_rows(program), program.steps, strict=True):
+        waits = f" after {', '.join(map(str, row.waits_for))}" if row.waits_for else ""
+        values = f"{_values(step.inputs)} -> {_values(step.outputs)}"
+        lines.append(f"{indent}{row.number:3} {row.kind}{waits}: {values}  [{' '.join(row.ops)}]")
+        if isinstance(step, KernelStep):
+            known = step.kernel.source in numbers
+            number = numbers.setdefault(step.kernel.source, len(numbers))
+            lines.append(f"{indent}      kernel {number} over {_size(step.extent)}, {step.cost:.3g} ns each")
+            if not known:
+                lines += [f"{indent}      | {line}" for line in step.kernel.source.splitlines()]
+        elif isinstance(step, CondStep):
+            lines += [describe(step.then_program, indent + "      "), describe(step.else_program, indent + "      ")]
+        elif isinstance(step, WhileStep):
+            lines += [describe(step.cond_program, indent + "      "), describe(step.body_program, indent + "      ")]
+    return "\n".join(lines)
+
+
+def _values(numbers: tuple[int, ...]) -> str:
+    return ", ".join(f"%{n}" for n in numbers) or "()"
+
+
+def _size(size: Size) -> str:
+    factors = [f"%{n}.shape[{axis}]" for n, axis in size.dims]
+    return " * ".join(([str(size.constant)] if size.constant != 1 or not factors else []) + factors)

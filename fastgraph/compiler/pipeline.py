@@ -1,0 +1,262 @@
+"""The compiler from top to bottom, and what a traced graph is run by.
+
+Rule: a call never waits for a compiler (unless it is told to): until the kernels are there the graph is interpreted, and
+the tier changes as a whole, between two calls.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastgraph import flags
+from fastgraph._buffer import Cell
+from fastgraph._executor import Plan
+from fastgraph.compiler import kernels
+from fastgraph.compiler.assemble import assemble
+from fastgraph.compiler.expand import expand
+from fastgraph.compiler.explain import describe, step_rows
+from fastgraph.compiler.extents import witness_shapes
+from fastgraph.compiler.kernel import KernelSpec
+from fastgraph.compiler.program import CondStep, DynamicStep, HostStep, KernelStep, Program, WhileStep
+from fastgraph.compiler.schedule import Planner
+from fastgraph.compiler.sizes import CannotPlan
+from fastgraph.dtype import resource
+from fastgraph.graph import passes
+from fastgraph.graph.interpret import interpret
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.shapes import Aval
+
+Shapes = tuple[tuple[int, ...], ...]
+
+#: Graph -> Graph, in order. Then `assemble` makes the Program of a graph (fusion, loop nests, kernels' sources), the
+#: store makes machine code of its kernels, and the schedule a Plan for each set of shapes.
+PASSES: tuple[Callable[[Graph], Graph], ...] = (passes.optimise, expand, passes.simplify, passes.prune)
+
+
+def compile_graph(graph: Graph, observe: Callable[[str, Graph], None] | None = None) -> Graph:
+    """The graph after all PASSES; `observe` is told the graph after each."""
+    for each in PASSES:
+        graph = each(graph)
+        if observe is not None:
+            observe(each.__name__, graph)
+    return graph
+
+
+@dataclass
+class _Version:
+    """The Program for one set of witness shapes on its way to being runnable."""
+
+    shapes: Shapes
+    program: Program | None = None
+    planner: Planner | None = None
+    handles: dict[KernelSpec, kernels.Handle] | None = None
+    error: BaseException | None = None
+    refused: frozenset[Node] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.made = threading.Event()
+        self.process = os.getpid()
+
+    @property
+    def ready(self) -> bool:
+        """Whether every kernel may be called."""
+        return self.handles is not None and all(h.ready for h in self.handles.values())
+
+
+class Executable:
+    """Runs one traced graph on its parameters: inputs, then captures (Cells where resources stand)."""
+
+    def __init__(self, graph: Graph, name: str = "") -> None:
+        self.traced = graph
+        self.name = name or graph.name
+        self._lock = threading.RLock()
+        self._optimised: Graph | None = None
+        self._versions: dict[Shapes, _Version] = {}
+        self._plans: dict[tuple[Any, ...], Plan] = {}
+        self._latest: _Version | None = None
+
+    @property
+    def graph(self) -> Graph:
+        """The optimised graph."""
+        with self._lock:
+            if self._optimised is None:
+                self._optimised = compile_graph(self.traced)
+            return self._optimised
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        """The graph's outputs. Raises what its ops raise."""
+        plan = self.plan(inputs)
+        if plan is None:
+            return interpret(self.graph, inputs)
+        return plan.run(inputs)
+
+    def plan(self, inputs: Sequence[Any]) -> Plan | None:
+        """The compiled plan for inputs of these shapes; None as long as there is none."""
+        key = tuple([None if isinstance(x, Cell) else x.aval.shape for x in inputs])
+        found = self._plans.get(key)
+        if found is None:
+            found = self._find_plan(key)
+        elif flags.get("tier") == "first":
+            return None
+        return found
+
+    def _find_plan(self, key: tuple[Any, ...]) -> Plan | None:
+        tier = flags.get("tier")
+        if tier == "first":
+            return None
+        shapes: Shapes = tuple([() if s is None else s for s in key])
+        version = self._version(shapes, wait=tier == "last")
+        if tier == "last":
+            self._settle(version)
+        if not version.ready or version.planner is None or version.program is None:
+            self._mend(version)
+            return None
+        avals = [
+            Aval(resource, ()) if s is None else Aval(v.aval.dtype, s)
+            for v, s in zip(self.graph.parameters, key, strict=True)
+        ]
+        try:
+            made = version.planner.plan(version.program, avals)
+        except CannotPlan:
+            return None  # the ops' bodies say what is wrong
+        self._plans[key] = made
+        while len(self._plans) > 256:
+            self._plans.pop(next(iter(self._plans)))
+        return made
+
+    # -- making programs -----------------------------------------------------------------------------------------------
+
+    def _version(self, shapes: Shapes, wait: bool) -> _Version:
+        """The version for these run-time shapes; it is made in the background unless it is waited for."""
+        witness = witness_shapes(self.graph, shapes)
+        with self._lock:
+            version = self._versions.get(witness)
+            if version is None or (not version.made.is_set() and version.process != os.getpid()):
+                version = self._versions[witness] = _Version(witness)
+                if wait:
+                    self._make(version)
+                else:
+                    threading.Thread(target=self._make, args=(version,), name="fastgraph-build", daemon=True).start()
+            self._latest = version
+        if wait:
+            version.made.wait()
+        return version
+
+    def _make(self, version: _Version) -> None:
+        """Assemble the program and ask for its kernels."""
+        try:
+            program = assemble(self.graph, version.shapes, version.refused)
+            specs = list(dict.fromkeys(_kernels(program)))
+            handles = dict(zip(specs, kernels.request(specs), strict=True))
+            version.planner = Planner(lambda spec: handles[spec].address)
+            version.program = program
+            version.handles = handles
+        except BaseException as error:
+            version.error = error
+            warnings.warn(f"{self.name} runs uncompiled: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
+        finally:
+            version.made.set()
+
+    def _settle(self, version: _Version, timeout: float | None = None) -> bool:
+        """Wait until the version can run; kernels that fail give way to their ops' bodies."""
+        while version.handles is not None and not version.ready:
+            for handle in version.handles.values():
+                if not handle.wait(timeout) and handle.error is None:
+                    return False
+            if not self._mend(version):
+                break
+        return version.ready
+
+    def _mend(self, version: _Version) -> bool:
+        """Where kernels have failed, make the program again with their ops as host steps; whether that was so."""
+        failed = {s: h.error for s, h in (version.handles or {}).items() if h.error is not None}
+        if not failed or version.program is None:
+            return False
+        with self._lock:
+            nodes = {n for step in _kernel_steps(version.program) if step.kernel in failed for n in step.nodes}
+            if nodes <= version.refused:
+                return False
+            version.refused |= nodes
+            warnings.warn(
+                f"{self.name}: {len(failed)} kernel(s) cannot be compiled, their ops run uncompiled: "
+                + next(iter(failed.values())).splitlines()[0],  # type: ignore[union-attr]
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            self._make(version)
+        return True
+
+    # -- what is known about it ----------------------------------------------------------------------------------------
+
+    def _current(self) -> _Version:
+        """The version asked for last, or that of the traced shapes."""
+        if self._latest is None:
+            noted = [v.aval.shape for v in self.graph.parameters]
+            self._version(tuple([tuple([2 if n is None else n for n in s or ()]) for s in noted]), wait=True)
+        assert self._latest is not None
+        self._latest.made.wait()
+        return self._latest
+
+    @property
+    def program(self) -> Program | None:
+        """The Program asked for last."""
+        return self._current().program
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether all kernels of the version asked for last are there."""
+        return self._latest is not None and self._latest.made.is_set() and self._latest.ready
+
+    @property
+    def host_steps(self) -> int:
+        """How many steps run Python, those in branches and loops included."""
+        program = self.program
+        if program is None:
+            return len(self.graph.nodes)
+        return sum(isinstance(s, (HostStep, DynamicStep)) for p in _programs(program) for s in p.steps)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the kernels are there; whether they are."""
+        version = self._current()
+        return self._settle(version, timeout) and version.error is None
+
+    def steps(self) -> list[Any]:
+        """The steps of the compiled Program, for people: number, kind, ops, waits_for."""
+        program = self.program
+        return [] if program is None else step_rows(program)
+
+    def explain(self) -> str:
+        """The graph after each pass, the steps and the kernels' sources."""
+        parts: list[str] = []
+        compile_graph(self.traced, lambda name, graph: parts.append(f"# after {name}\n{graph}"))
+        program = self.program
+        if program is not None:
+            parts.append(describe(program))
+        return "\n".join(parts)
+
+
+def _programs(program: Program) -> list[Program]:
+    """A program and those inside it."""
+    found = [program]
+    for step in program.steps:
+        if isinstance(step, CondStep):
+            found += [*_programs(step.then_program), *_programs(step.else_program)]
+        elif isinstance(step, WhileStep):
+            found += [*_programs(step.cond_program), *_programs(step.body_program)]
+    return found
+
+
+def _kernel_steps(program: Program) -> list[KernelStep]:
+    return [s for p in _programs(program) for s in p.steps if isinstance(s, KernelStep)]
+
+
+def _kernels(program: Program) -> list[KernelSpec]:
+    return [s.kernel for s in _kernel_steps(program)]
+
+
+__all__ = ["PASSES", "Executable", "Value", "compile_graph"]
