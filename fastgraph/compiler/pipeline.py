@@ -1,6 +1,6 @@
 """The compiler from top to bottom, and what a traced graph is run by.
 
-Rule: a call never waits for a compiler (unless it is told to): until the kernels are there the graph is interpreted, and
+Rule: a call never waits for a compiler, unless told to: until the kernels are there the graph is interpreted, and
 the tier changes as a whole, between two calls.
 """
 
