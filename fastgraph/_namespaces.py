@@ -208,6 +208,8 @@ def _find(namespace: str, name: str) -> Any:
     if dotted in PUBLIC:
         home, _, attribute = PUBLIC[dotted].partition(":")
         module = _import(home)
+        if f"{ROOT}._tensor" in sys.modules:
+            op_names()  # tensors can be made now: their operators must be there
         return _UNRESOLVED if module is None else getattr(module, attribute, _UNRESOLVED)
     if name.startswith("_"):  # asked by Python and by debuggers: no reason to import anything
         return _UNRESOLVED
