@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from fastgraph import nesting
+from fastgraph import indexed_slices, nesting  # noqa: F401  # the first: sparse cotangents can be added
 from fastgraph import primitive as primitives
 from fastgraph._buffer import Cell
 from fastgraph._tape import Tape, VariableWatcher, record_operation, stop_recording
@@ -385,8 +385,9 @@ def _apply_custom(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
 
     def backward(*dys: Any) -> list[Any]:
         """grad_fn's gradients as one flat list: of the arguments, then of the Variables."""
-        grads_of = nesting.flatten(nesting.pack_sequence_as(result, list(dys)))
-        given = dys if len(dys) == len(grads_of) else grads_of
+        given = nesting.pack_sequence_as(result, list(dys))
+        if not isinstance(given, (list, tuple)):
+            given = [given]
         of_variables: list[Any] = []
         if variables:
             of_args, of_variables = grad_fn(*given, variables=variables)

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from fastgraph import _tape
 from fastgraph import primitive as primitives
-from fastgraph._tensor import Tensor, convert
+from fastgraph._tensor import EagerTensor, Tensor, as_array, convert, register_slot
 from fastgraph.dtype import DType, DTypeLike, as_dtype, float32, int64
 from fastgraph.shapes import Shape, ShapeLike, TensorShape, TensorSpec, TypeSpec, as_dims, shape_of
 
@@ -77,8 +75,8 @@ class IndexedSlices:
         return IndexedSlices(-self._values, self._indices, self._dense_shape)
 
     def __str__(self) -> str:
-        shape = "" if self._dense_shape is None else f", dense_shape={self._dense_shape}"
-        return f"IndexedSlices(indices={self._indices}, values={self._values}{shape})"
+        shape = "" if self._dense_shape is None else f", dense_shape={self._dense_shape!s}"
+        return f"IndexedSlices(indices={self._indices!s}, values={self._values!s}{shape})"
 
     @property
     def _type_spec(self) -> IndexedSlicesSpec:
@@ -165,9 +163,8 @@ def _known_shape(dense_shape: Any) -> Shape:
     """What is known of the shape that a 1-D tensor holds."""
     if dense_shape is None:
         return None
-    value = dense_shape.aval.value if isinstance(dense_shape, Tensor) else None
-    if value is None and hasattr(dense_shape, "numpy") and hasattr(dense_shape, "buffer"):
-        value = np.asarray(dense_shape)
+    dense_shape = convert(dense_shape)
+    value = as_array(dense_shape) if isinstance(dense_shape, EagerTensor) else dense_shape.aval.value
     if value is not None:
         return tuple(int(dim) for dim in value)
     rank = as_dims(dense_shape.shape)
@@ -198,6 +195,7 @@ def _accumulate(a: Any, b: Any) -> Any:
 
 
 _tape.set_composite_accumulator(_accumulate)
+register_slot("indexed_slices", IndexedSlices)
 for _class in (IndexedSlices, IndexedSlicesSpec):
     primitives.register_public(_class, _class.__name__)
 
