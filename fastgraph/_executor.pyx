@@ -29,7 +29,7 @@ from fastgraph._tensor cimport EagerTensor, wrap_slice
 
 import os
 
-from fastgraph import errors
+from fastgraph import errors, flags
 from fastgraph.compiler import plan as plan_module
 from fastgraph.dtype import as_dtype
 
@@ -361,7 +361,7 @@ cdef int _run_shard(Frame* f, int32_t i, CStep* s, int32_t shard, bint caller) n
     cdef int64_t begin, end
     if s.kind <= GEMM:
         begin = shard * s.chunk
-        end = begin + s.chunk
+        end = begin + s.chunk - f.plan.short_shards
         if end > s.extent:
             end = s.extent
         return _run_range(f, i, s, begin, end)
@@ -456,6 +456,8 @@ cdef int _run_sub(Frame* f, int32_t i, CStep* s, CPlan* chosen, bint caller) noe
         child.block[slot] = f.block[sub.inputs[j]]
     failed = _run(child, caller)
     if failed:
+        if s.kind == REST:
+            _settle(child)  # its plan may go away before the fault is raised
         _fail_from(f, i, child)
     else:
         for j in range(sub.n_outputs):
@@ -527,6 +529,8 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
             break
         _bind_inputs(cond, data, block)
         if _run(cond, caller):
+            if plans != NULL:
+                _settle(cond)
             failed = _fail_from(f, i, cond)
             break
         slot = cond_plan.outputs[0].slot
@@ -535,6 +539,8 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         _clear_to_spare(cond)
         _bind_inputs(body, data, block)
         if _run(body, caller):
+            if plans != NULL:
+                _settle(body)
             failed = _fail_from(f, i, body)
             break
         for j in range(n_rows):
@@ -696,8 +702,6 @@ cdef int _run_rest(Frame* f, int32_t i, CStep* s) noexcept nogil:
     if failed:
         return failed
     failed = _run_sub(f, i, s, _c_plan(plan), True)
-    if failed and f.fault.code != FAULT_PYTHON:
-        _settle(f)  # the fault points into a plan that may go away: make its exception now
     _let_go(plan)
     return failed
 
@@ -750,7 +754,9 @@ cdef void _let_go(void* held) noexcept nogil:
 
 
 cdef void _settle(Frame* f) noexcept nogil:
-    """Turn a fault into the exception that it will be."""
+    """Turn a fault into the exception that it will be. No other thread has the frame."""
+    if f.fault.code == FAULT_PYTHON:
+        return
     with gil:
         try:
             _raise_fault(f)
@@ -994,6 +1000,7 @@ cdef class Plan:
         p.arena_bytes = spec.arena_bytes
         p.cost = spec.cost
         p.parallel = spec.parallel
+        p.short_shards = flags.get("fault") == "shard"  # planted, to show that tests find it
         p.slots = <CSlot*>self.take(p.n_slots * sizeof(CSlot))
         p.constants = <void**>self.take(p.n_slots * sizeof(void*))
         p.constant_data = <char**>self.take(p.n_slots * sizeof(char*))

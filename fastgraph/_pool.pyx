@@ -126,6 +126,10 @@ cdef void region_open(Region* region) noexcept nogil:
 cdef void region_invite(Region* region, int32_t threads) noexcept nogil:
     """Say that `threads` more threads would find work in the region now; wakes as many sleepers."""
     cdef int32_t k
+    if threads > pool.alive:
+        threads = pool.alive
+    if threads <= fg_load32(&region.invited):
+        return
     pthread_mutex_lock(&pool.mutex)
     if threads > pool.alive:
         threads = pool.alive

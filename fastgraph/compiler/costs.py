@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fastgraph import flags
 from fastgraph.compiler.plan import GemmCall, KernelCall, StepSpec
 
 CALL_NS = 30.0  # calling a kernel
@@ -78,8 +77,3 @@ def worth_threads(steps: Sequence[StepSpec]) -> bool:
         done[i] = begin + step.cost / n_shards(step)
         longest = max(longest, done[i])
     return total - longest > WAKE_NS + HANDOVER_NS * len(steps)
-
-
-def shard_fault() -> bool:
-    """Return whether the fault "shard" is planted: every second shard ends one unit early."""
-    return bool(flags.get("fault") == "shard")

@@ -40,7 +40,8 @@ from fastgraph.graph.interpret import run_node
 from fastgraph.graph.ir import Value
 from fastgraph.shapes import Aval
 
-Link = Callable[[KernelSpec], int]
+# Gives the address of a kernel: a number, or what holds the kernel and has one (`.address`), which the plan then keeps.
+Link = Callable[[KernelSpec], Any]
 PLANS_KEPT = 64  # per place that asks for plans by run-time shapes
 
 _MADE = (KernelStep, GemmStep)  # steps that write into memory they are given
@@ -92,6 +93,7 @@ class _Schedule:
         self.table = table
         self.avals = [table.get(value) for value in program.values]
         self.inputs = tuple(inputs)
+        self.keep: list[Any] = []
         self.slots: list[Slot] = []
         self.slot_of: dict[int, int] = {}  # value number -> slot
         self.producer: dict[int, int] = {}  # value number -> new index of its step
@@ -102,9 +104,8 @@ class _Schedule:
         self.frozen = self._frozen()
         self._place_values()
         self.after = self._after()
-        steps = [self._step(new, self.program.steps[old]) for new, old in enumerate(self.now)]
-        steps = [step for step in steps if step is not None]
-        self.spec = self._finish(steps)
+        made = [self._step(new, self.program.steps[old]) for new, old in enumerate(self.now)]
+        self.spec = self._finish([step for step in made if step is not None])
 
     # What is planned now, and what waits for shapes
 
@@ -326,7 +327,7 @@ class _Schedule:
             per_unit *= self._size(factor)
         chunk = kernel_chunk(extent, per_unit) if step.shardable else extent
         return specs.KernelCall(
-            address=self.planner.link(step.kernel),
+            address=self._address(step.kernel),
             buffers=tuple([self.slot_of[number] for number in step.buffers]),
             sizes=tuple([self._size(size) for size in step.sizes]),
             extent=extent,
@@ -335,6 +336,13 @@ class _Schedule:
             operands=self._operands(step.inputs) if step.fallible else (),
             **common,
         )
+
+    def _address(self, kernel: KernelSpec) -> int:
+        linked = self.planner.link(kernel)
+        if isinstance(linked, int):
+            return linked
+        self.keep.append(linked)
+        return int(linked.address)
 
     def _gemm(self, step: GemmStep, common: dict[str, Any]) -> StepSpec:
         a, b = step.inputs
@@ -421,6 +429,7 @@ class _Schedule:
             outputs=outputs,
             cost=sum([step.cost for step in steps]),
             name=self.program.graph.name,
+            keep=self.keep,
             explain=_Explain(self.program, self.table),
         )
         spec.parallel = worth_threads(steps)
@@ -437,7 +446,7 @@ class _Schedule:
         ended = ancestors([step.after for step in spec.steps]) if spec.parallel else None
         tenants: list[Tenant] = []
         homes: list[int] = []
-        early = 1 if flags.get("fault") == "arena" else 0
+        short_lives = flags.get("fault") == "arena"  # planted, to show that tests find it
         for slot, steps in users.items():
             first, last = min(steps), max(steps)
             place_ = self.slots[slot].place
@@ -447,9 +456,9 @@ class _Schedule:
                 spec.steps[last].release += (slot,)
             if place_ == Place.ARENA:
                 bits = 0
-                for step in steps:
-                    bits |= 1 << step
-                tenants.append(Tenant(self.slots[slot].nbytes, first, max(first, last - early), bits))
+                for user in steps:
+                    bits |= 1 << user
+                tenants.append(Tenant(self.slots[slot].nbytes, first, first if short_lives else last, bits))
                 homes.append(slot)
         offsets, spec.arena_bytes = place(tenants, ended)
         for slot, offset in zip(homes, offsets):

@@ -11,7 +11,7 @@ from fastgraph._buffer import Cell, pool_statistics
 from fastgraph._primitive import Primitive
 from fastgraph._tensor import as_array, cell_assign, cell_read, from_array
 
-from fastgraph import errors
+from fastgraph import errors, flags
 from fastgraph.compiler import program as programs
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.memory import Tenant, ancestors, place
@@ -475,3 +475,24 @@ def test_place_never_overlaps_tenants_in_use() -> None:
 def test_places_of_a_plan() -> None:
     spec = plan(chain(2, True), [Aval(F32, (8,))], link).spec
     assert [slot.place for slot in spec.slots] == [Place.INPUT, Place.BLOCK]
+
+
+@pytest.mark.parametrize("fault", ["arena", "slot", "shard"])
+def test_planted_faults_are_seen(fault: str) -> None:
+    """With a fault planted, a program that needs the right thing gives a wrong result: the fuzzer can find it."""
+    m = Maker()
+    n = 100_000 if fault == "shard" else 16
+    x = m.input(None)
+    y = m.kernel("add", ADD, x, x)
+    z = m.kernel("inc", INC, y, in_place=True)
+    w = m.kernel("add", ADD, z, z)
+    v = m.kernel("add", ADD, w, y)
+    program = m.output(m.kernel("add", ADD, v, x))
+    argument = from_array(np.arange(n, dtype=np.float32))
+    i = np.arange(n, dtype=np.float32)
+    expected = 2 * (2 * i + 1) + 2 * i + i
+    right = as_array(plan(program, [argument.aval], link).run([argument])[0])
+    np.testing.assert_array_equal(right, expected)
+    with flags.override(fault=fault):
+        wrong = as_array(plan(program, [argument.aval], link).run([argument])[0])
+    assert not np.array_equal(wrong, expected)
