@@ -142,8 +142,10 @@ def loop_text(expr: ModuleType, op: Op, dtype: str) -> tuple[str, str, str] | No
         loads = " ".join(f"{ctype} {x} = p{i}[k * steps[{i}]]; (void){x};" for i, x in enumerate(op.inputs))
         lines.append(f"  for (int64_t k = 0; k < n; k++) {{ {loads} if (!{check}) return 1; }}")
     if len(op.inputs) == 1:
-        lines.append(f"  (void)steps; for (int64_t k = 0; k < n; k++) {{ {ctype} {op.inputs[0]} = p0[k]; "
-                     f"(void){op.inputs[0]}; r[k] = {element}; }}")
+        lines.append(
+            f"  (void)steps; for (int64_t k = 0; k < n; k++) {{ {ctype} {op.inputs[0]} = p0[k]; "
+            f"(void){op.inputs[0]}; r[k] = {element}; }}"
+        )
     else:
         x, y = op.inputs
         lines += [

@@ -1,6 +1,7 @@
 """What becomes a tensor, and of which dtype: TensorFlow's rules for Python values, sequences and arrays.
 
-Rule: `convert` is strict about a dtype it is given; what a value may become because of its neighbours is bind's business.
+Rule: conversion is strict about a dtype it is given; what a value may become because of its neighbours is bind's
+business.
 """
 
 from __future__ import annotations
@@ -13,13 +14,24 @@ import numpy as np
 
 import fastgraph.dtype as dtypes
 import fastgraph.op_errors as op_errors
-from fastgraph._tensor import EagerTensor, Leaves, Tensor, convert, current_trace, from_array, get_slot
-from fastgraph._tensor import register_slot, take_apart
+from fastgraph._tensor import (
+    EagerTensor,
+    Leaves,
+    Tensor,
+    convert,
+    current_trace,
+    from_array,
+    get_slot,
+    register_slot,
+    take_apart,
+)
 from fastgraph.dtype import DType, DTypeLike, as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.shapes import TensorShape
 
 BOOL, INT, FLOAT, COMPLEX, STR, TENSOR, OTHER, ARRAY = 1, 2, 4, 8, 16, 32, 64, 128
+
+_PYTHON_VALUES = (bool, int, float, complex, str, bytes, np.generic)
 
 MIXED = "Can't convert Python sequence with mixed types to Tensor."
 RAGGED = "Can't convert non-rectangular Python sequence to Tensor."
@@ -135,7 +147,7 @@ def _from_leaves(leaves: Leaves, value: Any, dtype: DType | None) -> EagerTensor
     """A tensor of Python numbers or strings: the first one says of what kind, `dtype` of which type."""
     kinds, first = leaves.kinds, leaves.first
     if kinds & OTHER:
-        culprit = next(x for x in leaves.values if not isinstance(x, (bool, int, float, complex, str, bytes, np.generic)))
+        culprit = next(x for x in leaves.values if not isinstance(x, _PYTHON_VALUES))
         if first == OTHER and len(leaves.values) == 1 and not leaves.dims:
             raise unsupported(culprit)
         raise ValueError(MIXED) if first != OTHER else unsupported(culprit)
@@ -147,7 +159,7 @@ def _from_leaves(leaves: Leaves, value: Any, dtype: DType | None) -> EagerTensor
         raise ValueError(MIXED)
     if dtype is None:
         dtype = _default_dtype(leaves)
-    elif kinds and not kinds & ~_accepted(dtype) == 0:
+    elif kinds & ~_accepted(dtype):
         raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {op_errors.message_name(dtype)}")
     shape = tuple(leaves.dims)
     if dtype is dtypes.string:
@@ -156,7 +168,7 @@ def _from_leaves(leaves: Leaves, value: Any, dtype: DType | None) -> EagerTensor
 
 
 def _homogeneous(first: int, kinds: int, dtype: DType | None) -> bool:
-    if first == STR or first == BOOL:
+    if first in (STR, BOOL):
         return kinds == first
     if kinds & STR:
         return False
@@ -282,10 +294,8 @@ def convert_to_tensor(
     return convert(value, None)
 
 
-def constant(
-    value: Any, dtype: DTypeLike | None = None, shape: Any = None, name: str = "Const"
-) -> Tensor:
-    """A tensor of `value`, copied: an int is int32 (int64 if it must be), a float float32, a str string; nested lists N-d.
+def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name: str = "Const") -> Tensor:
+    """A tensor of `value`, copied: an int is int32 (else int64), a float float32, a str string; nested lists are N-d.
 
     With `shape` a single number fills it, and as many numbers as it has elements are laid out in it row by row.
     TypeError if `value` cannot be of `dtype` or does not fit `shape`. Source: tf.constant.
@@ -307,8 +317,8 @@ def constant(
             tensor = filled(dims, np.asarray(tensor).reshape(()), tensor.dtype)
         else:
             raise TypeError(
-                f"Eager execution of tf.constant with unsupported shape. Tensor {tensor:} (converted from {value}) has "
-                f"{tensor.num_elements} elements, but got `shape` {dims} with {count} elements)."
+                f"Eager execution of tf.constant with unsupported shape. Tensor {tensor:} (converted from {value}) "
+                f"has {tensor.num_elements} elements, but got `shape` {dims} with {count} elements)."
             )
     trace = current_trace()
     return tensor if trace is None else trace.constant(tensor)
@@ -323,7 +333,7 @@ def filled(dims: tuple[int, ...], value: Any, dtype: DType) -> EagerTensor:
 def shape_dims(shape: Any) -> tuple[int, ...]:
     """`shape` (a sequence of ints, an int, a TensorShape, a 1-D integer tensor) as a tuple of sizes.
 
-    ValueError for a negative or unknown size, InvalidArgumentError if the number of elements does not fit into an int64.
+    ValueError for a negative or unknown size, InvalidArgumentError if the number of elements does not fit an int64.
     """
     if isinstance(shape, TensorShape):
         dims = tuple(shape.as_list())

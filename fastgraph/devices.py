@@ -62,7 +62,8 @@ def device_number(name: str) -> int:
         raise ValueError(f"Unknown attribute: {name!r} in {name!r} is not a device name such as '/CPU:0'")
     kind = (match["kind"] or "CPU").upper()
     index = 0 if match["index"] in (None, "*") else int(match["index"])
-    local = (match["job"] or "localhost") == "localhost" and not int(match["replica"] or 0) and not int(match["task"] or 0)
+    local = (match["job"] or "localhost") == "localhost"
+    local = local and not int(match["replica"] or 0) and not int(match["task"] or 0)
     if not local or kind != "CPU" or index != 0:
         full = f"/job:{match['job'] or 'localhost'}/replica:{match['replica'] or 0}/task:{match['task'] or 0}"
         raise InvalidArgumentError(

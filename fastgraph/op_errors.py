@@ -38,9 +38,7 @@ def format_shape(dims: Any) -> str:
     return "[" + ",".join("?" if d is None else str(d) for d in dims) + "]"
 
 
-def mismatch(
-    prim: Primitive, position: int, expected: DType, found: DType, trace: Any, inputs: list[Any]
-) -> Exception:
+def mismatch(prim: Primitive, position: int, expected: DType, found: DType, trace: Any, inputs: list[Any]) -> Exception:
     """Input `position` has dtype `found` where the other inputs or the op ask for `expected`."""
     if trace is None:
         return InvalidArgumentError(
@@ -76,9 +74,7 @@ def dtype_not_allowed(prim: Primitive, letter: str, found: DType, trace: Any) ->
             f"Value passed to parameter '{_input_name(prim, position)}' has DataType {found.name} not in list of "
             f"allowed values: {', '.join(dtype.name for dtype in allowed)}"
         )
-    signature = ", ".join(
-        f"{name.lstrip('*')}:{group}" for name, group in zip(prim.inputs, prim.groups, strict=True)
-    )
+    signature = ", ".join(f"{name.lstrip('*')}:{group}" for name, group in zip(prim.inputs, prim.groups, strict=True))
     attr = f"{letter}:type,allowed=[{', '.join(enum_name(dtype) for dtype in allowed)}]"
     return InvalidArgumentError(
         None,
@@ -106,7 +102,7 @@ def failed(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any], erro
             return _named(prim, better)
         except ValueError as better:
             return _named(prim, InvalidArgumentError(None, None, str(better)))
-        except Exception:  # noqa: BLE001 - a rule that fails otherwise explains nothing: keep the body's own error
+        except Exception:  # a rule that fails otherwise explains nothing: keep the body's own error
             pass
     operands = ", ".join(
         f"{message_name(value.dtype)}{format_shape(value.shape)}" for value in inputs if hasattr(value, "dtype")
@@ -126,7 +122,10 @@ def _named(prim: Primitive, error: OpError) -> OpError:
 
 def out_of_memory(dims: tuple[int, ...], dtype: DType) -> str:
     """A tensor of this shape could not be allocated."""
-    return f"OOM when allocating tensor with shape{format_shape(dims)} and type {message_name(dtype)} on {DEVICE} by allocator cpu"
+    return (
+        f"OOM when allocating tensor with shape{format_shape(dims)} and type {message_name(dtype)} on {DEVICE} by "
+        "allocator cpu"
+    )
 
 
 def rank_too_large(rank: int) -> str:
@@ -183,7 +182,8 @@ def wrong_assignment(cell: Any, value: Any) -> Exception:
         f"Cannot assign value to variable '{cell.name}': Shape mismatch. The variable shape "
         f"{_shape_text(cell.aval.shape)}, and the assigned value shape {_shape_text(value.shape)} are incompatible."
         if value.dtype is cell.aval.dtype
-        else f"Cannot assign to variable '{cell.name}' of dtype {cell.aval.dtype.name} a value of dtype {value.dtype.name}."
+        else f"Cannot assign to variable '{cell.name}' of dtype {cell.aval.dtype.name} a value of dtype "
+        f"{value.dtype.name}."
     )
 
 
@@ -195,8 +195,37 @@ def _shape_text(dims: Any) -> str:
 
 
 _NUMPY_NAMES = frozenset(
-    "T astype ravel tolist reshape transpose clip max min mean sum data flatten item squeeze std var dot argmax "
-    "argmin cumsum prod all any copy fill sort nonzero swapaxes".split()
+    [
+        "T",
+        "astype",
+        "ravel",
+        "tolist",
+        "reshape",
+        "transpose",
+        "clip",
+        "max",
+        "min",
+        "mean",
+        "sum",
+        "data",
+        "flatten",
+        "item",
+        "squeeze",
+        "std",
+        "var",
+        "dot",
+        "argmax",
+        "argmin",
+        "cumsum",
+        "prod",
+        "all",
+        "any",
+        "copy",
+        "fill",
+        "sort",
+        "nonzero",
+        "swapaxes",
+    ]
 )
 
 

@@ -1,8 +1,8 @@
 """Indexing: tensor[key] with integers, slices, ..., newaxis and integer tensors; boolean masks go to their own op.
 
-Rule: a key becomes a *spec*, a static tuple with one item per part of the key: ("i", n) an index, ("s", start, stop, step)
-a slice, ("n",) a new axis, ("e",) an ellipsis. Where a number is itself a tensor it stands as "t" and takes the next of
-the op's `positions`; eager tensors are read, so that happens in traces only.
+Rule: a key becomes a *spec*, a static tuple with one item per part of the key: ("i", n) an index, ("s", start, stop,
+step) a slice, ("n",) a new axis, ("e",) an ellipsis. Where a number is itself a tensor it stands as "t" and takes the
+next of the op's `positions`; eager tensors are read, so that happens in traces only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ _INT64_MAX = 2**63 - 1
 
 
 def getitem(tensor: Tensor, key: Any) -> Tensor:
-    """tensor[key]. TypeError for what is no index, InvalidArgumentError for one out of bounds. Source: tf.Tensor.__getitem__."""
+    """tensor[key]. TypeError for what is no index, InvalidArgumentError for one out of bounds.
+
+    Source: tf.Tensor.__getitem__.
+    """
     if _is_mask(key):
         return get_slot("boolean_mask")(tensor, key)
     positions: list[Any] = []
@@ -169,7 +172,10 @@ def sliced_shape(spec: Spec, shape: tuple[int | None, ...] | None) -> tuple[int 
 
 
 def numpy_key(spec: Spec, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """`spec`, with no "t" left, as NumPy's basic index into an array of `shape`. InvalidArgumentError if it does not fit."""
+    """`spec`, with no "t" left, as NumPy's basic index into an array of `shape`.
+
+    InvalidArgumentError if it does not fit.
+    """
     try:
         sliced_shape(spec, shape)
     except ValueError as error:

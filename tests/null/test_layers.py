@@ -24,7 +24,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "L1 eager core",
         ("_primitive", "primitive", "_pool", "_buffer", "_blas", "devices", "op_errors", "_tensor", "_tape", "names",
-         "conversion", "printing", "indexing", "operators"),
+         "conversion", "printing"),
     ),
     ("L2 what can be computed", ("ops.", "gradient", "_variable", "variable", "module", "indexed_slices")),
     ("L3 graphs", ("graph.",)),
