@@ -241,6 +241,7 @@ class GraphTrace(Trace):
         self.operands: list[Any] = []
         self.residuals: list[Value] = []
         self.variables: list[Any] = []  # Variables made while tracing
+        self.derivatives: dict[Any, Any] = {}  # backward graphs by what they are with respect to
         self.sealed = False
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
         self._captured: dict[Any, Value] = {}
@@ -341,6 +342,10 @@ class GraphTrace(Trace):
         if self.sealed:
             raise InternalError(None, None, f"graph {self.graph.name!r} is finished and cannot capture {tensor!r}")
         is_cell = isinstance(tensor, Cell)
+        if isinstance(tensor, SymbolicTensor) and tensor.value.node.op is CONST:
+            node = self.graph.add(CONST, (), tensor.value.node.attrs, source=tensor.value.node.source)
+            self._captured[key] = node.outputs[0]
+            return node.outputs[0]
         name = "resource" if is_cell else tensor.value.node.name if isinstance(tensor, SymbolicTensor) else "capture"
         value = self.placeholder(aval, name)
         if self.kind == "branch":

@@ -1,0 +1,431 @@
+"""cond, while_loop, case, switch_case: in a trace one op each, with the branches and bodies as subgraphs.
+
+Rule: a subgraph is closed: what it uses from outside is an operand of its op. In eager mode they are Python's `if` and
+`while`. Source: tf.cond, tf.while_loop, tf.case, tf.switch_case.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fastgraph import dtype as dtypes
+from fastgraph import nesting
+from fastgraph._buffer import Cell
+from fastgraph._tensor import EagerTensor, Tensor, bind, convert, current_trace
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.graph.differentiate import entering
+from fastgraph.graph.ir import Value
+from fastgraph.graph.structure import COND, WHILE
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor
+from fastgraph.op_errors import message_name
+from fastgraph.shapes import Aval, TensorShape, generalises, shape_of
+
+_numbers = iter(range(1, 1 << 62))
+
+
+def subgraph_name(what: str) -> str:
+    """Return a name for a subgraph, numbered over the process as TensorFlow numbers them."""
+    return f"{what}_{next(_numbers)}"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# cond
+
+
+def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
+    """Return true_fn() if the scalar `pred` is true, else false_fn().
+
+    In a trace both functions are traced and must give the same structure and dtypes. Raises TypeError if they do not,
+    if one is not callable, or for a Python bool in a trace. Source: tf.cond.
+    """
+    for function, what in ((true_fn, "true_fn"), (false_fn, "false_fn")):
+        if not callable(function):
+            raise TypeError(f"'{what}' must be callable.")
+    trace = current_trace()
+    if trace is None:
+        return true_fn() if pred else false_fn()
+    if isinstance(pred, bool):
+        raise TypeError("pred must not be a Python bool", pred)
+    pred = _predicate(convert(pred))
+    branches = [
+        _traced(trace, true_fn, [], subgraph_name("cond_true")),
+        _traced(trace, false_fn, [], subgraph_name("cond_false")),
+    ]
+    (then_trace, then_result), (else_trace, else_result) = branches
+    _check_branches(branches)
+    operands = _align([then_trace, else_trace], 0)
+    attrs = {"then_graph": then_trace.graph, "else_graph": else_trace.graph}
+    if name:
+        trace.node_name = name
+    outputs = bind(COND, (pred, *operands), attrs)
+    return _packed(then_result, outputs)
+
+
+def _predicate(pred: Any) -> Any:
+    """Return the predicate if it is a bool scalar. Raises InvalidArgumentError or ValueError as TensorFlow would."""
+    if pred.dtype != dtypes.bool_:
+        raise InvalidArgumentError(
+            None, None, f"Input 'pred' passed {message_name(pred.dtype)} expected bool: compare it first ({pred!r})"
+        )
+    if pred.shape.rank not in (None, 0) and pred.shape.num_elements() != 1:
+        raise ValueError(f"pred must be a scalar, and {pred!r} has shape {pred.shape}")
+    return pred
+
+
+def _traced(
+    outer: GraphTrace, function: Callable[..., Any], own: Sequence[tuple[Aval, str]], name: str
+) -> tuple[GraphTrace, Any]:
+    """Trace `function` as a subgraph with inputs `own`; return its trace and its result with symbolic leaves.
+
+    The graph's outputs are the flat tensors of the result.
+    """
+    trace = GraphTrace(name, parent=outer, kind="branch")
+    with entering(trace):
+        arguments = [trace.add_input(aval, argument) for aval, argument in own]
+        result = _converted(function(*arguments))
+        outputs = [trace.identity(leaf) for leaf in nesting.flatten(result, expand_composites=True) if leaf is not None]
+    trace.finish(outputs)
+    return trace, result
+
+
+def _converted(result: Any) -> Any:
+    """Return a structure with its leaves as tensors; None stays."""
+    return nesting.map_structure(_as_tensor, result)
+
+
+def _as_tensor(leaf: Any) -> Any:
+    if leaf is None or isinstance(leaf, Tensor) or _is_composite(leaf):
+        return leaf
+    return convert(leaf)
+
+
+def _is_composite(value: Any) -> bool:
+    return getattr(value, "_type_spec", None) is not None and nesting.flatten(value, expand_composites=True) != [value]
+
+
+def _packed(structure: Any, outputs: Sequence[Any]) -> Any:
+    """Return the outputs in the structure of a branch's result; where that has None, None."""
+    leaves = iter(outputs)
+    flat = [None if leaf is None else next(leaves) for leaf in nesting.flatten(structure, expand_composites=True)]
+    return nesting.pack_sequence_as(structure, flat, expand_composites=True)
+
+
+def _check_branches(branches: list[tuple[GraphTrace, Any]]) -> None:
+    """Raise TypeError (ValueError for None on one side) unless the branches give the same structure and dtypes."""
+    (then_trace, then_result), (else_trace, else_result) = branches
+    n_then, n_else = len(then_trace.graph.outputs), len(else_trace.graph.outputs)
+
+    def mismatch(details: str) -> TypeError:
+        return TypeError(
+            "true_fn and false_fn arguments to tf.cond must have the same number, type, and overall structure of "
+            f"return values.\ntrue_fn output: {then_result}\nfalse_fn output: {else_result}\nError details:\n{details}"
+        )
+
+    if n_then != n_else and 0 in (n_then, n_else):
+        raise ValueError(
+            f"Lengths of branch outputs of cond must match.\nlen(graphs[0].outputs): {n_then}\n"
+            f"len(graphs[1].outputs): {n_else}"
+        )
+    try:
+        nesting.assert_same_structure(then_result, else_result, expand_composites=True)
+    except (TypeError, ValueError) as error:
+        raise mismatch(str(error)) from None
+    flat = zip(
+        nesting.flatten(then_result, expand_composites=True),
+        nesting.flatten(else_result, expand_composites=True),
+        strict=True,
+    )
+    for a, b in flat:
+        if (a is None) != (b is None):
+            raise mismatch(f"{a} and {b}: one branch gives None")
+        if a is not None and a.dtype != b.dtype:
+            raise mismatch(f"{a} and {b} have different types")
+
+
+def _align(traces: Sequence[GraphTrace], n_own: int) -> list[Any]:
+    """Give the traced subgraphs the same operands in the same order after their first `n_own` inputs; return these."""
+    union: dict[Any, Any] = {}
+    for trace in traces:
+        for operand in trace.operands:
+            union.setdefault(_key(operand), operand)
+    for trace in traces:
+        own = {_key(operand): value for operand, value in zip(trace.operands, trace.graph.inputs[n_own:], strict=True)}
+        inputs = []
+        for key, operand in union.items():
+            value = own.get(key)
+            if value is None:
+                is_cell = isinstance(operand, Cell)
+                aval = Aval(dtypes.resource, ()) if is_cell else operand.aval
+                value = trace.placeholder(aval, "unused")
+            inputs.append(value)
+        trace.graph.inputs[n_own:] = inputs
+        trace.operands = list(union.values())
+    return list(union.values())
+
+
+def _key(operand: Any) -> Any:
+    return operand.value if isinstance(operand, SymbolicTensor) else operand.id
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# case
+
+
+def case(
+    pred_fn_pairs: Any,
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str = "case",
+) -> Any:
+    """Return the result of the function beside the first true predicate, else of `default`.
+
+    `exclusive` demands that at most one predicate is true. Raises InvalidArgumentError in eager mode if no predicate is
+    true and there is no default; in a trace the last function stands in for it then. Source: tf.case.
+    """
+    pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
+    if not pairs and default is None:
+        raise ValueError("case needs at least one pair or a default")
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(f"Each entry in pred_fn_pairs must be a 2-tuple. Received {pair}.")
+        if not callable(pair[1]):
+            raise TypeError(f"fn for pred {pair[0]} must be callable.")
+    if default is not None and not callable(default):
+        raise TypeError("Argument `default` must be callable.")
+    trace = current_trace()
+    if trace is None:
+        if exclusive and sum(bool(pred) for pred, _ in pairs) > 1:
+            raise InvalidArgumentError(None, None, "More than one condition evaluated as True but exclusive=True.")
+        for pred, function in pairs:
+            if pred:
+                return function()
+        if default is None:
+            raise InvalidArgumentError(None, None, "None of the conditions evaluated as True.")
+        return default()
+    if default is None:
+        default = pairs[-1][1]
+        pairs = pairs[:-1]
+    function = default
+    for pred, action in reversed(pairs):
+        function = functools.partial(_either, pred, action, function)
+    return function()
+
+
+def _either(pred: Any, action: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+    if isinstance(pred, bool):
+        return action() if pred else otherwise()
+    return cond(pred, action, otherwise)
+
+
+def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case") -> Any:
+    """Return the result of the function at `branch_index`; of `default`, or the last one, if there is none.
+
+    `branch_fns` is a list of functions, a dict or list of pairs from int to function. Source: tf.switch_case.
+    """
+    if isinstance(branch_fns, dict):
+        branches = dict(branch_fns)
+    elif branch_fns and isinstance(branch_fns[0], tuple):
+        branches = dict(branch_fns)
+    else:
+        branches = dict(enumerate(branch_fns))
+    if not branches:
+        raise ValueError("switch_case needs at least one branch")
+    for key, function in branches.items():
+        if not isinstance(key, int):
+            raise TypeError(f"key must be a Python `int`, got {key!r}")
+        if not callable(function):
+            raise TypeError(f"fn for key {key} must be callable.")
+    otherwise = default if default is not None else branches[max(branches)]
+    if current_trace() is None:
+        return branches.get(int(branch_index), otherwise)()
+    index = convert(branch_index)
+    return case([(index == key, function) for key, function in branches.items()], default=otherwise)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# while_loop
+
+
+def while_loop(
+    cond: Any,
+    body: Any,
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    maximum_iterations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Return `loop_vars` after `body` has been applied to them as long as `cond` of them is true.
+
+    The loop variables keep their dtypes, and in a trace their shapes, unless `shape_invariants` allows more. Raises
+    TypeError or ValueError otherwise. `parallel_iterations`, `swap_memory` and `back_prop` change no result here.
+    Source: tf.while_loop.
+    """
+    if not callable(cond):
+        raise TypeError("'cond' must be callable.")
+    if not callable(body):
+        raise TypeError("'body' must be callable.")
+    if not isinstance(loop_vars, list | tuple):
+        raise TypeError(f"loop_vars must be a list or tuple of loop variables, not {loop_vars!r}")
+    trace = current_trace()
+    if trace is None:
+        return _eager_while(cond, body, loop_vars, maximum_iterations)
+    if not loop_vars:
+        raise ValueError("'loop_vars' must be provided.")
+    start = _converted(loop_vars)
+    flat = nesting.flatten(start, expand_composites=True)
+    declared = _declared_shapes(flat, loop_vars, shape_invariants)
+    if maximum_iterations is not None:
+        flat = [convert(0, dtypes.int64), *flat]
+        declared = [(), *declared]
+        limit = bind_cast(convert(maximum_iterations), dtypes.int64)
+    else:
+        limit = None
+    counted = limit is not None
+
+    def unpack(tensors: Sequence[Any]) -> Any:
+        return nesting.pack_sequence_as(start, list(tensors[counted:]), expand_composites=True)
+
+    def test(*tensors: Any) -> Any:
+        goes_on = cond(*unpack(tensors))
+        if isinstance(goes_on, bool) and limit is None:
+            return convert(goes_on)
+        goes_on = _predicate(convert(goes_on))
+        return _and(tensors[0] < limit, goes_on) if counted else goes_on
+
+    def step(*tensors: Any) -> Any:
+        result = body(*unpack(tensors))
+        if not isinstance(result, list | tuple):
+            result = [result]
+        return _next_values(list(result), list(start), tensors, counted)
+
+    own = [(Aval(t.dtype, shape), _loop_name(t)) for t, shape in zip(flat, declared, strict=True)]
+    test_trace, _ = _traced(trace, test, own, subgraph_name("while_cond"))
+    body_trace, _ = _traced(trace, step, own, subgraph_name("while_body"))
+    _check_invariants(flat, own, body_trace.graph.outputs)
+    invariants = _align([test_trace, body_trace], len(own))
+    attrs = {"cond_graph": test_trace.graph, "body_graph": body_trace.graph, "n_carried": len(own)}
+    if name:
+        trace.node_name = name
+    outputs = bind(WHILE, (*flat, *invariants), attrs)
+    return _packed(start, outputs[counted:])
+
+
+def _loop_name(tensor: Any) -> str:
+    return tensor.value.node.name if isinstance(tensor, SymbolicTensor) else "loop_var"
+
+
+def _and(a: Any, b: Any) -> Any:
+    from fastgraph.primitive import get
+
+    return bind(get("logical_and"), (a, b), {})
+
+
+def bind_cast(tensor: Any, dtype: Any) -> Any:
+    """Return the tensor with another dtype."""
+    from fastgraph.primitive import get
+
+    return tensor if tensor.dtype == dtype else bind(get("cast"), (tensor,), {"dtype": dtype})
+
+
+def _eager_while(cond: Any, body: Any, loop_vars: Any, maximum_iterations: Any) -> Any:
+    """The loop in eager mode."""
+    count = 0
+    is_list = isinstance(loop_vars, list)
+    while cond(*loop_vars):
+        if maximum_iterations is not None and count >= int(maximum_iterations):
+            break
+        loop_vars = body(*loop_vars)
+        if not isinstance(loop_vars, list | tuple):
+            loop_vars = [loop_vars] if is_list else (loop_vars,)
+        nesting.assert_same_structure(list(loop_vars), list(loop_vars))
+        count += 1
+    return nesting.map_structure(_as_tensor, loop_vars)
+
+
+def _declared_shapes(flat: Sequence[Any], loop_vars: Any, shape_invariants: Any) -> list[Any]:
+    """Return the static shape each flat loop variable has in the loop."""
+    if shape_invariants is None:
+        return [tensor.aval.shape for tensor in flat]
+    shapes = nesting.flatten(
+        nesting.map_structure(lambda item: item, _as_shapes(shape_invariants)), expand_composites=False
+    )
+    if len(shapes) != len(flat):
+        raise ValueError(
+            f"shape_invariants must have the structure of loop_vars: {len(shapes)} shapes for {len(flat)} tensors "
+            f"({loop_vars!r})"
+        )
+    declared = []
+    for tensor, shape in zip(flat, shapes, strict=True):
+        dims = shape.dims_tuple if isinstance(shape, _Shape) else TensorShape(shape)
+        invariant = None if dims.rank is None else tuple(dims)
+        if not generalises(invariant, tensor.aval.shape):
+            raise ValueError(
+                f"The shape invariant specified for {_name(tensor)} is not compatible with the initial shape of the "
+                f"loop variable. It enters the loop with shape {tensor.shape}, but the specified shape invariant is "
+                f"{dims}."
+            )
+        declared.append(invariant)
+    return declared
+
+
+class _Shape:
+    """A shape invariant as a leaf: a TensorShape, or a list of sizes, would be taken apart as a structure."""
+
+    def __init__(self, shape: Any) -> None:
+        self.dims_tuple = shape if isinstance(shape, TensorShape) else TensorShape(getattr(shape, "shape", shape))
+
+
+def _as_shapes(structure: Any) -> Any:
+    if isinstance(structure, TensorShape) or hasattr(structure, "dtype"):
+        return _Shape(structure)
+    if isinstance(structure, list | tuple):
+        if structure and all(item is None or isinstance(item, int) for item in structure):
+            return _Shape(TensorShape(structure))
+        items = [_as_shapes(item) for item in structure]
+        return type(structure)(*items) if hasattr(structure, "_fields") else type(structure)(items)
+    if isinstance(structure, dict):
+        return {key: _as_shapes(item) for key, item in structure.items()}
+    return _Shape(structure)
+
+
+def _name(tensor: Any) -> str:
+    return tensor.name if isinstance(tensor, SymbolicTensor) else "a constant" if isinstance(tensor, EagerTensor) else "?"
+
+
+def _next_values(result: list[Any], start: list[Any], tensors: Sequence[Any], counted: bool) -> Any:
+    """Return the flat next values of the loop variables. Raises ValueError for another structure."""
+    nesting.assert_same_structure(result, start, check_types=False, expand_composites=True)
+    dtype_of = [tensor.dtype for tensor in nesting.flatten(start, expand_composites=True)]
+    flat = []
+    for leaf, dtype in zip(nesting.flatten(result, expand_composites=True), dtype_of, strict=True):
+        if not isinstance(leaf, Tensor):
+            try:
+                leaf = convert(leaf, dtype)
+            except (TypeError, ValueError):
+                leaf = convert(leaf)
+        flat.append(leaf)
+    return [tensors[0] + 1, *flat] if counted else flat
+
+
+def _check_invariants(start: Sequence[Any], own: Sequence[tuple[Aval, str]], outputs: Sequence[Value]) -> None:
+    """Raise unless each loop variable leaves the body with the dtype and a shape that it enters with."""
+    for tensor, (aval, _), value in zip(start, own, outputs, strict=True):
+        what = _name(tensor)
+        if value.aval.dtype != aval.dtype:
+            raise TypeError(
+                f"Loop var {what} enters the loop with type {aval.dtype!r} but has type {value.aval.dtype!r} after 1 "
+                f"iteration. {what} type should remain constant."
+            )
+        if not generalises(aval.shape, value.aval.shape):
+            raise ValueError(
+                f"Input tensor `{what}` enters the loop with shape {shape_of(aval.shape)}, but has shape "
+                f"{shape_of(value.aval.shape)} after one iteration. To allow the shape to vary across iterations, use "
+                "the `shape_invariants` argument of tf.while_loop to specify a less-specific shape."
+            )
+

@@ -1,0 +1,168 @@
+"""Backward graphs: the gradient of a graph that was traced, as another graph over its residuals.
+
+Rule: a backward graph is traced with the forward trace as its parent. Whatever a vjp asks for of the forward values is
+captured as a residual; the forward graph is then given these residuals as further outputs. Nothing is traced twice, and
+the gradients' own nodes are ordinary nodes, so that they can be differentiated again.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from fastgraph import nesting
+from fastgraph._tape import Tape
+from fastgraph._tensor import bind, convert, current_state
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.structure import CALL, rules
+from fastgraph.graph.trace import GraphTrace
+from fastgraph.shapes import Aval
+
+
+@contextmanager
+def entering(trace: GraphTrace | None) -> Any:
+    """Bind this thread's ops to `trace` inside the block; tapes from outside do not see them."""
+    state = current_state()
+    before = state.trace, state.tapes
+    state.trace, state.tapes = trace, []
+    try:
+        yield trace
+    finally:
+        state.trace, state.tapes = before
+
+
+def differentiable(aval: Aval) -> bool:
+    """Whether cotangents flow through values of this type."""
+    return aval.dtype.is_floating or aval.dtype.is_complex
+
+
+class Derivative:
+    """The backward graph of a forward graph, for some of its parameters and outputs.
+
+    `graph` takes the cotangents of the outputs at `outputs`, then the residuals (`residuals`: values of the forward
+    graph), then its own captures. `apply` gives one gradient, or None, for each parameter at `sources`.
+    """
+
+    def __init__(self, forward: GraphTrace, sources: tuple[int, ...], outputs: tuple[int, ...]) -> None:
+        self.forward = forward
+        self.sources = sources
+        self.outputs = outputs
+        graph = forward.graph
+        trace = GraphTrace(f"{graph.name}_backward", parent=forward, kind="backward")
+        targets = [graph.outputs[i] for i in outputs]
+        dys = [trace.add_input(value.aval.without_value(), f"grad_{value.node.name}") for value in targets]
+        parameters = graph.parameters
+        wanted = [_handle(forward, parameters[i]) for i in sources]
+        tape = _replay(forward, wanted)
+        with entering(trace):
+            grads = tape.finish([forward.tensor(value) for value in targets], wanted, list(dys), False)
+            self.structure = grads
+            flat = [leaf for leaf in nesting.flatten(grads, expand_composites=True) if leaf is not None]
+            values = [trace.identity(convert(leaf)) for leaf in flat]
+        self.graph = trace.finish(values)
+        self.residuals = trace.residuals
+
+    def apply(self, dys: Sequence[Any], residual: Callable[[Value], Any]) -> list[Any]:
+        """Return the gradients for these cotangents, in the active trace; `residual` gives the tensor of a value."""
+        operands = [*dys, *[residual(value) for value in self.residuals], *self.captured()]
+        return self.pack(list(bind(CALL, tuple(operands), {"graph": self.graph})))
+
+    def captured(self) -> list[Any]:
+        """Return what the backward graph itself captures: tensors and Cells."""
+        return [held() if isinstance(held, weakref.ref) else held for held, _ in self.graph.captures]
+
+    def pack(self, results: Sequence[Any]) -> list[Any]:
+        """Return the outputs of the backward graph as one gradient, or None, for each source."""
+        leaves = iter(results)
+        flat = [
+            None if leaf is None else next(leaves) for leaf in nesting.flatten(self.structure, expand_composites=True)
+        ]
+        packed: list[Any] = nesting.pack_sequence_as(self.structure, flat, expand_composites=True)
+        return packed
+
+    def saved(self) -> list[Value]:
+        """Return the residuals that the forward graph must give besides: those that are not its parameters."""
+        parameters = set(self.forward.graph.parameters)
+        return [value for value in self.residuals if value not in parameters]
+
+
+def _handle(trace: GraphTrace, value: Value) -> Any:
+    """The tensor of a value, or the Cell of a captured resource; of a freed one, its symbolic stand-in."""
+    handle = trace.handle(value)
+    return trace.tensor(value) if handle is None else handle
+
+
+def _replay(forward: GraphTrace, sources: Sequence[Any]) -> Any:
+    """Return a tape that has seen the forward graph's nodes."""
+    tape = Tape(False, False)
+    with entering(None), tape:
+        for source in sources:
+            tape.watch_one(source)
+        for node in forward.graph.nodes:
+            if not node.inputs or not node.outputs:
+                continue
+            handles = tuple([_handle(forward, value) for value in node.inputs])
+            outputs = tuple([forward.tensor(value) for value in node.outputs])
+            tape.note_python(node.op, handles, node.attrs, outputs)
+    return tape
+
+
+def derive(forward: GraphTrace, sources: tuple[int, ...], outputs: tuple[int, ...]) -> Derivative:
+    """Return the derivative of the outputs at `outputs` with respect to the parameters at `sources`, made once."""
+    key = (sources, outputs)
+    found: Derivative | None = forward.derivatives.get(key)
+    if found is None:
+        found = forward.derivatives[key] = Derivative(forward, sources, outputs)
+    return found
+
+
+def extended(graph: Graph, extra: Sequence[Value]) -> Graph:
+    """Return a graph over the same nodes that gives the values `extra` as well."""
+    result = Graph(graph.name)
+    result.trace = graph.trace
+    result.inputs, result.captures = list(graph.inputs), list(graph.captures)
+    result.nodes, result.outputs = list(graph.nodes), [*graph.outputs, *extra]
+    result._names = dict(graph._names)
+    return result
+
+
+def add_outputs(node: Node, avals: Sequence[Aval]) -> None:
+    """Give a node further results; those who use the first ones are not concerned."""
+    first = len(node.outputs)
+    node.outputs += tuple([Value(node, first + i, aval) for i, aval in enumerate(avals)])
+
+
+def _call_gradient(
+    needs: tuple[bool, ...], dys: list[Any], operands: list[Any], outs: list[Any]
+) -> dict[str, list[Any]]:
+    """The gradient of a call: a call of the backward graph, the forward call giving the residuals besides."""
+    node, trace = outs[0].value.node, outs[0].trace
+    graph = node.attrs["graph"]
+    forward = graph.trace
+    derivative = derive(
+        forward,
+        tuple([i for i, needed in enumerate(needs) if needed]),
+        tuple([i for i, dy in enumerate(dys) if dy is not None]),
+    )
+    missing = [value for value in derivative.saved() if value not in graph.outputs]
+    if missing:
+        node.attrs = {**node.attrs, "graph": extended(graph, missing)}
+        add_outputs(node, [value.aval.without_value() for value in missing])
+    position = {value: i for i, value in reversed(list(enumerate(node.attrs["graph"].outputs)))}
+    argument = dict(zip(forward.graph.parameters, operands, strict=True))
+
+    def residual(value: Value) -> Any:
+        return argument[value] if value in argument else trace.tensor(node.outputs[position[value]])
+
+    grads = derivative.apply([dy for dy in dys if dy is not None], residual)
+    result: list[Any] = [None] * len(operands)
+    for i, grad in zip(derivative.sources, grads, strict=True):
+        result[i] = grad
+    return {"operands": result}
+
+
+rules["call"] = _call_gradient
+
+__all__ = ["Derivative", "add_outputs", "derive", "differentiable", "entering", "extended"]

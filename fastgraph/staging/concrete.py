@@ -1,0 +1,412 @@
+"""ConcreteFunction: one graph of a Function, with the signature it was traced for.
+
+Rule: what was a Python value when it was traced is bound; only tensors (and Variables, which count by identity) are
+arguments of the graph.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pprint
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from fastgraph import nesting
+from fastgraph._tensor import Tensor, convert
+from fastgraph.errors import FailedPreconditionError, InvalidArgumentError
+from fastgraph.graph.ir import Graph, Value
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor
+from fastgraph.op_errors import message_name
+from fastgraph.shapes import TensorSpec, TypeSpec, generalises
+from fastgraph.staging import keys
+from fastgraph.staging.runner import Runner
+
+
+class Signature:
+    """What a trace was made for: its parameters in order with the values or specs they had."""
+
+    def __init__(self, name: str, parameters: list[inspect.Parameter], structure: dict[str, Any]) -> None:
+        self.name = name
+        self.parameters = parameters  # of `structure`'s keys, in order; varargs stand as single positional ones
+        self.structure = structure
+
+    def has_tensors(self, name: str) -> bool:
+        """Whether the parameter takes tensors (or a Variable)."""
+        value = self.structure[name]
+        return keys.is_variable(value) or any(
+            isinstance(leaf, Tensor | TensorSpec) or keys.is_variable(leaf)
+            for leaf in nesting.flatten(value, expand_composites=True)
+        )
+
+
+class ConcreteFunction:
+    """A graph that can be called. Source: tf.types.experimental.ConcreteFunction.
+
+    Call it as the function that was traced: with tensors in the places of tensors; Python values may be left out, and if
+    given must be those of the trace.
+    """
+
+    def __init__(self, trace: GraphTrace, signature: Signature, structure: Any, name: str, guard: Any = None) -> None:
+        self._trace = trace
+        self._signature = signature
+        self._structure = structure  # of the result, SymbolicTensors as leaves
+        self._runner = Runner(trace, name)
+        self._guard = guard
+        self._cell_names = [_cell_name(held) for held, _ in trace.graph.captures]
+        flat = nesting.flatten(structure, expand_composites=True)
+        self._single = len(flat) == 1 and flat[0] is structure
+        self._kept = [leaf is not None for leaf in flat]
+        self.name = name
+
+    # -- what it is
+
+    @property
+    def graph(self) -> Graph:
+        """The graph as written."""
+        return self._trace.graph
+
+    @property
+    def inputs(self) -> list[SymbolicTensor]:
+        """The placeholders of arguments and captures."""
+        return [self._trace.tensor(value) for value in self.graph.parameters]
+
+    @property
+    def outputs(self) -> list[SymbolicTensor]:
+        """The tensors that are returned."""
+        return [self._trace.tensor(value) for value in self.graph.outputs]
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The result as the function built it, with symbolic tensors."""
+        tensors = iter(self.outputs)
+        flat = [
+            None if leaf is None else next(tensors) for leaf in nesting.flatten(self._structure, expand_composites=True)
+        ]
+        return nesting.pack_sequence_as(self._structure, flat, expand_composites=True)
+
+    @property
+    def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """(positional arguments, keyword-only arguments) with TensorSpecs for tensors."""
+        args, kwargs = [], {}
+        values = iter(self.graph.inputs)
+        for parameter in self._signature.parameters:
+            value = keys.substitute(
+                self._signature.structure[parameter.name], lambda _: _spec(next(values))
+            )
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                kwargs[parameter.name] = value
+            else:
+                args.append(value)
+        return tuple(args), kwargs
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of the result."""
+        return nesting.map_structure(lambda tensor: tensor.shape, self.structured_outputs)
+
+    @property
+    def output_dtypes(self) -> Any:
+        """The dtypes of the result."""
+        return nesting.map_structure(lambda tensor: tensor.dtype, self.structured_outputs)
+
+    @property
+    def captured_inputs(self) -> list[Any]:
+        """The eager tensors and Variables' cells that the graph uses from outside."""
+        return [held() if isinstance(held, weakref.ref) else held for held, _ in self.graph.captures]
+
+    @property
+    def variables(self) -> tuple[Any, ...]:
+        """The Variables that the graph uses."""
+        found = []
+        for held in self.captured_inputs:
+            reference = getattr(held, "variable", None)
+            variable = reference() if callable(reference) else None
+            if variable is not None:
+                found.append(variable)
+        return tuple(found)
+
+    @property
+    def trainable_variables(self) -> tuple[Any, ...]:
+        """The trainable ones among `variables`."""
+        return tuple([variable for variable in self.variables if variable.trainable])
+
+    # -- calling it
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the graph. Raises TypeError for arguments that do not fit, InvalidArgumentError for wrong dtypes."""
+        return self.call_flat(self._bind(args, kwargs))
+
+    def call_flat(self, leaves: list[Any]) -> Any:
+        """Call the graph on its input tensors and return the structured result."""
+        operands = leaves
+        captures = self._trace.graph.captures
+        if captures:
+            operands = list(leaves)
+            for i, (held, _) in enumerate(captures):
+                if type(held) is weakref.ref:
+                    cell = held()
+                    if cell is None:
+                        raise self._gone(i)
+                    operands.append(cell)
+                else:
+                    operands.append(held)
+        return self.pack(self._runner(operands))
+
+    def pack(self, results: Sequence[Any]) -> Any:
+        """Return the flat results in the structure that the function returned."""
+        if self._single:
+            return results[0] if results else None
+        if not self._kept:
+            return self._structure
+        tensors = iter(results)
+        flat = [next(tensors) if kept else None for kept in self._kept]
+        return nesting.pack_sequence_as(self._structure, flat, expand_composites=True)
+
+    def _gone(self, i: int) -> FailedPreconditionError:
+        """Return the error for the Variable behind capture i, which is freed."""
+        name, value = self._cell_names[i], self.graph.captures[i][1]
+        reader = next((node for node in self.graph.nodes if value in node.inputs), None)
+        where = ""
+        if reader is not None:
+            line = reader.source[0] if reader.source else None
+            at = f" (defined at {line})" if line else ""
+            where = f"\n\t [[node {reader.name}{at}]]"
+        function = self._signature.name
+        return FailedPreconditionError(
+            None,
+            None,
+            f"Error while reading resource variable {name} from Container: localhost. This could mean that the variable "
+            f"was uninitialized. Not found: Resource localhost/{name}/N10tensorflow3VarE does not exist.{where} "
+            f"[Op:{self.name}]\n\nFunction call stack:\n{function} -> {function}\n",
+        )
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Return the input tensors that a call's arguments hold."""
+        given = self._assign(args, kwargs)
+        leaves: list[Any] = []
+        for parameter in self._signature.parameters:
+            name = parameter.name
+            traced = self._signature.structure[name]
+            if name not in given:
+                if self._signature.has_tensors(name) and not _only_variables(traced):
+                    raise TypeError(f"{self._summary()} missing required arguments: {name}.")
+                continue
+            self._check(name, traced, given[name], leaves)
+        expected = self.graph.inputs
+        for i, (leaf, value) in enumerate(zip(leaves, expected, strict=True)):
+            leaves[i] = self._fit(i, leaf, value)
+        return leaves
+
+    def _assign(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Say which parameter each argument is for."""
+        positional = [p.name for p in self._signature.parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        every = [p.name for p in self._signature.parameters]
+        if len(args) > len(positional):
+            raise TypeError(
+                f"{self._summary()} takes {len(positional)} positional arguments but {len(args)} were given"
+            )
+        unknown = [name for name in kwargs if name not in every]
+        if unknown:
+            raise TypeError(f"{self._summary()} got unexpected keyword arguments: {', '.join(unknown)}.")
+        with_tensors = [name for name in positional if self._signature.has_tensors(name) and name not in kwargs]
+        names = positional
+        # Python values of the trace may be left out, leading ones too: then only tensors are given.
+        if len(args) < len(positional) and len(args) == len(with_tensors):
+            names = with_tensors
+        given = dict(zip(names, args, strict=False))
+        for name, value in kwargs.items():
+            if name in given:
+                raise TypeError(f"{self._summary()} got two values for argument '{name}'.")
+            given[name] = value
+        return given
+
+    def _check(self, name: str, traced: Any, value: Any, leaves: list[Any]) -> None:
+        """Compare an argument with what was traced, and collect its tensors."""
+        if keys.is_variable(traced):
+            if value is not traced and getattr(value, "__fg_cell__", None) is not traced.__fg_cell__:
+                raise self._other_value(name, traced, value)
+            return
+        if isinstance(traced, Tensor | TensorSpec):
+            leaves.append(value)
+            return
+        if _parts(traced):
+            try:
+                nesting.assert_same_structure(traced, value, expand_composites=True)
+            except (TypeError, ValueError) as error:
+                raise TypeError(
+                    f"{self._summary()} was traced with the structure {_show(traced)} in {name}, and called with "
+                    f"{value!r}: {error}"
+                ) from None
+            flat = zip(
+                nesting.flatten(traced, expand_composites=True), nesting.flatten(value, expand_composites=True), strict=True
+            )
+            for old, new in flat:
+                self._check(name, old, new, leaves)
+            return
+        if value is not traced and not _same(value, traced):
+            raise self._other_value(name, traced, value)
+
+    def _other_value(self, name: str, traced: Any, value: Any) -> TypeError:
+        names = ", ".join(parameter.name for parameter in self._signature.parameters)
+        return TypeError(
+            f"ConcreteFunction {self._signature.name}({names}) was constructed with {type(traced).__name__} value "
+            f"{traced!r} in {name}, but was called with {type(value).__name__} value {value!r}"
+        )
+
+    def _fit(self, i: int, leaf: Any, value: Value) -> Any:
+        """Return argument i as a tensor of the dtype and shape that was traced."""
+        aval = value.aval
+        if not isinstance(leaf, Tensor):
+            leaf = convert(leaf) if isinstance(leaf, bool) or keys.is_array(leaf) else _convert(leaf, aval.dtype)
+        if leaf.dtype != aval.dtype:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"cannot compute {self.name} as input #{i}(zero-based) was expected to be a {message_name(aval.dtype)} "
+                f"tensor but is a {message_name(leaf.dtype)} tensor [Op:{self.name}]",
+            )
+        if not generalises(aval.shape, leaf.aval.shape):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"cannot compute {self.name} as input #{i}(zero-based) was traced with shape {_spec(value).shape} and "
+                f"called with shape {leaf.shape} [Op:{self.name}]",
+            )
+        return leaf
+
+    # -- how it prints
+
+    def _summary(self) -> str:
+        """The call as traced: `pow(a, b=2)`."""
+        parts = []
+        for parameter in self._signature.parameters:
+            value = self._signature.structure[parameter.name]
+            shown = self._signature.has_tensors(parameter.name)
+            parts.append(parameter.name if shown else f"{parameter.name}={value!r}")
+        return f"{self._signature.name}({', '.join(parts)})"
+
+    def pretty_printed_signature(self, verbose: bool = True) -> str:
+        """Return the signature over several lines: arguments and results with dtypes and shapes."""
+        if not verbose:
+            return self._summary()
+        lines = [self._summary()]
+        args, kwargs = self.structured_input_signature
+        positional = [p.name for p in self._signature.parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        details = [*zip(positional, args, strict=True), *sorted(kwargs.items())]
+        shown = [f"    {name}: {_pretty(spec)}" for name, spec in details if _has_spec(spec)]
+        if shown:
+            lines += ["  Args:", *shown]
+        specs = nesting.map_structure(lambda leaf: leaf if leaf is None else _type_of(leaf), self.structured_outputs)
+        lines += ["  Returns:", f"    {_pretty(specs)}"]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<ConcreteFunction {self._summary()} at 0x{id(self):X}>"
+
+    def __str__(self) -> str:
+        return f"ConcreteFunction {self.pretty_printed_signature()}"
+
+    # -- what the compiler made of it
+
+    @property
+    def executable(self) -> Any:
+        """What runs the graph."""
+        return self._runner.executable()
+
+    @property
+    def host_steps(self) -> int:
+        """How many steps of the compiled program run Python."""
+        return int(self.executable.host_steps)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether all kernels are there and used."""
+        return bool(self.executable.is_compiled)
+
+    def steps(self) -> list[Any]:
+        """Return the steps of the compiled program."""
+        return list(self.executable.steps())
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until all kernels are compiled."""
+        return bool(self.executable.wait(timeout))
+
+    def explain(self) -> str:
+        """Return the graph as written and after each pass, the kernels' source, the plan and its host steps."""
+        explain = getattr(self.executable, "explain", None)
+        text = f"# {self.name} as written\n{self.graph}\n"
+        return text + (explain() if explain is not None else f"\n# optimised\n{self.executable.graph}\n")
+
+
+def _cell_name(held: Any) -> str | None:
+    cell = held() if isinstance(held, weakref.ref) else None
+    return None if cell is None else (cell.name or f"_AnonymousVar{cell.id}")
+
+
+def _spec(value: Value) -> TensorSpec:
+    return TensorSpec(value.aval.shape, value.aval.dtype, value.node.attrs.get("name") or value.node.name)
+
+
+def _type_of(leaf: Any) -> Any:
+    spec = getattr(leaf, "_type_spec", None)
+    return spec if isinstance(spec, TypeSpec) else TensorSpec(leaf.aval.shape, leaf.dtype)
+
+
+def _parts(value: Any) -> bool:
+    return nesting.is_nested(value) or nesting.flatten(value, expand_composites=True) != [value]
+
+
+def _only_variables(value: Any) -> bool:
+    leaves = nesting.flatten(value, expand_composites=True) if not keys.is_variable(value) else [value]
+    return all(not isinstance(leaf, Tensor | TensorSpec) for leaf in leaves)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return False
+    try:
+        return bool(a == b)
+    except Exception:
+        return False
+
+
+def _convert(leaf: Any, dtype: Any) -> Any:
+    try:
+        return convert(leaf, dtype)
+    except (TypeError, ValueError):
+        return convert(leaf)
+
+
+def _show(value: Any) -> str:
+    return repr(keys.substitute(value, lambda leaf: TensorSpec(leaf.aval.shape, leaf.dtype)))
+
+
+def _has_spec(value: Any) -> bool:
+    return any(isinstance(leaf, TypeSpec) or keys.is_variable(leaf) for leaf in nesting.flatten(value))
+
+
+class _Marker:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _pretty(spec: Any) -> str:
+    if isinstance(spec, TensorSpec):
+        return f"{spec.dtype.name} Tensor, shape={spec.shape}"
+    if nesting.is_nested(spec):
+        pieces = nesting.flatten(spec)
+        markers = [_Marker(f"<{i + 1}>") for i in range(len(pieces))]
+        text = pprint.pformat(nesting.pack_sequence_as(spec, markers), width=10_000)
+        for marker, piece in zip(markers, pieces, strict=True):
+            text += f"\n      {marker!r}: {_pretty(piece)}"
+        return text
+    if keys.is_variable(spec):
+        return f"VariableSpec(shape={spec.shape}, dtype={spec.dtype!r}, trainable={spec.trainable})"
+    return repr(spec)
+
+
+__all__ = ["ConcreteFunction", "Signature"]

@@ -1,0 +1,640 @@
+"""tf.function: a Python function that is traced into graphs, one for each kind of arguments.
+
+Rule: what the cache key says is all that decides which graph serves a call; a graph is traced once.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import logging
+import threading
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from fastgraph import nesting
+from fastgraph._tensor import EagerTensor, Tensor, convert, current_state, init_scope
+from fastgraph.errors import InputSignatureError
+from fastgraph.graph import ir, passes
+from fastgraph.graph.differentiate import entering
+from fastgraph.graph.interpret import interpret
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor
+from fastgraph.shapes import Aval, TensorSpec, TypeSpec, generalises
+from fastgraph.staging import keys
+from fastgraph.staging.concrete import ConcreteFunction, Signature
+from fastgraph.staging.keys import Arguments, Guard
+from fastgraph.variable import variable_creator_scope
+
+_log = logging.getLogger("tensorflow")
+_numbers = itertools.count(1)
+_RETRACING_CALLS = 5
+
+_NOT_FIRST_CALL = (
+    "tf.function-decorated function tried to create variables on non-first call. tf.function only supports singleton "
+    "tf.Variables created on the first call. Make sure the tf.Variable is only created once or created outside "
+    "tf.function. See https://www.tensorflow.org/guide/function#creating_tfvariables for more information."
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Running Functions as plain Python
+
+_run_eagerly = False
+
+
+def run_functions_eagerly(run_eagerly: bool) -> None:
+    """Let Functions run as plain Python from now on (True), or as graphs again. Source: tf.config."""
+    global _run_eagerly
+    _run_eagerly = bool(run_eagerly)
+    Function._eager_mode_changed(_run_eagerly)
+
+
+def functions_run_eagerly() -> bool:
+    """Whether Functions run as plain Python."""
+    return _run_eagerly
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Function
+
+
+class Function:
+    """What `tf.function` makes of a Python function. Source: tf.types.experimental.PolymorphicFunction.
+
+    Calling it looks for a graph that was traced for arguments of this kind, and traces one if there is none.
+    """
+
+    _all: weakref.WeakSet[Function] = weakref.WeakSet()
+
+    def __init__(
+        self,
+        python_function: Callable[..., Any],
+        name: str | None = None,
+        input_signature: Any = None,
+        autograph: bool = True,
+        jit_compile: bool | None = None,
+        reduce_retracing: bool = False,
+        experimental_implements: str | None = None,
+        experimental_autograph_options: Any = None,
+        experimental_attributes: Any = None,
+        target: Any = None,
+    ) -> None:
+        if not callable(python_function):
+            raise TypeError(f"tf.function needs a callable, not {python_function!r}")
+        self._python_function = python_function
+        self._name = name or getattr(python_function, "__name__", type(python_function).__name__)
+        self._autograph = autograph
+        self._jit_compile = jit_compile
+        self._reduce_retracing = reduce_retracing
+        self._parameters, self._variadic, self._keywords = _parameters(python_function, target is not None)
+        self._input_signature = _input_signature(input_signature, self._parameters, self._name)
+        self._target: Callable[[], Any] | None = target  # weak: the object whose method this is
+        self._cache: dict[Any, ConcreteFunction] = {}
+        self._general: list[tuple[Any, ConcreteFunction]] = []  # traced for shapes with unknown sizes
+        self._lock = threading.RLock()
+        self._first_call_done = False
+        self._n_traces = 0
+        self._calls = 0
+        self._recent_traces: list[int] = []
+        self._variables: list[Any] = []  # weak references to those made while tracing
+        self._instances: dict[int, tuple[Any, Function]] = {}
+        self._options: dict[str, Any] = {
+            "name": name,
+            "input_signature": input_signature,
+            "autograph": autograph,
+            "jit_compile": jit_compile,
+            "reduce_retracing": reduce_retracing,
+        }
+        functools.update_wrapper(self, python_function, updated=())
+        Function._all.add(self)
+
+    @classmethod
+    def _eager_mode_changed(cls, eager: bool) -> None:
+        """Tell all Functions how they run from now on."""
+
+    # -- what it is
+
+    @property
+    def python_function(self) -> Callable[..., Any]:
+        """The Python function behind it."""
+        return self._python_function
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._name
+
+    @property
+    def input_signature(self) -> Any:
+        """The signature it is restricted to, or None."""
+        return self._input_signature
+
+    @property
+    def function_spec(self) -> inspect.Signature:
+        """The Python signature."""
+        return inspect.signature(self._python_function)
+
+    def experimental_get_tracing_count(self) -> int:
+        """Return how many times the Python function was traced."""
+        return self._n_traces
+
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        """Return the signatures of all traces so far, in the order of tracing."""
+        return "\n\n".join(each.pretty_printed_signature(verbose=verbose) for each in self._concrete_functions())
+
+    def _concrete_functions(self) -> list[ConcreteFunction]:
+        return list(dict.fromkeys([*self._cache.values(), *[found for _, found in self._general]]))
+
+    def __repr__(self) -> str:
+        return f"<fastgraph.staging.function.Function object of {self._python_function!r}>"
+
+    # -- calling it
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the graph for arguments of this kind; trace it first if need be."""
+        if _run_eagerly:
+            return self._call_python(args, kwargs)
+        self._calls += 1
+        concrete, leaves = self._find(args, kwargs)
+        return concrete.call_flat(leaves)
+
+    def _call_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._target is not None:
+            return self._python_function(self._target(), *args, **kwargs)
+        return self._python_function(*args, **kwargs)
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+        """Return the ConcreteFunction for arguments of this kind (TensorSpecs stand for tensors); runs nothing."""
+        if self._input_signature is not None and not args and not kwargs:
+            args = self._input_signature
+        return self._find(args, kwargs)[0]
+
+    def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ConcreteFunction, list[Any]]:
+        """Return the graph that serves these arguments, and their tensors."""
+        named = self._named(args, kwargs)
+        if self._input_signature is not None:
+            named = self._cast_to_signature(named, args, kwargs)
+        arguments = keys.analyse(named)
+        found = self._cache.get(arguments.key)
+        if found is None:
+            found = self._find_or_trace(arguments)
+        return found, arguments.leaves
+
+    def _find_or_trace(self, arguments: Arguments) -> ConcreteFunction:
+        with self._lock:
+            key = arguments.key
+            found = self._cache.get(key)
+            if found is not None:
+                return found
+            for general, concrete in self._general:
+                if keys.serves(general, key):
+                    return concrete
+            if self._input_signature is not None:
+                key = tuple([_spec_key(spec) for spec in nesting.flatten(self._input_signature, True)])
+                general_shapes = [spec.aval.shape for spec in nesting.flatten(self._input_signature, True)]
+            else:
+                general_shapes = [leaf.aval.shape for leaf in arguments.leaves]
+                if self._reduce_retracing:
+                    key, general_shapes = self._relax(key, general_shapes)
+            concrete = self._trace(arguments, general_shapes)
+            general = any(shape is None or None in shape for shape in general_shapes)
+            if self._input_signature is not None:
+                self._cache[arguments.key] = concrete
+            elif general:
+                self._general.append((key, concrete))
+            else:
+                self._cache[key] = concrete
+            self._warn_of_retracing()
+            return concrete
+
+    def _relax(self, key: Any, shapes: list[Any]) -> tuple[Any, list[Any]]:
+        """Return the key and shapes to trace for: relaxed where an earlier trace differs in shapes only."""
+        for other in reversed([*self._cache, *[general for general, _ in self._general]]):
+            relaxed = keys.general_key(key, other)
+            if relaxed is not None and relaxed != key:
+                return relaxed, _shapes_in(relaxed)
+        return key, shapes
+
+    # -- arguments
+
+    def _named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Return the value of each parameter, in order. Raises TypeError for arguments that do not fit the function."""
+        parameters = self._parameters
+        if not kwargs and len(args) == len(parameters) and not self._keywords:
+            return {parameter.name: value for parameter, value in zip(parameters, args, strict=True)}
+        named: dict[str, Any] = {}
+        positional = [p for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        for parameter, value in zip(positional, args, strict=False):
+            named[parameter.name] = value
+        extra = args[len(positional) :]
+        if extra and self._variadic is None:
+            raise TypeError(f"{self._name}() takes {len(positional)} positional arguments but {len(args)} were given")
+        rest = dict(kwargs)
+        missing = []
+        for parameter in parameters:
+            if parameter.name in rest and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY:
+                if parameter.name in named:
+                    raise TypeError(f"{self._name}() got multiple values for argument '{parameter.name}'")
+                named[parameter.name] = rest.pop(parameter.name)
+            elif parameter.name not in named:
+                if parameter.default is inspect.Parameter.empty:
+                    missing.append(repr(parameter.name))
+                else:
+                    named[parameter.name] = parameter.default
+        if missing:
+            raise TypeError(f"{self._name}() missing required arguments: {', '.join(missing)}")
+        if rest and self._keywords is None:
+            raise TypeError(f"{self._name}() got unexpected keyword arguments: {', '.join(map(repr, rest))}")
+        ordered = {parameter.name: named[parameter.name] for parameter in parameters}
+        if self._variadic is not None and extra:
+            ordered["*" + self._variadic] = tuple(extra)
+        if rest:
+            assert self._keywords is not None
+            ordered["**" + self._keywords] = dict(sorted(rest.items()))
+        return ordered
+
+    def _call_named(self, named: dict[str, Any]) -> Any:
+        """Call the Python function with a value for each parameter."""
+        args: list[Any] = [] if self._target is None else [self._target()]
+        kwargs: dict[str, Any] = {}
+        for parameter in self._parameters:
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                kwargs[parameter.name] = named[parameter.name]
+            else:
+                args.append(named[parameter.name])
+        if self._variadic is not None:
+            args.extend(named.get("*" + self._variadic, ()))
+        if self._keywords is not None:
+            kwargs.update(named.get("**" + self._keywords, {}))
+        return self._python_function(*args, **kwargs)
+
+    def _cast_to_signature(self, named: dict[str, Any], args: Any, kwargs: Any) -> dict[str, Any]:
+        """Return the arguments as tensors of the input_signature. Raises InputSignatureError if they cannot be."""
+        signature = self._input_signature
+        values = list(named.values())
+        n_given = len(values)
+        if n_given > len(signature):
+            defaults = [p for p in self._parameters[len(signature) :] if p.name in named]
+            values = values[: len(signature)]
+            if any(named[p.name] is not p.default for p in defaults) or n_given - len(defaults) > len(signature):
+                raise self._misfit(args, kwargs)
+        try:
+            cast = nesting.map_structure(_fit_spec, tuple(signature), tuple(values), check_types=False)
+        except (TypeError, ValueError):
+            raise self._misfit(args, kwargs) from None
+        return {**named, **dict(zip(list(named)[: len(signature)], cast, strict=False))}
+
+    def _misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> InputSignatureError:
+        def listed(items: Any) -> str:
+            return ",\n    ".join(str(item) for item in items)
+
+        inputs = listed([*args, *kwargs.values()])
+        return InputSignatureError(
+            f"Python inputs incompatible with input_signature:\n  inputs: (\n    {inputs})\n"
+            f"  input_signature: (\n    {listed(self._input_signature)})"
+        )
+
+    # -- tracing
+
+    def _trace(self, arguments: Arguments, shapes: list[Any]) -> ConcreteFunction:
+        """Trace the function for these arguments; the first time twice if Variables are made."""
+        if not self._first_call_done:
+            made: list[Any] = []
+            concrete = self._trace_once(arguments, shapes, made)
+            self._first_call_done = True
+            if not made:
+                return concrete
+            self._variables += [weakref.ref(variable) for variable in made]
+        return self._trace_once(arguments, shapes, None)
+
+    def _trace_once(self, arguments: Arguments, shapes: list[Any], made: list[Any] | None) -> ConcreteFunction:
+        """Trace the function. Variables are collected in `made`; where that is None, none may be made."""
+        self._n_traces += 1
+        trace = GraphTrace(self._name)
+        inputs = [
+            trace.add_input(Aval(leaf.aval.dtype, shape), _placeholder_name(name))
+            for leaf, shape, name in zip(arguments.leaves, shapes, arguments.names, strict=True)
+        ]
+        remaining = iter(inputs)
+        named = {name: keys.substitute(value, lambda _: next(remaining)) for name, value in arguments.structure.items()}
+
+        def creator(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+            if made is None:
+                raise ValueError(_NOT_FIRST_CALL)
+            kwargs["initial_value"] = _lifted(kwargs.get("initial_value"), trace, arguments.leaves)
+            with init_scope():
+                variable = next_creator(**kwargs)
+            made.append(variable)
+            return variable
+
+        state = current_state()
+        device = state.device
+        with entering(trace), variable_creator_scope(creator):
+            result = self._call_named(named)
+            structure = nesting.map_structure(lambda leaf: self._as_output(leaf), result)
+            flat = nesting.flatten(structure, expand_composites=True)
+            outputs = [trace.identity(leaf) for leaf in flat if leaf is not None]
+        state.device = device
+        trace.finish(outputs)
+        parameters = _flat_parameters(self._parameters, arguments.structure)
+        signature = Signature(self._name, parameters, arguments.structure)
+        guard = Guard(arguments.objects, self._forget(arguments.key))
+        return ConcreteFunction(trace, signature, structure, f"__inference_{_plain(self._name)}_{next(_numbers)}", guard)
+
+    def _as_output(self, leaf: Any) -> Any:
+        """Return what a traced function returns as a tensor (or None). Raises TypeError for other objects."""
+        if leaf is None or isinstance(leaf, Tensor):
+            return leaf
+        if keys.is_variable(leaf) or not isinstance(getattr(leaf, "_type_spec", None), TypeSpec):
+            try:
+                return convert(leaf)
+            except (TypeError, ValueError):
+                raise TypeError(
+                    "To be compatible with tf.function, Python functions must return zero or more Tensors or "
+                    f"ExtensionTypes or None values; in compilation of {self._python_function!r}, found return value "
+                    f"of type {type(leaf)}, which is not a Tensor or ExtensionType."
+                ) from None
+        return leaf
+
+    def _forget(self, key: Any) -> Callable[[], None]:
+        """Return what removes the entry of `key` once an object in it is gone."""
+        reference = weakref.ref(self)
+
+        def forget() -> None:
+            function = reference()
+            if function is not None:
+                function._cache.pop(key, None)
+                function._general = [entry for entry in function._general if entry[0] != key]
+
+        return forget
+
+    def _warn_of_retracing(self) -> None:
+        """Warn where most of the last calls have traced. Source: TensorFlow's retracing detector."""
+        if self._calls == 0:
+            return
+        self._recent_traces = [call for call in self._recent_traces if self._calls - call < _RETRACING_CALLS]
+        self._recent_traces.append(self._calls)
+        if self._n_traces > 1 and len(self._recent_traces) >= _RETRACING_CALLS:
+            n = min(self._calls, max(_RETRACING_CALLS, self._n_traces))
+            _log.warning(
+                "%d out of the last %d calls to %s triggered tf.function retracing. Tracing is expensive and the "
+                "excessive number of tracings could be due to (1) creating @tf.function repeatedly in a loop, (2) "
+                "passing tensors with different shapes, (3) passing Python objects instead of tensors. For (1), please "
+                "define your @tf.function outside of the loop. For (2), @tf.function has reduce_retracing=True option "
+                "that can avoid unnecessary retracing. For (3), please refer to "
+                "https://www.tensorflow.org/guide/function#controlling_retracing and "
+                "https://www.tensorflow.org/api_docs/python/tf/function for  more details.",
+                n,
+                n,
+                self._python_function,
+            )
+
+    # -- methods
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As a method: a Function of its own for each instance, which is held weakly."""
+        if instance is None:
+            return self
+        return BoundFunction(instance, self._for_instance(instance))
+
+    def _for_instance(self, instance: Any) -> Function:
+        key = id(instance)
+        entry = self._instances.get(key)
+        if entry is not None and entry[0]() is instance:
+            return entry[1]
+        try:
+            instances = self._instances
+            reference: Any = weakref.ref(instance, lambda _: instances.pop(key, None))
+        except TypeError:
+
+            def reference() -> Any:
+                return instance
+
+        function = Function(self._python_function, target=reference, **self._options)
+        self._instances[key] = (reference, function)
+        return function
+
+
+class BoundFunction:
+    """A Function as a method of an object: calls the Function of this instance, and has its attributes."""
+
+    __slots__ = ("_function", "_instance")
+
+    def __init__(self, instance: Any, function: Function) -> None:
+        self._instance = instance
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    @property
+    def __self__(self) -> Any:
+        return self._instance
+
+    @property
+    def __func__(self) -> Function:
+        return self._function
+
+    @property
+    def __wrapped__(self) -> Any:
+        return types.MethodType(self._function.python_function, self._instance)
+
+    @property
+    def python_function(self) -> Any:
+        """The Python method."""
+        return types.MethodType(self._function.python_function, self._instance)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
+    def __repr__(self) -> str:
+        return f"<bound {self._function!r} of {self._instance!r}>"
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, BoundFunction) and (self._instance, self._function) == (
+            other._instance,
+            other._function,
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self._instance), id(self._function)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Parts
+
+
+def _parameters(function: Any, is_method: bool) -> tuple[list[inspect.Parameter], str | None, str | None]:
+    """Return the named parameters, and the names of *args and **kwargs where there are any."""
+    try:
+        found = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some built-in functions
+        return [], "args", "kwargs"
+    if is_method:
+        found = found[1:]
+    variadic = next((p.name for p in found if p.kind is inspect.Parameter.VAR_POSITIONAL), None)
+    keywords = next((p.name for p in found if p.kind is inspect.Parameter.VAR_KEYWORD), None)
+    named = [p for p in found if p.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)]
+    return named, variadic, keywords
+
+
+def _flat_parameters(parameters: list[inspect.Parameter], structure: dict[str, Any]) -> list[inspect.Parameter]:
+    """Return the parameters of a trace: those of the function, and what *args and **kwargs held."""
+    known = {parameter.name: parameter for parameter in parameters}
+    found = []
+    for name in list(structure):
+        if name in known:
+            found.append(known[name])
+        elif name.startswith("**"):
+            for key, value in structure.pop(name).items():
+                structure[key] = value
+                found.append(inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY))
+        else:
+            for i, value in enumerate(structure.pop(name)):
+                plain = f"{name[1:]}_{i}"
+                structure[plain] = value
+                found.append(inspect.Parameter(plain, inspect.Parameter.POSITIONAL_OR_KEYWORD))
+    positional = [p for p in found if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+    return [*positional, *[p for p in found if p.kind is inspect.Parameter.KEYWORD_ONLY]]
+
+
+def _input_signature(signature: Any, parameters: list[inspect.Parameter], name: str) -> Any:
+    """Check an input_signature and return it as a tuple."""
+    if signature is None:
+        return None
+    if not isinstance(signature, list | tuple):
+        raise TypeError(f"input_signature must be either a tuple or a list, got {type(signature)}.")
+    for spec in nesting.flatten(signature):
+        if not isinstance(spec, TypeSpec):
+            raise TypeError(
+                "input_signature must be a possibly nested sequence of TensorSpec objects, got "
+                f"{spec!r} in the signature of {name}"
+            )
+    positional = [p for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+    if len(signature) > len(positional) and parameters:
+        raise TypeError(f"input_signature has {len(signature)} entries, {name} takes {len(positional)} arguments")
+    return tuple(signature)
+
+
+def _fit_spec(spec: Any, value: Any) -> Any:
+    """Return the argument as a tensor that the spec allows. Raises ValueError or TypeError."""
+    if not isinstance(spec, TensorSpec):
+        if isinstance(value, TypeSpec) or getattr(value, "_type_spec", None) is not None:
+            return value
+        raise TypeError(f"{value!r} is no {spec!r}")
+    if isinstance(value, TensorSpec):
+        fits = value.dtype == spec.dtype and generalises(spec.aval.shape, value.aval.shape)
+    else:
+        if not isinstance(value, Tensor):
+            value = convert(value, spec.dtype if not keys.is_array(value) else None)
+        fits = value.dtype == spec.dtype and generalises(spec.aval.shape, value.aval.shape)
+    if not fits:
+        raise ValueError(f"{value!r} does not fit {spec!r}")
+    return value
+
+
+def _spec_key(spec: Any) -> Any:
+    return ("T", spec.dtype.code, spec.aval.shape)
+
+
+def _shapes_in(key: Any) -> list[Any]:
+    """Return the shapes of the tensors in a key, in order."""
+    if type(key) is not tuple:
+        return []
+    if len(key) == 3 and key[0] == "T":
+        return [key[2]]
+    return [shape for part in key for shape in _shapes_in(part)]
+
+
+def _placeholder_name(name: str) -> str:
+    return _plain(name.lstrip("*"))
+
+
+def _plain(name: str) -> str:
+    """Return a name that a node can have."""
+    return "".join(c if c.isalnum() or c in "_./-" else "_" for c in name).strip("_") or "fn"
+
+
+def _lifted(initial: Any, trace: GraphTrace, leaves: list[Any]) -> Any:
+    """Return the initial value of a Variable as it is outside the trace: symbolic ones are computed from the arguments."""
+    if isinstance(initial, SymbolicTensor):
+        return _evaluate(initial, trace, leaves)
+    if callable(initial) and not isinstance(initial, Tensor):
+        return initial  # called under init_scope
+    if nesting.is_nested(initial):
+        return nesting.map_structure(lambda leaf: _lifted(leaf, trace, leaves), initial)
+    return initial
+
+
+def _evaluate(tensor: SymbolicTensor, trace: GraphTrace, leaves: list[Any]) -> Any:
+    """Compute a symbolic tensor from the arguments of the first call."""
+    if tensor.trace is not trace:
+        raise ValueError(
+            f"A tf.Variable made inside a condition or loop of a tf.function starts from {tensor!r}, which has no value "
+            "there. Create the Variable outside of it."
+        )
+    needed = ir.reachable([tensor.value])
+    used = [leaf for leaf, value in zip(leaves, trace.graph.inputs, strict=True) if value.node in needed]
+    if any(not isinstance(leaf, EagerTensor) for leaf in used):
+        raise ValueError(
+            f"The initial value of a tf.Variable made while tracing {trace.graph.name!r} depends on its arguments, which "
+            "have no values here. Call the function once, or create the Variable outside of it."
+        )
+    graph = ir.Graph(trace.graph.name)
+    graph.nodes = [node for node in trace.graph.nodes if node in needed or node.op.name == "placeholder"]
+    graph.inputs, graph.captures = trace.graph.inputs, trace.graph.captures
+    graph.outputs = [tensor.value]
+    captured = [held() if isinstance(held, weakref.ref) else held for held, _ in graph.captures]
+    with init_scope():
+        value = interpret(passes.inline(graph), [*leaves, *captured])[0]
+    return value
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The decorator
+
+
+def function(
+    func: Any = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    experimental_implements: str | None = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
+    experimental_relax_shapes: bool | None = None,
+    experimental_compile: bool | None = None,
+    experimental_follow_type_hints: bool | None = None,
+) -> Any:
+    """Return `func` as a Function: traced into graphs, which are compiled. A decorator, with or without arguments.
+
+    input_signature: the only kind of arguments it takes, a sequence of TensorSpecs, where None dimensions take any size.
+    reduce_retracing: relax shapes that turn out to differ between calls. `jit_compile` and the experimental options are
+    taken and change nothing: every graph is compiled. Source: tf.function.
+    """
+    if experimental_relax_shapes is not None:
+        reduce_retracing = experimental_relax_shapes
+    if experimental_compile is not None:
+        jit_compile = experimental_compile
+
+    def decorate(python_function: Any) -> Function:
+        if isinstance(python_function, Function | BoundFunction):
+            python_function = python_function.python_function
+        return Function(
+            python_function,
+            input_signature=input_signature,
+            autograph=autograph,
+            jit_compile=jit_compile,
+            reduce_retracing=reduce_retracing,
+            experimental_implements=experimental_implements,
+            experimental_autograph_options=experimental_autograph_options,
+            experimental_attributes=experimental_attributes,
+        )
+
+    return decorate if func is None else decorate(func)
+
+
+__all__ = ["BoundFunction", "Function", "function", "functions_run_eagerly", "run_functions_eagerly"]

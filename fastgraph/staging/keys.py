@@ -1,0 +1,211 @@
+"""Trace types and cache keys: what about a call's arguments decides which graph serves it.
+
+Rule: tensors count by dtype and shape, Variables by identity, Python numbers and strings by value, containers by
+structure, any other object by identity, held weakly where it can be.
+"""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fastgraph import nesting
+from fastgraph._buffer import Cell
+from fastgraph._tensor import EagerTensor, Tensor, convert
+from fastgraph.dtype import DType
+from fastgraph.shapes import TensorShape, TensorSpec, TypeSpec
+
+_PRIMITIVES = (bool, int, float, complex, str, bytes, type(None))
+
+
+@dataclass
+class Arguments:
+    """The arguments of one call, taken apart.
+
+    `structure` holds the arguments as given, tensors where arrays were; `leaves` are its tensors (and TensorSpecs) in
+    order, those inside composites included; `key` says which graph serves them; `objects` are those that count by
+    identity, to be held weakly beside the key.
+    """
+
+    structure: Any
+    leaves: list[Any] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    objects: list[Any] = field(default_factory=list)
+    key: Any = None
+
+
+def is_variable(value: Any) -> bool:
+    """Whether `value` is a Variable: something with a cell."""
+    return isinstance(getattr(value, "__fg_cell__", None), Cell)
+
+
+def is_array(value: Any) -> bool:
+    """Whether a leaf is NumPy's and is taken as a tensor."""
+    return isinstance(value, np.ndarray | np.generic)
+
+
+def analyse(named: Mapping[str, Any]) -> Arguments:
+    """Take the arguments of a call apart; `named` maps each parameter to its value, in order."""
+    found = Arguments({})
+    keys = []
+    for name, value in named.items():
+        found.structure[name] = taken = _arrays_as_tensors(value)
+        keys.append(_encode(taken, name, found))
+    found.key = tuple(keys)
+    return found
+
+
+def _arrays_as_tensors(value: Any) -> Any:
+    if isinstance(value, EagerTensor):
+        return value
+    if is_array(value):
+        return convert(value)
+    if type(value) in _PRIMITIVES or not nesting.is_nested(value):
+        return value
+    return nesting.map_structure(lambda leaf: convert(leaf) if is_array(leaf) else leaf, value)
+
+
+def _encode(value: Any, name: str, found: Arguments) -> Any:
+    """Return the key of one value, noting its tensors and objects."""
+    kind = type(value)
+    if isinstance(value, Tensor):
+        found.leaves.append(value)
+        found.names.append(name)
+        aval = value.aval
+        return ("T", aval.dtype.code, aval.shape)
+    if kind in _PRIMITIVES:
+        return (kind, value.hex() if kind is float else value)
+    if isinstance(value, TensorSpec):
+        found.leaves.append(value)
+        found.names.append(value.name or name)
+        return ("T", value.dtype.code, value.aval.shape)
+    if is_variable(value):
+        return ("V", value.__fg_cell__.id)
+    if nesting.is_nested(value):
+        return _encode_nested(value, name, found)
+    spec = value if isinstance(value, TypeSpec) else getattr(value, "_type_spec", None)
+    if isinstance(spec, TypeSpec):
+        for part in nesting.flatten(value, expand_composites=True):
+            found.leaves.append(part)
+            found.names.append(name)
+        return ("C", spec)
+    if isinstance(value, DType | TensorShape):
+        return (kind, str(value))
+    if isinstance(value, types.MethodType):  # each access makes a new one: the function and the object count
+        found.objects += [value.__func__, value.__self__]
+        return ("M", id(value.__func__), id(value.__self__))
+    found.objects.append(value)
+    return ("O", id(value))
+
+
+def _encode_nested(value: Any, name: str, found: Arguments) -> Any:
+    if isinstance(value, Mapping):
+        keys = list(value)
+        try:
+            keys = sorted(keys)
+        except TypeError:
+            pass
+        return (type(value), tuple([(key, _encode(value[key], name, found)) for key in keys]))
+    if isinstance(value, list | tuple):
+        return (type(value), tuple([_encode(item, name, found) for item in value]))
+    children = nesting.flatten(value)  # attrs classes and the like
+    return (type(value), tuple([_encode(item, name, found) for item in children]))
+
+
+def substitute(structure: Any, replace: Callable[[Any], Any]) -> Any:
+    """Return the structure with `replace(leaf)` for each of its tensors and specs, in the order of the leaves."""
+
+    def each(value: Any) -> Any:
+        if isinstance(value, Tensor | TensorSpec):
+            return replace(value)
+        if isinstance(value, dict):
+            return _like_dict(value, {key: each(value[key]) for key in _sorted(value)})
+        if nesting.is_nested(value) or _has_parts(value):
+            flat = nesting.flatten(value, expand_composites=False)
+            if len(flat) == 1 and flat[0] is value:  # a composite
+                parts = [replace(part) for part in nesting.flatten(value, expand_composites=True)]
+                return nesting.pack_sequence_as(value, parts, expand_composites=True)
+            return nesting.map_structure(each, value)
+        return value
+
+    return each(structure)
+
+
+def _sorted(value: Mapping[Any, Any]) -> list[Any]:
+    try:
+        return sorted(value)
+    except TypeError:
+        return list(value)
+
+
+def _like_dict(original: dict[Any, Any], items: dict[Any, Any]) -> Any:
+    ordered = {key: items[key] for key in original}
+    if type(original) is dict:
+        return ordered
+    return nesting.pack_sequence_as(original, nesting.flatten(ordered))
+
+
+def _has_parts(value: Any) -> bool:
+    spec = value if isinstance(value, TypeSpec) else getattr(value, "_type_spec", None)
+    return isinstance(spec, TypeSpec) and not is_variable(value)
+
+
+class Guard:
+    """Holds the objects of a key: weakly where possible, and calls `gone` when one of them is.
+
+    An id is given again once its object is gone, so a cache entry must go with it.
+    """
+
+    def __init__(self, objects: list[Any], gone: Callable[[], None]) -> None:
+        self.held: list[Any] = []
+        for item in objects:
+            try:
+                self.held.append(weakref.ref(item, lambda _: gone()))
+            except TypeError:
+                self.held.append(item)
+
+
+def general_key(key: Any, other: Any) -> Any | None:
+    """Return the key that serves two calls: shapes of tensors relaxed to None where they differ; None if there is none.
+
+    Only tensors' shapes may differ. Source: tf.function(reduce_retracing=True).
+    """
+    if type(key) is not tuple or type(other) is not tuple:
+        return key if key == other else None
+    if len(key) == 3 and len(other) == 3 and key[0] == "T" and other[0] == "T":
+        if key[1] != other[1]:
+            return None
+        a, b = key[2], other[2]
+        if a is None or b is None or len(a) != len(b):
+            return ("T", key[1], None)
+        return ("T", key[1], tuple([x if x == y else None for x, y in zip(a, b, strict=True)]))
+    if len(key) != len(other):
+        return None
+    parts = []
+    for x, y in zip(key, other, strict=True):
+        part = general_key(x, y) if type(x) is tuple else x if x == y and type(x) is type(y) else None
+        if part is None and not (x is None and y is None):
+            return None
+        parts.append(part)
+    return tuple(parts)
+
+
+def serves(general: Any, special: Any) -> bool:
+    """Whether a graph with the key `general` serves calls with the key `special`."""
+    if general == special:
+        return True
+    if type(general) is not tuple or type(special) is not tuple or len(general) != len(special):
+        return False
+    if len(general) == 3 and general[0] == "T" and special[0] == "T":
+        if general[1] != special[1]:
+            return False
+        if general[2] is None:
+            return True
+        a, b = general[2], special[2]
+        return b is not None and len(a) == len(b) and all(x is None or x == y for x, y in zip(a, b, strict=True))
+    return all(serves(x, y) for x, y in zip(general, special, strict=True))

@@ -1,0 +1,131 @@
+"""Runner: a traced graph as something that can be called, inside traces, under tapes, or plainly.
+
+Rule: the same graph serves all three: in a trace it becomes a call node, under a tape it runs with its residuals as
+further outputs and leaves one record, else its executable runs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fastgraph._buffer import Cell
+from fastgraph._tape import record_operation, watch_accessed
+from fastgraph._tensor import bind, current_state
+from fastgraph.graph import passes
+from fastgraph.graph.differentiate import Derivative, derive, differentiable, extended
+from fastgraph.graph.interpret import interpret
+from fastgraph.graph.ir import Graph
+from fastgraph.graph.structure import CALL
+from fastgraph.graph.trace import GraphTrace
+
+Executable = Callable[[list[Any]], list[Any]]
+
+
+class Interpreted:
+    """An executable that interprets its optimised graph: what is used where the compiler is not built."""
+
+    host_steps = 0
+    is_compiled = False
+
+    def __init__(self, graph: Graph, name: str = "") -> None:
+        self.graph = passes.optimise(graph)
+
+    def __call__(self, inputs: list[Any]) -> list[Any]:
+        """Run the graph."""
+        return interpret(self.graph, inputs)
+
+
+def make_executable(graph: Graph, name: str) -> Executable:
+    """Return what runs `graph`: the compiler's executable."""
+    try:
+        from fastgraph.compiler import pipeline
+    except ImportError:
+        return Interpreted(graph, name)
+    return pipeline.Executable(graph, name)
+
+
+class Runner:
+    """A finished trace, callable on its parameters: tensors, and Cells where resources stand."""
+
+    def __init__(self, trace: GraphTrace, name: str) -> None:
+        self.trace = trace
+        self.graph = trace.graph
+        self.name = name
+        self._lock = threading.Lock()
+        self._executables: dict[Any, Executable] = {}
+        self._backward: dict[int, Runner] = {}
+        parameters = self.graph.parameters
+        self._floating = tuple([i for i, value in enumerate(parameters) if differentiable(value.aval)])
+        self._resources = tuple([i for i, value in enumerate(parameters) if value.aval.dtype.name == "resource"])
+        self._outputs = tuple([i for i, value in enumerate(self.graph.outputs) if differentiable(value.aval)])
+
+    def executable(self, derivative: Derivative | None = None) -> Executable:
+        """Return what runs the graph; with `derivative`, what gives its residuals besides."""
+        key = None if derivative is None else (derivative.sources, derivative.outputs)
+        found = self._executables.get(key)
+        if found is None:
+            with self._lock:
+                found = self._executables.get(key)
+                if found is None:
+                    graph = self.graph if derivative is None else extended(self.graph, derivative.saved())
+                    found = self._executables[key] = make_executable(graph, self.name)
+        return found
+
+    def __call__(self, operands: list[Any]) -> Sequence[Any]:
+        """Call the graph on `operands`, one for each of its parameters; return its flat outputs."""
+        state = current_state()
+        if state.trace is not None:
+            outputs: tuple[Any, ...] = bind(CALL, tuple(operands), {"graph": self.graph})
+            return outputs
+        if state.tapes:
+            return self._recorded(operands, state.tapes)
+        return self.executable()(operands)
+
+    def _recorded(self, operands: list[Any], tapes: list[Any]) -> Sequence[Any]:
+        """Run the graph and leave one record on the tapes that follow what it is applied to."""
+        for i in self._resources:
+            watch_accessed(operands[i])
+        followers = [tape for tape in tapes if hasattr(tape, "follows")]
+        sources = tuple(
+            [
+                i
+                for i in sorted((*self._floating, *self._resources))
+                if any(tape.follows(operands[i]) for tape in followers)
+            ]
+        )
+        if not sources or not self._outputs:
+            return self.executable()(operands)
+        derivative = derive(self.trace, sources, self._outputs)
+        results = self.executable(derivative)(operands)
+        n_outputs = len(self.graph.outputs)
+        outputs, saved = results[:n_outputs], results[n_outputs:]
+        known = dict(zip(self.graph.parameters, operands, strict=True))
+        known.update(zip(derivative.saved(), saved, strict=True))
+        residuals = [known[value] for value in derivative.residuals]
+        record_operation(
+            self.name,
+            [operands[i] for i in sources],
+            [outputs[i] for i in derivative.outputs],
+            self._backward_of(derivative, residuals),
+        )
+        return outputs
+
+    def _backward_of(self, derivative: Derivative, residuals: list[Any]) -> Callable[..., list[Any]]:
+        key = id(derivative)
+        runner = self._backward.get(key)
+        if runner is None:
+            trace = derivative.graph.trace
+            runner = self._backward[key] = Runner(trace, f"__backward_{self.name.removeprefix('__inference_')}")
+
+        def backward(*dys: Any) -> list[Any]:
+            results = runner([*dys, *residuals, *derivative.captured()])
+            return derivative.pack(list(results))
+
+        return backward
+
+
+def captured_operands(graph: Graph) -> list[Any]:
+    """Return what the graph captures: tensors and Cells; None where a Cell is gone."""
+    return [held if not callable(held) or isinstance(held, Cell) else held() for held, _ in graph.captures]
