@@ -12,23 +12,15 @@ from typing import Any
 
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
-from fastgraph._buffer import Cell
 from fastgraph._tensor import EagerTensor, Tensor, bind, convert, current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.graph.differentiate import entering
+from fastgraph.graph import control_gradients as control_gradients  # fills in the gradients of cond and while
+from fastgraph.graph.branches import as_tensor, converted, make_cond, make_while, packed, subgraph_name, traced
 from fastgraph.graph.ir import Value
-from fastgraph.graph.structure import COND, WHILE
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 from fastgraph.op_errors import message_name
+from fastgraph.primitive import get
 from fastgraph.shapes import Aval, TensorShape, generalises, shape_of
-
-_numbers = iter(range(1, 1 << 62))
-
-
-def subgraph_name(what: str) -> str:
-    """Return a name for a subgraph, numbered over the process as TensorFlow numbers them."""
-    return f"{what}_{next(_numbers)}"
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # cond
@@ -50,17 +42,13 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
         raise TypeError("pred must not be a Python bool", pred)
     pred = _predicate(convert(pred))
     branches = [
-        _traced(trace, true_fn, [], subgraph_name("cond_true")),
-        _traced(trace, false_fn, [], subgraph_name("cond_false")),
+        traced(trace, true_fn, [], subgraph_name("cond_true")),
+        traced(trace, false_fn, [], subgraph_name("cond_false")),
     ]
     (then_trace, then_result), (else_trace, else_result) = branches
     _check_branches(branches)
-    operands = _align([then_trace, else_trace], 0)
-    attrs = {"then_graph": then_trace.graph, "else_graph": else_trace.graph}
-    if name:
-        trace.node_name = name
-    outputs = bind(COND, (pred, *operands), attrs)
-    return _packed(then_result, outputs)
+    outputs = make_cond(then_trace, else_trace, pred, name=name)
+    return packed(then_result, outputs)
 
 
 def _predicate(pred: Any) -> Any:
@@ -72,44 +60,6 @@ def _predicate(pred: Any) -> Any:
     if pred.shape.rank not in (None, 0) and pred.shape.num_elements() != 1:
         raise ValueError(f"pred must be a scalar, and {pred!r} has shape {pred.shape}")
     return pred
-
-
-def _traced(
-    outer: GraphTrace, function: Callable[..., Any], own: Sequence[tuple[Aval, str]], name: str
-) -> tuple[GraphTrace, Any]:
-    """Trace `function` as a subgraph with inputs `own`; return its trace and its result with symbolic leaves.
-
-    The graph's outputs are the flat tensors of the result.
-    """
-    trace = GraphTrace(name, parent=outer, kind="branch")
-    with entering(trace):
-        arguments = [trace.add_input(aval, argument) for aval, argument in own]
-        result = _converted(function(*arguments))
-        outputs = [trace.identity(leaf) for leaf in nesting.flatten(result, expand_composites=True) if leaf is not None]
-    trace.finish(outputs)
-    return trace, result
-
-
-def _converted(result: Any) -> Any:
-    """Return a structure with its leaves as tensors; None stays."""
-    return nesting.map_structure(_as_tensor, result)
-
-
-def _as_tensor(leaf: Any) -> Any:
-    if leaf is None or isinstance(leaf, Tensor) or _is_composite(leaf):
-        return leaf
-    return convert(leaf)
-
-
-def _is_composite(value: Any) -> bool:
-    return getattr(value, "_type_spec", None) is not None and nesting.flatten(value, expand_composites=True) != [value]
-
-
-def _packed(structure: Any, outputs: Sequence[Any]) -> Any:
-    """Return the outputs in the structure of a branch's result; where that has None, None."""
-    leaves = iter(outputs)
-    flat = [None if leaf is None else next(leaves) for leaf in nesting.flatten(structure, expand_composites=True)]
-    return nesting.pack_sequence_as(structure, flat, expand_composites=True)
 
 
 def _check_branches(branches: list[tuple[GraphTrace, Any]]) -> None:
@@ -142,31 +92,6 @@ def _check_branches(branches: list[tuple[GraphTrace, Any]]) -> None:
             raise mismatch(f"{a} and {b}: one branch gives None")
         if a is not None and a.dtype != b.dtype:
             raise mismatch(f"{a} and {b} have different types")
-
-
-def _align(traces: Sequence[GraphTrace], n_own: int) -> list[Any]:
-    """Give the traced subgraphs the same operands in the same order after their first `n_own` inputs; return these."""
-    union: dict[Any, Any] = {}
-    for trace in traces:
-        for operand in trace.operands:
-            union.setdefault(_key(operand), operand)
-    for trace in traces:
-        own = {_key(operand): value for operand, value in zip(trace.operands, trace.graph.inputs[n_own:], strict=True)}
-        inputs = []
-        for key, operand in union.items():
-            value = own.get(key)
-            if value is None:
-                is_cell = isinstance(operand, Cell)
-                aval = Aval(dtypes.resource, ()) if is_cell else operand.aval
-                value = trace.placeholder(aval, "unused")
-            inputs.append(value)
-        trace.graph.inputs[n_own:] = inputs
-        trace.operands = list(union.values())
-    return list(union.values())
-
-
-def _key(operand: Any) -> Any:
-    return operand.value if isinstance(operand, SymbolicTensor) else operand.id
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -277,7 +202,7 @@ def while_loop(
         return _eager_while(cond, body, loop_vars, maximum_iterations)
     if not loop_vars:
         raise ValueError("'loop_vars' must be provided.")
-    start = _converted(loop_vars)
+    start = converted(loop_vars)
     flat = nesting.flatten(start, expand_composites=True)
     declared = _declared_shapes(flat, loop_vars, shape_invariants)
     if maximum_iterations is not None:
@@ -305,15 +230,11 @@ def while_loop(
         return _next_values(list(result), list(start), tensors, counted)
 
     own = [(Aval(t.dtype, shape), _loop_name(t)) for t, shape in zip(flat, declared, strict=True)]
-    test_trace, _ = _traced(trace, test, own, subgraph_name("while_cond"))
-    body_trace, _ = _traced(trace, step, own, subgraph_name("while_body"))
+    test_trace, _ = traced(trace, test, own, subgraph_name("while_cond"))
+    body_trace, _ = traced(trace, step, own, subgraph_name("while_body"))
     _check_invariants(flat, own, body_trace.graph.outputs)
-    invariants = _align([test_trace, body_trace], len(own))
-    attrs = {"cond_graph": test_trace.graph, "body_graph": body_trace.graph, "n_carried": len(own)}
-    if name:
-        trace.node_name = name
-    outputs = bind(WHILE, (*flat, *invariants), attrs)
-    return _packed(start, outputs[counted:])
+    outputs = make_while(test_trace, body_trace, flat, name=name)
+    return packed(start, outputs[counted:])
 
 
 def _loop_name(tensor: Any) -> str:
@@ -321,15 +242,11 @@ def _loop_name(tensor: Any) -> str:
 
 
 def _and(a: Any, b: Any) -> Any:
-    from fastgraph.primitive import get
-
     return bind(get("logical_and"), (a, b), {})
 
 
 def bind_cast(tensor: Any, dtype: Any) -> Any:
     """Return the tensor with another dtype."""
-    from fastgraph.primitive import get
-
     return tensor if tensor.dtype == dtype else bind(get("cast"), (tensor,), {"dtype": dtype})
 
 
@@ -345,7 +262,7 @@ def _eager_while(cond: Any, body: Any, loop_vars: Any, maximum_iterations: Any) 
             loop_vars = [loop_vars] if is_list else (loop_vars,)
         nesting.assert_same_structure(list(loop_vars), list(loop_vars))
         count += 1
-    return nesting.map_structure(_as_tensor, loop_vars)
+    return nesting.map_structure(as_tensor, loop_vars)
 
 
 def _declared_shapes(flat: Sequence[Any], loop_vars: Any, shape_invariants: Any) -> list[Any]:

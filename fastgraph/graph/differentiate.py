@@ -17,7 +17,7 @@ from fastgraph._tape import Tape
 from fastgraph._tensor import bind, convert, current_state
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structure import CALL, rules
-from fastgraph.graph.trace import GraphTrace
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 from fastgraph.shapes import Aval
 
 
@@ -41,23 +41,22 @@ def differentiable(aval: Aval) -> bool:
 class Derivative:
     """The backward graph of a forward graph, for some of its parameters and outputs.
 
-    `graph` takes the cotangents of the outputs at `outputs`, then the residuals (`residuals`: values of the forward
-    graph), then its own captures. `apply` gives one gradient, or None, for each parameter at `sources`.
+    `graph` takes the cotangents of `outputs` (values of the forward graph), then the residuals (`residuals`: such values
+    too), then its own captures. `apply` gives one gradient, or None, for each parameter at `sources`.
     """
 
-    def __init__(self, forward: GraphTrace, sources: tuple[int, ...], outputs: tuple[int, ...]) -> None:
+    def __init__(self, forward: GraphTrace, sources: tuple[int, ...], outputs: tuple[Value, ...]) -> None:
         self.forward = forward
         self.sources = sources
         self.outputs = outputs
         graph = forward.graph
         trace = GraphTrace(f"{graph.name}_backward", parent=forward, kind="backward")
-        targets = [graph.outputs[i] for i in outputs]
-        dys = [trace.add_input(value.aval.without_value(), f"grad_{value.node.name}") for value in targets]
+        dys = [trace.add_input(value.aval.without_value(), f"grad_{value.node.name}") for value in outputs]
         parameters = graph.parameters
         wanted = [_handle(forward, parameters[i]) for i in sources]
         tape = _replay(forward, wanted)
         with entering(trace):
-            grads = tape.finish([forward.tensor(value) for value in targets], wanted, list(dys), False)
+            grads = tape.finish([forward.tensor(value) for value in outputs], wanted, list(dys), False)
             self.structure = grads
             flat = [leaf for leaf in nesting.flatten(grads, expand_composites=True) if leaf is not None]
             values = [trace.identity(convert(leaf)) for leaf in flat]
@@ -109,13 +108,27 @@ def _replay(forward: GraphTrace, sources: Sequence[Any]) -> Any:
     return tape
 
 
-def derive(forward: GraphTrace, sources: tuple[int, ...], outputs: tuple[int, ...]) -> Derivative:
-    """Return the derivative of the outputs at `outputs` with respect to the parameters at `sources`, made once."""
+def derive(forward: GraphTrace, sources: tuple[int, ...], outputs: tuple[Value, ...]) -> Derivative:
+    """Return the derivative of `outputs` with respect to the parameters at `sources`, made once."""
     key = (sources, outputs)
     found: Derivative | None = forward.derivatives.get(key)
     if found is None:
         found = forward.derivatives[key] = Derivative(forward, sources, outputs)
     return found
+
+
+def closed(forward: GraphTrace, sources: tuple[int, ...], outputs: tuple[Value, ...]) -> Derivative:
+    """Return the derivative of `outputs` and of all the residuals that it takes itself.
+
+    A gradient of the gradient goes through the residuals as well: they are then outputs like the others.
+    """
+    every = outputs
+    while True:
+        derivative = derive(forward, sources, every)
+        more = [value for value in derivative.saved() if value not in every and differentiable(value.aval)]
+        if not more:
+            return derivative
+        every = (*every, *more)
 
 
 def extended(graph: Graph, extra: Sequence[Value]) -> Graph:
@@ -128,10 +141,23 @@ def extended(graph: Graph, extra: Sequence[Value]) -> Graph:
     return result
 
 
-def add_outputs(node: Node, avals: Sequence[Aval]) -> None:
-    """Give a node further results; those who use the first ones are not concerned."""
+def add_outputs(node: Node, avals: Sequence[Aval], trace: GraphTrace, handles: Sequence[Any]) -> None:
+    """Give a node further results; those who use the first ones are not concerned.
+
+    Tapes that have noted the node (applied to `handles`) are told of the new ones: a gradient of what is computed from
+    them goes through the node too.
+    """
     first = len(node.outputs)
     node.outputs += tuple([Value(node, first + i, aval) for i, aval in enumerate(avals)])
+    tapes = [tape for tape in current_state().tapes if hasattr(tape, "follows")]
+    if not tapes:
+        return
+    # The first results stand in the record that the tape has; here they are others by the same name.
+    outputs = [SymbolicTensor(value, trace) for value in node.outputs[:first]]
+    outputs += [trace.tensor(value) for value in node.outputs[first:]]
+    for tape in tapes:
+        if any(tape.follows(handle) for handle in handles):
+            tape.note_python(node.op, tuple(handles), node.attrs, tuple(outputs))
 
 
 def _call_gradient(
@@ -144,12 +170,12 @@ def _call_gradient(
     derivative = derive(
         forward,
         tuple([i for i, needed in enumerate(needs) if needed]),
-        tuple([i for i, dy in enumerate(dys) if dy is not None]),
+        tuple([graph.outputs[i] for i, dy in enumerate(dys) if dy is not None]),
     )
     missing = [value for value in derivative.saved() if value not in graph.outputs]
     if missing:
         node.attrs = {**node.attrs, "graph": extended(graph, missing)}
-        add_outputs(node, [value.aval.without_value() for value in missing])
+        add_outputs(node, [value.aval.without_value() for value in missing], trace, operands)
     position = {value: i for i, value in reversed(list(enumerate(node.attrs["graph"].outputs)))}
     argument = dict(zip(forward.graph.parameters, operands, strict=True))
 
@@ -165,4 +191,4 @@ def _call_gradient(
 
 rules["call"] = _call_gradient
 
-__all__ = ["Derivative", "add_outputs", "derive", "differentiable", "entering", "extended"]
+__all__ = ["Derivative", "add_outputs", "closed", "derive", "differentiable", "entering", "extended"]

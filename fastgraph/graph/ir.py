@@ -214,7 +214,7 @@ def effects(node: Node) -> list[Effect]:
     elif kind is not None:
         found.append(Effect(kind, node.inputs[0]))
     for graph, first in subgraphs(node):
-        positions = {value: i for i, value in enumerate(graph.inputs)}
+        positions = {value: i for i, value in enumerate(graph.parameters)}
         for inner in graph.nodes:
             for effect in effects(inner):
                 outer = None if effect.resource is None else node.inputs[first + positions[effect.resource]]
@@ -367,12 +367,12 @@ def _verify_node(graph: Graph, node: Node, defined: set[Value], devices: Callabl
     if node.device is not None and devices is not None and not devices(node.device):
         raise _Flaw(f"its device {node.device!r} does not exist")
     for subgraph, first in subgraphs(node):
-        if subgraph.captures:
+        if subgraph.captures and node.op.name != "call":  # what a called function captures, the call passes
             raise _Flaw(f"its subgraph {subgraph.name!r} captures from outside")
-        arguments = node.inputs[first : first + len(subgraph.inputs)]
-        if len(arguments) != len(subgraph.inputs):
-            raise _Flaw(f"its subgraph {subgraph.name!r} takes {len(subgraph.inputs)} arguments, not {len(arguments)}")
-        for argument, parameter in zip(arguments, subgraph.inputs, strict=True):
+        arguments, parameters = node.inputs[first:], subgraph.parameters
+        if len(arguments) != len(parameters):
+            raise _Flaw(f"its subgraph {subgraph.name!r} takes {len(parameters)} arguments, not {len(arguments)}")
+        for argument, parameter in zip(arguments, parameters, strict=True):
             if argument.aval.dtype != parameter.aval.dtype or not generalises(parameter.aval.shape, argument.aval.shape):
                 raise _Flaw(f"it passes {argument} for {parameter} of {subgraph.name!r}")
         verify(subgraph, devices=devices)
@@ -468,7 +468,7 @@ def _format_body(graph: Graph, name: str, indent: str, lines: list[str], identif
 def _format_node(node: Node, identifiers: dict[Value, str]) -> str:
     base = _identifier(node.name)
     for value in node.outputs:
-        identifiers[value] = base if len(node.outputs) == 1 else f"{base}_{value.index}"
+        identifiers[value] = base if len(node.outputs) == 1 else f"{base}__{value.index}"
     arguments = [identifiers.get(value, _identifier(value.name)) for value in node.inputs]
     for name, attr in node.attrs.items():
         arguments.append(f"{name}={_format_attr(node, name, attr)}")

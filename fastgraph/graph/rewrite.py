@@ -102,6 +102,8 @@ class Rebuild:
         self.device: str | None = None
         self.name: str | None = None
         self._known: dict[Any, Node] = {}
+        self._versions: dict[Value, int] = {}  # writes so far of each resource
+        self._stored: dict[Value, Value] = {}  # what a resource holds, where the graph itself assigned it
         self._depth = 0
 
     def run(self) -> Graph:
@@ -136,8 +138,13 @@ class Rebuild:
         if avals is None:
             avals = ir.infer(op, [value.aval for value in inputs], attrs)
         key: Any = None
-        if self.intern and op.name != "placeholder" and is_pure(op, attrs):
+        if self.intern and op.name != "placeholder" and (op.effect == "read" or is_pure(op, attrs)):
             key = (op.name, inputs, self.device, attrs_key(attrs))
+            if op.effect == "read":  # the same value until the resource is written
+                key = (*key, self._versions.get(inputs[0], 0))
+                stored = self._stored.get(inputs[0])
+                if stored is not None and _exactly(stored.aval, avals[0]) and self.fuel.spend("read of what was assigned"):
+                    return (stored,)
             known = self._known.get(key)
             if known is not None and self.fuel.spend(f"merge {op.name}"):
                 known.source += tuple([line for line in self.source if line not in known.source])
@@ -157,7 +164,18 @@ class Rebuild:
         node = self.new.add(op, inputs, attrs, avals=avals, name=name, source=self.source, device=self.device)
         if key is not None:
             self._known[key] = node
+        elif self.intern:
+            self._note_writes(node)
         return node.outputs
+
+    def _note_writes(self, node: Node) -> None:
+        """Remember that resources have new values."""
+        for kind, resource in ir.effects(node):
+            if kind == "write" and resource is not None:
+                self._versions[resource] = self._versions.get(resource, 0) + 1
+                self._stored.pop(resource, None)
+        if node.op.name == "assign_variable":
+            self._stored[node.inputs[0]] = node.inputs[1]
 
     def emit1(self, op: Any, *inputs: Value, **attrs: Any) -> Value:
         """Apply `op` and return its first result."""
@@ -172,6 +190,10 @@ class Rebuild:
     def spend(self, what: str) -> bool:
         """Whether the rule named `what` may be applied; it must be, then."""
         return self.fuel.spend(what)
+
+
+def _exactly(aval: Aval, other: Aval) -> bool:
+    return aval.dtype == other.dtype and aval.is_static and aval.shape == other.shape
 
 
 def is_pure(op: Any, attrs: dict[str, Any]) -> bool:

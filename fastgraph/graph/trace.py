@@ -37,7 +37,7 @@ def _is_internal(code: CodeType) -> bool:
     known = _internal_code.get(code)
     if known is None:
         file = code.co_filename
-        known = file.startswith(_PACKAGE) or file.startswith("<frozen") or file.endswith(".pyx")
+        known = file.startswith(_PACKAGE) or file.startswith(("<frozen", "<fastgraph")) or file.endswith(".pyx")
         if len(_internal_code) > 100_000:  # functions made again and again by the user's program
             _internal_code.clear()
         _internal_code[code] = known

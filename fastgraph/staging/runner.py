@@ -12,11 +12,11 @@ from typing import Any
 
 from fastgraph._buffer import Cell
 from fastgraph._tape import record_operation, watch_accessed
-from fastgraph._tensor import bind, current_state
+from fastgraph._tensor import bind, current_state, get_slot
 from fastgraph.graph import passes
-from fastgraph.graph.differentiate import Derivative, derive, differentiable, extended
+from fastgraph.graph.differentiate import Derivative, closed, derive, differentiable, extended
 from fastgraph.graph.interpret import interpret
-from fastgraph.graph.ir import Graph
+from fastgraph.graph.ir import Graph, Value
 from fastgraph.graph.structure import CALL
 from fastgraph.graph.trace import GraphTrace
 
@@ -55,11 +55,11 @@ class Runner:
         self.name = name
         self._lock = threading.Lock()
         self._executables: dict[Any, Executable] = {}
-        self._backward: dict[int, Runner] = {}
+        self._backward: dict[Derivative, Runner] = {}
         parameters = self.graph.parameters
         self._floating = tuple([i for i, value in enumerate(parameters) if differentiable(value.aval)])
         self._resources = tuple([i for i, value in enumerate(parameters) if value.aval.dtype.name == "resource"])
-        self._outputs = tuple([i for i, value in enumerate(self.graph.outputs) if differentiable(value.aval)])
+        self._outputs = tuple([value for value in self.graph.outputs if differentiable(value.aval)])
 
     def executable(self, derivative: Derivative | None = None) -> Executable:
         """Return what runs the graph; with `derivative`, what gives its residuals besides."""
@@ -69,13 +69,18 @@ class Runner:
             with self._lock:
                 found = self._executables.get(key)
                 if found is None:
-                    graph = self.graph if derivative is None else extended(self.graph, derivative.saved())
+                    graph = self.graph
+                    if derivative is not None:
+                        graph = extended(graph, self._results(derivative)[len(graph.outputs) :])
                     found = self._executables[key] = make_executable(graph, self.name)
         return found
 
     def __call__(self, operands: list[Any]) -> Sequence[Any]:
         """Call the graph on `operands`, one for each of its parameters; return its flat outputs."""
         state = current_state()
+        if state.tapes:
+            for i in self._resources:
+                watch_accessed(operands[i])
         if state.trace is not None:
             outputs: tuple[Any, ...] = bind(CALL, tuple(operands), {"graph": self.graph})
             return outputs
@@ -85,43 +90,60 @@ class Runner:
 
     def _recorded(self, operands: list[Any], tapes: list[Any]) -> Sequence[Any]:
         """Run the graph and leave one record on the tapes that follow what it is applied to."""
-        for i in self._resources:
-            watch_accessed(operands[i])
-        followers = [tape for tape in tapes if hasattr(tape, "follows")]
-        sources = tuple(
-            [
-                i
-                for i in sorted((*self._floating, *self._resources))
-                if any(tape.follows(operands[i]) for tape in followers)
-            ]
-        )
+        sources = []
+        followers = []
+        for tape in tapes:
+            if hasattr(tape, "follows"):
+                followed = [i for i in (*self._floating, *self._resources) if tape.follows(operands[i])]
+                sources += followed
+                if followed:
+                    followers.append(tape)
         if not sources or not self._outputs:
             return self.executable()(operands)
-        derivative = derive(self.trace, sources, self._outputs)
+        wanted = tuple(sorted(set(sources)))
+        # Only where a gradient may be differentiated again do the residuals count as outputs of the record.
+        again = len(followers) > 1 or followers[0].persistent
+        derivative = (closed if again else derive)(self.trace, wanted, self._outputs)
         results = self.executable(derivative)(operands)
-        n_outputs = len(self.graph.outputs)
-        outputs, saved = results[:n_outputs], results[n_outputs:]
+        outputs = results[: len(self.graph.outputs)]
         known = dict(zip(self.graph.parameters, operands, strict=True))
-        known.update(zip(derivative.saved(), saved, strict=True))
-        residuals = [known[value] for value in derivative.residuals]
+        known.update(zip(self._results(derivative), results, strict=True))
         record_operation(
             self.name,
-            [operands[i] for i in sources],
-            [outputs[i] for i in derivative.outputs],
-            self._backward_of(derivative, residuals),
+            [operands[i] for i in wanted],
+            [known[value] for value in derivative.outputs],
+            self._backward_of(derivative, known),
+            pass_none=True,
         )
         return outputs
 
-    def _backward_of(self, derivative: Derivative, residuals: list[Any]) -> Callable[..., list[Any]]:
-        key = id(derivative)
-        runner = self._backward.get(key)
-        if runner is None:
-            trace = derivative.graph.trace
-            runner = self._backward[key] = Runner(trace, f"__backward_{self.name.removeprefix('__inference_')}")
+    def _results(self, derivative: Derivative | None) -> list[Value]:
+        """The values that the executable for a derivative gives: the graph's outputs, then the residuals."""
+        if derivative is None:
+            return self.graph.outputs
+        return [*self.graph.outputs, *[value for value in derivative.saved() if value not in self.graph.outputs]]
+
+    def _backward_of(self, derivative: Derivative, known: dict[Value, Any]) -> Callable[..., list[Any]]:
+        """Return the record's backward: it runs the backward graph for the cotangents that come."""
 
         def backward(*dys: Any) -> list[Any]:
-            results = runner([*dys, *residuals, *derivative.captured()])
-            return derivative.pack(list(results))
+            given = [dy for dy in dys if dy is not None]
+            used = derivative
+            if len(given) < len(dys):
+                outputs = tuple([value for value, dy in zip(derivative.outputs, dys, strict=True) if dy is not None])
+                used = derive(self.trace, derivative.sources, outputs)
+                if any(value not in known for value in used.residuals):  # kept only for all cotangents together
+                    used, zeros_like = derivative, get_slot("zeros_like")
+                    given = [
+                        zeros_like(known[value]) if dy is None else dy
+                        for value, dy in zip(derivative.outputs, dys, strict=True)
+                    ]
+            runner = self._backward.get(used)
+            if runner is None:
+                name = f"__backward_{self.name.removeprefix('__inference_')}"
+                runner = self._backward[used] = Runner(used.graph.trace, name)
+            residuals = [known[value] for value in used.residuals]
+            return used.pack(list(runner([*given, *residuals, *used.captured()])))
 
         return backward
 
