@@ -147,8 +147,7 @@ def _while_gradient(
     argument = {
         value: operands[i] for i, value in enumerate(derivative.forward.graph.inputs) if i >= n_carried
     }
-    getitem, shape, add = get_slot("getitem"), get_slot("shape"), get_slot("add")
-    trips = shape(next(iter(rows.values())))[0]
+    trips = get_slot("shape")(next(iter(rows.values())))[0]
 
     start = [dys[i] if dys[i] is not None else _zeros_like(outs[i]) for i in floating]
     carried_avals = [body.inputs[i].aval for i in floating]
@@ -166,16 +165,16 @@ def _while_gradient(
         d_carried, totals = values[: len(floating)], values[len(floating) :]
 
         def residual(value: Value) -> Any:
-            return argument[value] if value in argument else getitem(rows[value], at)
+            return argument[value] if value in argument else rows[value][at]
 
-        d_rows = [getitem(dys[k], at) for k in stacked]
+        d_rows = [dys[k][at] for k in stacked]
         grads = derivative.apply([*d_carried, *d_rows], residual)
         next_carried = [
             get_slot("zeros_like")(before) if grad is None else _dense(grad)
             for before, grad in zip(d_carried, grads[: len(floating)], strict=True)
         ]
         found = dict(zip(invariants, grads[len(floating) :], strict=True))
-        return [at, *next_carried, *[add(total, _dense(found[k])) for total, k in zip(totals, used, strict=True)]]
+        return [at, *next_carried, *[total + _dense(found[k]) for total, k in zip(totals, used, strict=True)]]
 
     outer = current_trace()
     begin = [trips, *start, *sums]
