@@ -6,12 +6,16 @@ a program whose kernels are in the store never imports it (it imports Numba).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
 from numba import njit, types
+from numba.core import compiler
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 
 from fastgraph.compiler.intrinsics import FUNCTIONS, Buffers
 from fastgraph.compiler.kernel import KernelSpec
@@ -53,14 +57,17 @@ def compile_kernel(spec: KernelSpec, key: str) -> Listing:
         exec(compile(spec.source, f"<kernel {key}>", "exec"), namespace)
         element_types = tuple(getattr(types, name) for name in spec.buffer_types)
         signature = types.int64(Buffers(element_types), types.CPointer(types.int64), types.int64, types.int64)
-        dispatcher = njit(signature, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(
-            namespace["kernel"]
-        )
-        module = llvm.parse_assembly(dispatcher.inspect_llvm(dispatcher.signatures[0]))
+        with global_compiler_lock:
+            text, entry = _lower(namespace["kernel"], signature)
     except Exception as error:
         raise KernelError(f"{type(error).__name__}: {error}\nin the kernel\n{spec.source}") from error
-    _keep_one_entry(module, symbol(key))
+    if host().vector_bits:
+        # LLVM keeps to half of the widest vectors on most CPUs, from when they slowed the clock.
+        text = re.sub(r"^(define .*\)[^{]*)\{$", rf'\1 "prefer-vector-width"="{host().vector_bits}" {{', text, flags=re.M)
+    module = llvm.parse_assembly(text)
+    _keep_one_entry(module, entry, symbol(key))
     machine = host().machine()
+    _optimise(module, machine)
     code = machine.emit_object(module)
     missing = undefined_symbols(code) - ALLOWED
     if missing:
@@ -68,16 +75,51 @@ def compile_kernel(spec: KernelSpec, key: str) -> Listing:
     return Listing(code, str(module), machine)
 
 
-def _keep_one_entry(module: Any, name: str) -> None:
-    """Rename the entry point and drop every other function: all have been inlined into it, or it calls them."""
-    defined = [f for f in module.functions if not f.is_declaration]
-    entries = [f for f in defined if "kernel" in f.name and f.linkage == llvm.Linkage.external]
-    if len(entries) != 1:
-        raise KernelError(f"expected one entry point, found {[f.name for f in defined]}")
-    for function in defined:
-        if function.name != entries[0].name:
+def _lower(function: Any, signature: Any) -> tuple[str, str]:
+    """A function as LLVM IR, with everything it calls, and the name of its entry point.
+
+    Numba's ordinary road would also optimise it twice and load it, which is half of the time and of no use here. So this
+    takes the road that Numba's ahead-of-time compiler takes, up to the IR; where a version of Numba lacks that, the public
+    one.
+    """
+    try:
+        flags = compiler.Flags()
+        flags.no_compile = True
+        flags.no_cpython_wrapper = True
+        flags.no_cfunc_wrapper = True
+        flags.error_model = "numpy"
+        typing, target = cpu_target.typing_context, cpu_target.target_context
+        typing.refresh()
+        target.refresh()
+        result = compiler.compile_extra(typing, target, function, signature.args, signature.return_type, flags, {})
+        module = llvm.parse_assembly(result.library.get_llvm_str())
+        for library in result.library._linking_libraries:
+            module.link_in(llvm.parse_assembly(library.get_llvm_str()))
+        return str(module), result.fndesc.llvm_func_name
+    except (AttributeError, TypeError):  # not the kernel's fault: that would be one of Numba's own errors
+        options = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        dispatcher = njit(signature, **options)(function)
+        (compiled,) = dispatcher.overloads.values()
+        return dispatcher.inspect_llvm(dispatcher.signatures[0]), compiled.fndesc.llvm_func_name
+
+
+def _keep_one_entry(module: Any, entry: str, name: str) -> None:
+    """Rename the entry point, and let the optimiser drop whatever it does not need."""
+    for function in module.functions:
+        if function.name != entry and not function.is_declaration:
             function.linkage = llvm.Linkage.internal
     for variable in module.global_variables:
         if not variable.is_declaration:
             variable.linkage = llvm.Linkage.internal
-    entries[0].name = name
+    module.get_function(entry).name = name
+
+
+def _optimise(module: Any, machine: Any) -> None:
+    """LLVM's usual passes at level 3, in place."""
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    options.loop_interleaving = True
+    options.loop_unrolling = True
+    options.slp_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
