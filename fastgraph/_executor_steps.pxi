@@ -1,0 +1,316 @@
+# Steps: what each kind does. Part of _executor.pyx.
+
+cdef int _prepare(Frame* f, int32_t i, CStep* s) noexcept nogil:
+    """Make the Blocks that the step writes, and the copies that its in-place operands need."""
+    cdef int32_t k, slot
+    cdef Block* block
+    for k in range(s.n_allocate):
+        slot = s.allocate[k]
+        block = f.spare[slot]
+        if block != NULL:
+            f.spare[slot] = NULL
+        else:
+            block = block_new(f.plan.slots[slot].nbytes)
+            if block == NULL:
+                return _fail_code(f, i, FAULT_MEMORY, f.plan.slots[slot].nbytes)
+        f.block[slot] = block
+        f.data[slot] = block.data
+    for k in range(s.n_copies):
+        memcpy(f.data[s.copies[k].target], f.data[s.copies[k].origin], s.copies[k].nbytes)
+    return 0
+
+
+cdef int _run_range(Frame* f, int32_t i, CStep* s, int64_t begin, int64_t end) noexcept nogil:
+    """Units [begin, end) of a kernel or a product."""
+    cdef void* few[STACK_BUFFERS]
+    cdef void** buffers = &few[0]
+    cdef int64_t status = 0
+    cdef void* excinfo = NULL
+    cdef int32_t k, code
+    if s.kind == GEMM:
+        gemm_units(s.gemm, f.data[s.buffers[0]], f.data[s.buffers[1]], f.data[s.buffers[2]], begin, end)
+        return 0
+    if s.n_buffers > STACK_BUFFERS:
+        buffers = <void**>malloc(s.n_buffers * sizeof(void*))
+        if buffers == NULL:
+            return _fail_code(f, i, FAULT_MEMORY, 0)
+    for k in range(s.n_buffers):
+        buffers[k] = f.data[s.buffers[k]]
+    code = s.fn(&status, &excinfo, buffers, s.sizes, begin, end)
+    if buffers != &few[0]:
+        free(buffers)
+    if code != 0:
+        return _fail_code(f, i, FAULT_NATIVE, code, begin)
+    if status != 0:
+        return _fail_code(f, i, FAULT_STATUS, status, begin)
+    return 0
+
+
+cdef int _run_shard(Frame* f, int32_t i, CStep* s, int32_t shard, bint caller) noexcept nogil:
+    """One shard of a prepared step; steps of other kinds have one."""
+    cdef int64_t begin, end
+    if s.kind <= GEMM:
+        begin = shard * s.chunk
+        end = begin + s.chunk - f.plan.short_shards
+        if end > s.extent:
+            end = s.extent
+        return _run_range(f, i, s, begin, end)
+    if s.kind == READ:
+        return _run_read(f, i, s)
+    if s.kind == ASSIGN:
+        return _run_assign(f, i, s)
+    if s.kind == BRANCH:
+        return _run_branch(f, i, s, caller)
+    if s.kind == LOOP:
+        return _run_loop(f, i, s, caller)
+    if s.kind == HOST:
+        return _run_host(f, i, s)
+    if s.kind == REST:
+        return _run_rest(f, i, s)
+    memcpy(f.data[s.buffers[1]], f.data[s.buffers[0]], s.extent)  # TRANSFER between places the CPU can reach
+    return 0
+
+
+cdef int _run_read(Frame* f, int32_t i, CStep* s) noexcept nogil:
+    """Take a reference to what a Cell holds, under its lock."""
+    cdef CellRef* cell = <CellRef*>f.data[s.buffers[0]]
+    cdef Value* value = s.values
+    cdef Dims* dims
+    cdef Block* block
+    cdef bint same = True
+    cdef int32_t k
+    fg_spin_lock(cell.lock)
+    block = cell.block[0]
+    if block != NULL:
+        block_retain(block)
+        f.data[value.slot] = cell.data[0]
+        if value.dims.known:
+            same = value.dims.ndim == cell.ndim[0]
+            for k in range(value.dims.ndim if same else 0):
+                same = same and value.dims.size[k] == cell.dims[k]
+        else:
+            dims = &f.dims[f.plan.slots[value.slot].dynamic]
+            dims.ndim = cell.ndim[0]
+            memcpy(&dims.size[0], cell.dims, MAX_RANK * sizeof(int64_t))
+    fg_spin_unlock(cell.lock)
+    if block == NULL:
+        return _fail_code(f, i, FAULT_EMPTY, 0)
+    f.block[value.slot] = block
+    if not same:
+        return _fail_code(f, i, FAULT_SHAPE, 0)
+    return 0
+
+
+cdef int _run_assign(Frame* f, int32_t i, CStep* s) noexcept nogil:
+    """Let a Cell hold another Block; the one it held goes when its last reader does."""
+    cdef CellRef* cell = <CellRef*>f.data[s.buffers[0]]
+    cdef Value* value = s.values
+    cdef Dims* dims = _dims_of(f, value)
+    cdef Block* block = f.block[value.slot]
+    cdef Block* old
+    block_retain(block)
+    fg_spin_lock(cell.lock)
+    old = cell.block[0]
+    cell.block[0] = block
+    cell.data[0] = f.data[value.slot]
+    cell.ndim[0] = dims.ndim
+    memcpy(cell.dims, &dims.size[0], MAX_RANK * sizeof(int64_t))
+    cell.version[0] += 1
+    fg_spin_unlock(cell.lock)
+    block_release(old)
+    return 0
+
+
+cdef void _receive(Frame* f, Value* value, Block* block, char* data, Dims* dims) noexcept nogil:
+    """Put what a sub-plan made into a slot of the plan around it. Takes over the reference."""
+    cdef int32_t dynamic = f.plan.slots[value.slot].dynamic
+    f.block[value.slot] = block
+    f.data[value.slot] = data
+    if dynamic >= 0:
+        f.dims[dynamic].ndim = dims.ndim
+        memcpy(&f.dims[dynamic].size[0], &dims.size[0], MAX_RANK * sizeof(int64_t))
+
+
+cdef int _run_sub(Frame* f, int32_t i, CStep* s, CPlan* chosen, bint caller) noexcept nogil:
+    """Run a plan on the step's inputs and receive its outputs."""
+    cdef SubPlans* sub = s.sub
+    cdef Frame* child = _frame_take(chosen, f.call)
+    cdef int32_t j, slot, failed
+    cdef Block* block
+    cdef char* data
+    if child == NULL:
+        return _fail_code(f, i, FAULT_MEMORY, chosen.arena_bytes)
+    for j in range(sub.n_inputs):
+        slot = chosen.inputs[j].slot
+        child.data[slot] = f.data[sub.inputs[j]]
+        child.block[slot] = f.block[sub.inputs[j]]
+    failed = _run(child, caller)
+    if failed:
+        if s.kind == REST:
+            _settle(child)  # its plan may go away before the fault is raised
+        _fail_from(f, i, child)
+    else:
+        for j in range(sub.n_outputs):
+            block = _take_output(child, j, &data)
+            _receive(f, &sub.outputs[j], block, data, _dims_of(child, &chosen.outputs[j]))
+    _frame_give(child)
+    return failed
+
+
+cdef int _run_branch(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
+    cdef bint taken = (<uint8_t*>f.data[s.buffers[0]])[0] != 0
+    return _run_sub(f, i, s, s.sub.first if taken else s.sub.second, caller)
+
+
+cdef int _add_row(Frame* f, int32_t i, Block** rows, Frame* body, int32_t k, int64_t trips) noexcept nogil:
+    """Append output k of a loop's body to the rows so far; their memory doubles when it is full."""
+    cdef int32_t slot = body.plan.outputs[k].slot
+    cdef int64_t nbytes = body.plan.slots[slot].nbytes
+    cdef Block* grown
+    if not body.plan.outputs[k].dims.known or (trips > 0 and rows[0].capacity != nbytes):
+        return _fail_code(f, i, FAULT_ROWS, k)
+    if rows[0] == NULL or (trips + 1) * nbytes > rows[0].nbytes:
+        grown = block_new(max(2 * trips, 4) * nbytes)
+        if grown == NULL:
+            return _fail_code(f, i, FAULT_MEMORY, 2 * trips * nbytes)
+        if rows[0] != NULL:
+            memcpy(grown.data, rows[0].data, trips * nbytes)
+            block_release(rows[0])
+        grown.capacity = nbytes  # of one row; a plain Block has no use for the field
+        rows[0] = grown
+    memcpy(rows[0].data + trips * nbytes, body.data[slot], nbytes)
+    return 0
+
+
+cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
+    """A while loop. The carried Blocks are the loop's own; one that the body replaced is what it writes to next."""
+    cdef SubPlans* sub = s.sub
+    cdef CPlan* cond_plan = sub.first
+    cdef CPlan* body_plan = sub.second
+    cdef int32_t n = sub.n_inputs, m = sub.n_carried, j, slot
+    cdef int failed = 0
+    cdef int32_t n_rows = sub.n_outputs - m  # results that are stacked: one row an iteration
+    cdef size_t pointers = _padded((2 * n + m + n_rows + 1) * sizeof(void*))
+    cdef char* memory = <char*>calloc(1, pointers + max(m, 1) * sizeof(Dims))
+    cdef char** data = <char**>memory
+    cdef Block** block = <Block**>(data + n)
+    cdef Block** old = block + n
+    cdef Block** rows = old + m
+    cdef int64_t trips = 0
+    cdef Dims row_dims
+    cdef Dims* dims = <Dims*>(memory + pointers)
+    cdef Dims* now
+    cdef Frame* cond = _frame_take(cond_plan, f.call)
+    cdef Frame* body = _frame_take(body_plan, f.call)
+    cdef void* plans = NULL
+    cdef bint changed
+    if memory == NULL or cond == NULL or body == NULL:
+        failed = _fail_code(f, i, FAULT_MEMORY, body_plan.arena_bytes)
+        n = m = n_rows = 0
+    for j in range(n):
+        data[j] = f.data[sub.inputs[j]]
+        block[j] = f.block[sub.inputs[j]]
+    for j in range(m):
+        block_retain(block[j])
+        dims[j] = body_plan.inputs[j].dims
+    while not failed:
+        if f.call.cancelled:
+            failed = _fail_code(f, i, FAULT_CANCELLED, 0)
+            break
+        _bind_inputs(cond, data, block)
+        if _run(cond, caller):
+            if plans != NULL:
+                _settle(cond)
+            failed = _fail_from(f, i, cond)
+            break
+        slot = cond_plan.outputs[0].slot
+        if not (<uint8_t*>cond.data[slot])[0]:
+            break
+        _clear_to_spare(cond)
+        _bind_inputs(body, data, block)
+        if _run(body, caller):
+            if plans != NULL:
+                _settle(body)
+            failed = _fail_from(f, i, body)
+            break
+        for j in range(n_rows):
+            failed = _add_row(f, i, &rows[j], body, m + j, trips)
+            if failed:
+                break
+        if failed:
+            break
+        trips += 1
+        changed = False
+        for j in range(m):
+            old[j] = block[j]
+            block[j] = _take_output(body, j, &data[j])
+            if sub.varying:
+                now = _dims_of(body, &body_plan.outputs[j])
+                changed = changed or not _same_dims(&dims[j], now)
+                dims[j] = now[0]
+        for j in range(m):
+            slot = body_plan.outputs[j].slot
+            if (body_plan.slots[slot].place == BLOCK and body.spare[slot] == NULL and old[j].kind == BLOCK_MEMORY
+                    and old[j].nbytes == body_plan.slots[slot].nbytes and fg_atomic_load(&old[j].refs) == 1):
+                body.spare[slot] = old[j]
+            else:
+                block_release(old[j])
+        _clear_to_spare(body)
+        if changed:
+            _frame_give(cond)
+            _frame_give(body)
+            cond = body = NULL
+            failed = _plans_again(f, i, s, dims, &plans)
+            if failed:
+                break
+            cond_plan = _pair_plan(plans, 0)
+            body_plan = _pair_plan(plans, 1)
+            cond = _frame_take(cond_plan, f.call)
+            body = _frame_take(body_plan, f.call)
+            if cond == NULL or body == NULL:
+                failed = _fail_code(f, i, FAULT_MEMORY, body_plan.arena_bytes)
+                break
+        if caller and _breathe(f, 50.0):
+            failed = -1
+    for j in range(m):
+        if failed:
+            block_release(block[j])
+        else:
+            _receive(f, &sub.outputs[j], block[j], data[j], &dims[j])
+    for j in range(n_rows):
+        if not failed and rows[j] == NULL:
+            rows[j] = block_new(0)
+            if rows[j] == NULL:
+                failed = _fail_code(f, i, FAULT_MEMORY, 0)
+        if failed:
+            block_release(rows[j])
+            continue
+        now = &body_plan.outputs[m + j].dims
+        row_dims.ndim = now.ndim + 1
+        row_dims.size[0] = trips
+        memcpy(&row_dims.size[1], &now.size[0], (MAX_RANK - 1) * sizeof(int64_t))
+        _receive(f, &sub.outputs[m + j], rows[j], rows[j].data, &row_dims)
+    if cond != NULL:
+        _frame_give(cond)
+    if body != NULL:
+        _frame_give(body)
+    free(memory)
+    if plans != NULL:
+        _let_go(plans)
+    return failed
+
+
+cdef void _clear_to_spare(Frame* f) noexcept nogil:
+    """End of an iteration: Blocks that nobody else holds are kept for the next one."""
+    cdef int32_t i, slot
+    cdef Block* block
+    for i in range(f.plan.n_owned):
+        slot = f.plan.owned[i]
+        block = f.block[slot]
+        if block == NULL:
+            continue
+        f.block[slot] = NULL
+        if f.plan.slots[slot].place == BLOCK and f.spare[slot] == NULL and fg_atomic_load(&block.refs) == 1:
+            f.spare[slot] = block
+        else:
+            block_release(block)
