@@ -41,51 +41,52 @@ class FlatNest:
 def arrange(nest: LoopNest) -> FlatNest:
     """The nest with sibling loops joined, axes collapsed and every index flat."""
     table = nest.stores[0].scalar.table
-    nest = _join(table, nest)
+    nest = joined(nest)
     flat, dims = _flatten(table, nest)
-    return FlatNest(dims, flat, _stages(dims, flat), nest.in_place)
+    return FlatNest(dims, flat, stages(dims, flat), nest.in_place)
 
 
-def _stages(dims: Index, stores: Sequence[FlatStore] | Sequence[Store]) -> dict[Scalar | int, int]:
+def stages(dims: Index, stores: Sequence[FlatStore] | Sequence[Store]) -> dict[Scalar | int, int]:
     """How many joined loops must come before each reduction or store loop that hangs in the shared loops."""
     shared = frozenset(dims)
     depth: dict[Scalar, int] = {}
-    stages: dict[Scalar | int, int] = {}
+    found: dict[Scalar | int, int] = {}
     for term in walk([s.scalar for s in stores]):
         n = max((depth[a] for a in term.args), default=0)
         if term.op == "reduce" and term.free <= shared:
             n += 1
-            stages[term] = n
+            found[term] = n
         depth[term] = n
     for i, store in enumerate(stores):
-        stages[i] = depth[store.scalar] + 1
-    return stages
+        found[i] = depth[store.scalar] + 1
+    return found
 
 
-def _join(table: Table, nest: LoopNest) -> LoopNest:
+def joined(nest: LoopNest) -> LoopNest:
     """Give reductions and stores that may share one loop the same variables, and equal extents one name."""
-    stages = _stages(nest.dims, nest.stores)
+    table = nest.stores[0].scalar.table
+    stage = stages(nest.dims, nest.stores)
     level = {v: i + 1 for i, v in enumerate(nest.dims)}
     groups: dict[tuple[object, ...], Index] = {}
-    joined: dict[Scalar, Scalar] = {v: v for v in nest.dims}
+    chosen: dict[Scalar, Scalar] = {v: v for v in nest.dims}
 
-    def join(home: object, stage: int, variables: Index) -> None:
-        key = (home, stage, tuple([v.args[0].witness for v in variables]))
-        joined.update(zip(variables, groups.setdefault(key, variables), strict=True))
+    def join(home: object, when: int, variables: Index) -> None:
+        key = (home, when, tuple([v.args[0].witness for v in variables]))
+        chosen.update(zip(variables, groups.setdefault(key, variables), strict=True))
 
     terms = walk([s.scalar for s in nest.stores])
     for term in terms:
         if term.op == "reduce":
             # A reduction inside other loops than the shared ones keeps its variables to itself.
-            home = max((level[v] for v in term.free), default=0) if term in stages else term
-            join(home, stages.get(term, 0), term.args[: term.attr[1]])
+            home = max((level[v] for v in term.free), default=0) if term in stage else term
+            join(home, stage.get(term, 0), term.args[: term.attr[1]])
     for i, store in enumerate(nest.stores):
         if store.variables:
-            join(len(nest.dims), stages[i], store.variables)
+            join(len(nest.dims), stage[i], store.variables)
     name = _equal_extents(nest, terms)
     memo: dict[Scalar, Scalar] = {}
-    for v, chosen in joined.items():
-        memo[v] = table.make("var", "int64", (name(chosen.args[0]),), chosen.attr)
+    for v, other in chosen.items():
+        memo[v] = table.make("var", "int64", (name(other.args[0]),), other.attr)
 
     def new(term: Scalar) -> Scalar:
         found = memo.get(term)

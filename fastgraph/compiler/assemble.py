@@ -1,4 +1,4 @@
-"""Graph -> Program: every node becomes part of a kernel or a step of its own, in an order that respects data and effects.
+"""Graph -> Program: each node becomes part of a kernel or a step of its own, in an order that respects data and effects.
 
 Rule: a Program depends on the graph and on its witness shapes; no run-time extent is in it.
 """
@@ -10,12 +10,11 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from fastgraph.compiler.arrange import FlatNest
+from fastgraph.compiler.arrange import FlatNest, arrange
 from fastgraph.compiler.cost import cost
-from fastgraph.compiler.emit_cpu import Emitted, emit
+from fastgraph.compiler.emit_cpu import emit
 from fastgraph.compiler.extents import FIRST_WITNESS, witness_avals
 from fastgraph.compiler.fusion import Cluster, Fusion, lowerable
-from fastgraph.compiler.loopnest import LoopNest
 from fastgraph.compiler.program import (
     AliasStep,
     AssignStep,
@@ -33,10 +32,14 @@ from fastgraph.compiler.program import (
 )
 from fastgraph.compiler.scalar import Scalar, walk
 from fastgraph.compiler.sizes import infer_loop
+from fastgraph.compiler.split import split
+from fastgraph.dtype import as_dtype
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.primitive import Primitive
 from fastgraph.shapes import Aval, Shape
 
+PARTIAL = Primitive("partial_result", op_type="PartialResult", n_outputs=1)
 _SOURCES = frozenset({"placeholder", "const"})
 
 
@@ -86,9 +89,12 @@ class _Assembler:
         steps: list[Step] = []
         made: dict[Cluster | Node, int] = {}
         for unit in order:
-            steps.append(self.kernel(unit) if isinstance(unit, Cluster) else self.step(unit))
+            steps += self.kernels(unit) if isinstance(unit, Cluster) else [self.step(unit)]
             made[unit] = len(steps) - 1
-        after = [tuple(sorted({made[u] for u in self.effects_before(unit) if u in made})) for unit in order]
+        # Only steps have effects, and each of those is one step: several kernels of a cluster follow by their data.
+        after: list[tuple[int, ...]] = [()] * len(steps)
+        for unit in order:
+            after[made[unit]] = tuple(sorted({made[u] for u in self.effects_before(unit) if u in made}))
         n_inputs = len(self.graph.inputs)
         parameters = tuple([self.number[v] for v in self.graph.parameters])
         return Program(
@@ -106,7 +112,7 @@ class _Assembler:
     # -- order ---------------------------------------------------------------------------------------------------------
 
     def order(self) -> list[Cluster | Node]:
-        """Clusters and steps in an order in which each comes after what it waits for, program order where it is free."""
+        """Clusters and steps, each after what it waits for, else in program order."""
         fusion = self.fusion
         units: list[Cluster | Node] = [
             *fusion.clusters,
@@ -203,23 +209,32 @@ class _Assembler:
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
-    def kernel(self, cluster: Cluster) -> Step:
-        """The step of a cluster; a mere change of shape is an alias."""
+    def kernels(self, cluster: Cluster) -> list[Step]:
+        """The steps of a cluster: one kernel, or several where threads are to share a long reduction."""
         fusion = self.fusion
-        nest = fusion.nest(cluster)
+        nest = arrange(fusion.nest(cluster))
+        nodes = self.all_nodes(cluster)
+        if len(nest.stores) == 1 and (source := _copied(nest)) is not None:
+            return [AliasStep((self.number[source],), self.numbers([nest.stores[0].key]), nodes)]
+        operands = [v for v in fusion.inputs(cluster.nodes) if self.avals[v].value is None]
+        return [self.kernel(part, nodes, operands) for part in split(nest, self.scratch)]
+
+    def scratch(self, dtype: str, n: int) -> Value:
+        """A value of the Program that is none of the graph's: partial results."""
+        node = Node(PARTIAL, (), {}, (Aval(as_dtype(dtype), (n,)),), "partial")
+        value = node.outputs[0]
+        self.number[value] = len(self.values)
+        self.values.append(value)
+        return value
+
+    def kernel(self, nest: FlatNest, nodes: tuple[Node, ...], operands: Sequence[Value]) -> Step:
+        """The step of one nest. `operands` are what the nodes' bodies would need, to explain a failed check."""
         emitted = emit(nest)
         roots = [store.key for store in nest.stores]
-        loaded = list(fusion.inputs(cluster.nodes))
-        nodes = self.all_nodes(cluster)
-        if len(roots) == 1 and (source := _copied(emitted.nest)) is not None:
-            return AliasStep((self.number[source],), self.numbers(roots), nodes)
         loaded = [key for key in emitted.buffers if key not in roots]
-        # A failed check is explained by running the nodes' bodies: they need operands that the kernel does not read.
         if emitted.fallible:
-            loaded += [v for v in fusion.inputs(cluster.nodes) if v not in loaded and self.avals[v].value is None]
-        total = cost(nest)
-        extent = self.size(emitted.extent) if emitted.extent is not None else Size(1)
-        per_unit, cost_dims = self.per_unit(nest, total)
+            loaded += [v for v in operands if v not in loaded]
+        per_unit, cost_dims = self.per_unit(nest)
         return KernelStep(
             inputs=self.numbers(loaded),
             outputs=self.numbers(roots),
@@ -227,7 +242,7 @@ class _Assembler:
             kernel=emitted.spec,
             buffers=self.numbers(emitted.buffers),
             sizes=tuple([self.size(s) for s in emitted.sizes]),
-            extent=extent,
+            extent=self.size(emitted.extent) if emitted.extent is not None else Size(1),
             cost=per_unit,
             shardable=emitted.extent is not None,
             fallible=tuple([Fallible(node, "body") for node in emitted.fallible]),
@@ -260,19 +275,24 @@ class _Assembler:
                 constant *= term.attr
         return Size(constant, tuple(dims))
 
-    def per_unit(self, nest: LoopNest, total: float) -> tuple[float, tuple[Size, ...]]:
+    def per_unit(self, nest: FlatNest) -> tuple[float, tuple[Size, ...]]:
         """The cost of one unit of the outermost loop, and the unknown inner extents that it is to be multiplied by."""
         factors: dict[int, Scalar] = {}
-        outer = {v.args[0].witness for v in nest.dims[:1]}
-        terms = walk([s.scalar for s in nest.stores])
         variables = {v for s in nest.stores for v in (*nest.dims, *s.variables)}
-        variables.update(v for t in terms if t.op == "reduce" for v in t.args[: t.attr[1]])
-        for v in variables:
-            extent = v.args[0]
-            if (extent.witness or 0) >= FIRST_WITNESS and extent.witness not in outer:
-                factors.setdefault(extent.witness or 0, extent)
-        units = math.prod(n or 1 for n in outer) * math.prod(factors)
-        return total / max(units, 1), tuple([self.size(s) for s in factors.values()])
+        for term in walk([s.scalar for s in nest.stores]):
+            if term.op == "reduce":
+                variables.update(term.args[: term.attr[1]])
+        outer = nest.dims[0].args[0] if nest.dims else None
+        for extent in {v.args[0] for v in variables}:
+            unknown = [e for e in _factors(extent) if (e.witness or 0) >= FIRST_WITNESS]
+            for e in unknown if extent is not outer else ():
+                factors.setdefault(e.witness or 0, e)
+        units = (outer.witness or 1 if outer is not None else 1) * math.prod(factors)
+        return cost(nest) / max(units, 1), tuple([self.size(e) for e in factors.values()])
+
+
+def _factors(extent: Scalar) -> list[Scalar]:
+    return [f for a in extent.args for f in _factors(a)] if extent.op == "mul" else [extent]
 
 
 def _copied(nest: FlatNest) -> Any:
@@ -302,6 +322,3 @@ def _stand_ins(graph: Graph, shapes: Sequence[Shape]) -> list[Shape]:
 
     fresh = primes(_numbers(graph) | {n for s in shapes for n in s or () if n is not None})
     return [None if s is None else tuple([next(fresh) if n is None else n for n in s]) for s in shapes]
-
-
-__all__ = ["Emitted", "assemble"]

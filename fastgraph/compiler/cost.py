@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+from fastgraph.compiler.arrange import FlatNest
 from fastgraph.compiler.loopnest import LoopNest
 from fastgraph.compiler.scalar import Scalar, walk
 
@@ -46,11 +47,11 @@ def weight(term: Scalar) -> float:
     return _ARITHMETIC * (4.0 if term.dtype in ("float16", "bfloat16") else 1.0)
 
 
-def cost(nest: LoopNest) -> float:
+def cost(nest: LoopNest | FlatNest) -> float:
     """Nanoseconds for one run of the nest at its witness extents, without the launch."""
     chains = loop_chains(nest)
     total = 0.0
-    for term in walk([t for s in nest.stores for t in (s.scalar, *s.index)]):
+    for term in walk([s.scalar for s in nest.stores]):
         own = weight(term)
         if term.op == "reduce":
             inner = trips(term.args[: term.attr[1]], chains)
@@ -62,7 +63,7 @@ def cost(nest: LoopNest) -> float:
     return total
 
 
-def loop_chains(nest: LoopNest) -> dict[Scalar, frozenset[Scalar]]:
+def loop_chains(nest: LoopNest | FlatNest) -> dict[Scalar, frozenset[Scalar]]:
     """For each variable the loops that stand round its body, its own among them."""
     chains: dict[Scalar, frozenset[Scalar]] = {}
     outer: frozenset[Scalar] = frozenset()
@@ -84,4 +85,12 @@ def loop_chains(nest: LoopNest) -> dict[Scalar, frozenset[Scalar]]:
 def trips(variables: Iterable[Scalar], chains: Mapping[Scalar, frozenset[Scalar]]) -> int:
     """How often something that depends on `variables` is computed."""
     loops: frozenset[Scalar] = frozenset().union(*[chains[v] for v in variables])
-    return math.prod([v.args[0].witness or 0 for v in loops])
+    return math.prod([_count(v) for v in loops])
+
+
+def _count(v: Scalar) -> int:
+    extent = v.args[0].witness or 0
+    if len(v.args) == 1:
+        return extent
+    (outer,) = v.args[1].free  # a chunk of the extent: together the chunks are all of it
+    return -(-extent // (outer.args[0].witness or 1))

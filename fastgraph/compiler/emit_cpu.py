@@ -32,9 +32,9 @@ class Emitted:
     nest: FlatNest
 
 
-def emit(nest: LoopNest) -> Emitted:
+def emit(nest: LoopNest | FlatNest) -> Emitted:
     """The kernel of a loop nest."""
-    return _Emitter(arrange(nest)).run()
+    return _Emitter(arrange(nest) if isinstance(nest, LoopNest) else nest).run()
 
 
 class _Block:
@@ -114,6 +114,12 @@ class _Emitter:
     def size(self, extent: Scalar) -> str:
         """A run-time size; a product of extents is passed as one size."""
         return str(extent.attr) if extent.op == "const" else self.sizes.setdefault(extent, f"n{len(self.sizes)}")
+
+    def bounds(self, v: Scalar, place: _Block) -> tuple[str, str]:
+        """Where the loop over an inner variable begins and ends."""
+        if len(v.args) == 1:
+            return "0", self.size(v.args[0])
+        return self.emit(v.args[1], place), self.emit(v.args[2], place)
 
     # -- where a term goes ---------------------------------------------------------------------------------------------
 
@@ -226,23 +232,28 @@ class _Emitter:
             folds.append(made)
         for made in folds:
             place.lines += made.before
-        extents = [self.size(v.args[0]) for v in variables]
+        bounds = [self.bounds(v, place) for v in variables]
         if any(made.block_before for made in folds):
             body = _Block(blocks[-2], blocks[-2].variables)
             low, high = self.local(), self.local()
-            body.lines.append(f"{high} = min({low} + {SUM_BLOCK}, {extents[-1]})")
+            first, stop = bounds[-1]
+            body.lines.append(f"{high} = min({low} + {SUM_BLOCK}, {stop})")
             body.lines += [line for made in folds for line in made.block_before]
             body.nest(f"for {last} in range({low}, {high}):", inner)
             body.lines += [line for made in folds for line in made.block_after]
             body.lines.append(f"{low} = {high}")
-            blocks[-2].lines.append(f"{low} = 0")
-            blocks[-2].nest(f"while {low} < {extents[-1]}:", body)
+            blocks[-2].lines.append(f"{low} = {first}")
+            blocks[-2].nest(f"while {low} < {stop}:", body)
         else:
-            blocks[-2].nest(f"for {last} in range({extents[-1]}):", inner)
+            blocks[-2].nest(_for(last, *bounds[-1]), inner)
         for k in reversed(range(len(variables) - 1)):
-            blocks[k].nest(f"for {self.variables[variables[k]]} in range({extents[k]}):", blocks[k + 1])
+            blocks[k].nest(_for(self.variables[variables[k]], *bounds[k]), blocks[k + 1])
         for made in folds:
             place.lines += made.after
+
+
+def _for(variable: str, first: str, stop: str) -> str:
+    return f"for {variable} in range({stop if first == '0' else f'{first}, {stop}'}):"
 
 
 def is_size(term: Scalar) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fastgraph import expr, flags
+from fastgraph.compiler.arrange import joined
 from fastgraph.compiler.cost import LAUNCH, cost, weight
 from fastgraph.compiler.loopnest import LoopNest
 from fastgraph.compiler.nests import build, effective_inputs
@@ -79,7 +80,7 @@ class Fusion:
     # -- nodes ---------------------------------------------------------------------------------------------------------
 
     def _is_cheap(self, node: Node) -> bool:
-        """Whether consumers may compute the node in place: data movement, casts, or a little arithmetic on one number."""
+        """Whether consumers compute the node in place: data movement, casts, or some arithmetic on one number."""
         size = max((self.avals[v].size or 0) for v in node.outputs)
         nest = self._build([node], [node.outputs[0]])
         terms = walk([s.scalar for s in nest.stores])
@@ -156,7 +157,7 @@ class Fusion:
     def _price(self, cluster: Cluster) -> float:
         # What a cluster must store depends on its consumers, which change as others merge: only whole prices are kept.
         if cluster.priced is None:
-            cluster.priced = cost(self.nest(cluster)) + LAUNCH
+            cluster.priced = cost(joined(self.nest(cluster))) + LAUNCH
         return cluster.priced
 
     def _separates(self, a: Cluster, b: Cluster) -> bool:

@@ -24,9 +24,10 @@ class Scalar:
     """One number, as a term: `op` applied to `args`. Made by a `Table` or a `Builder` only.
 
     op is "const" (attr: the number), "extent" (attr: (key of a value, axis); a run-time size), "param" (attr: an int
-    passed at run time), "var" (attr: ordinal; args: its extent), "load" (attr: key of a value; args: the index),
-    "cast", "select" (lazy), "check" (attr: key of the failing op; args: ok, result, flat position), "reduce" (attr: (kind, its
-    number of variables); args: the variables, then the body), or one of the expression language's operations.
+    passed at run time), "var" (attr: ordinal; args: its extent, or with it the bounds of a part of it), "load" (attr:
+    key of a value; args: the index), "read" (the same; args: the flat position), "cast", "select" (lazy), "check"
+    (attr: key of the failing op; args: ok, result, flat position), "reduce" (attr: (kind, its number of variables);
+    args: the variables, then the body), or one of the expression language's operations.
     `free` holds the loop variables it depends on; `risky` says that computing it where it is not asked for might read
     outside a buffer. Python's operators build integer and float arithmetic; equality of objects is equality of terms.
     """
@@ -137,7 +138,7 @@ class Table:
             risky = any(a.risky for a in args) or op == "check"
             term = Scalar(self, op, dtype, args, attr, free, risky, witness)
             if op == "var":
-                term.free = frozenset((term,))
+                term.free = free | {term}
             self._terms[key] = term
         return term
 

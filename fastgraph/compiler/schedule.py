@@ -91,7 +91,10 @@ class _Schedule:
         self.planner = planner
         self.program = program
         self.table = table
-        self.avals = [table.get(value) for value in program.values]
+        # Partial results are values of the program alone: their shapes are fixed.
+        self.avals = [
+            table.get(value, value.aval if value.node.op.name == "partial_result" else None) for value in program.values
+        ]
         self.inputs = tuple(inputs)
         self.keep: list[Any] = []
         self.slots: list[Slot] = []
