@@ -237,7 +237,7 @@ class _Emitter:
             body = _Block(blocks[-2], blocks[-2].variables)
             low, high = self.local(), self.local()
             first, stop = bounds[-1]
-            body.lines.append(f"{high} = min({low} + {SUM_BLOCK}, {stop})")
+            body.lines.append(f"{high} = {self.call('min_int64', f'{low} + {SUM_BLOCK}', stop)}")
             body.lines += [line for made in folds for line in made.block_before]
             body.nest(f"for {last} in range({low}, {high}):", inner)
             body.lines += [line for made in folds for line in made.block_after]
