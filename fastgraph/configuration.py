@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import fastgraph
 from fastgraph import flags
+from fastgraph._pool import set_num_threads
 
 VERSION = fastgraph.__version__
 GIT_VERSION = "unknown"
@@ -118,6 +119,7 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
         flags.set_flag("threads", num_threads)
     else:
         flags.clear_flag("threads")
+    set_num_threads(None)
 
 
 get_intra_op_parallelism_threads = get_inter_op_parallelism_threads

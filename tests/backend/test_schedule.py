@@ -12,6 +12,8 @@ from fastgraph._primitive import Primitive
 from fastgraph._tensor import as_array, cell_assign, cell_read, from_array
 
 from fastgraph import errors, flags
+from fastgraph._pool import num_threads, set_num_threads
+from fastgraph.compiler import costs
 from fastgraph.compiler import program as programs
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.memory import Tenant, ancestors, place
@@ -442,6 +444,56 @@ def test_nothing_leaks() -> None:
     for _ in range(30):
         everything()
     assert pool_statistics()["live_blocks"] == before
+
+
+def random_program(rng: np.random.Generator, n: int) -> tuple[Program, list[np.ndarray]]:
+    """A program of adds, in-place increments, aliases and host steps on vectors of n, and what it gives for 0..n-1."""
+    m = Maker()
+    x = m.input(None)
+    numbers, values = [x], [np.arange(n, dtype=np.float32)]
+    for _ in range(int(rng.integers(3, 40))):
+        i, j = (max(0, len(numbers) - 1 - int(k)) for k in rng.exponential(3.0, 2))
+        a, b = numbers[i], numbers[j]
+        kind = rng.choice(["add", "add", "inc", "inc", "alias", "host"])
+        if kind == "add":
+            numbers.append(m.kernel("add", ADD, a, b))
+            values.append(values[i] + values[j])
+        elif kind == "inc":
+            numbers.append(m.kernel("inc", INC, a, in_place=True))
+            values.append(values[i] + np.float32(1))
+        elif kind == "alias":
+            numbers.append(m.step(programs.AliasStep, m.node(INC, a), (a,)))
+            values.append(values[i])
+        else:
+            node = m.node(INC, a)
+            numbers.append(m.step(programs.HostStep, node, (a,), node=node))
+            values.append(values[i] + np.float32(1))
+    chosen = sorted({int(k) for k in rng.integers(0, len(numbers), 3)} | {len(numbers) - 1})
+    return m.output(*[numbers[k] for k in chosen]), [values[k] for k in chosen]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Serial and parallel, whole and in shards, on one thread and on eight: the same, and right."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([0, 1, 17, 200]))
+    program, expected = random_program(rng, n)
+    argument = from_array(np.arange(n, dtype=np.float32))
+    before = num_threads()
+    try:
+        for parallel in (False, True):
+            if parallel:
+                monkeypatch.setattr(costs, "WAKE_NS", -1e12)
+                monkeypatch.setattr(costs, "SHARD_NS", 20.0)
+            made = plan(program, [argument.aval], link)
+            assert made.parallel == parallel
+            for threads in (1, 8):
+                set_num_threads(threads)
+                for _ in range(3):
+                    for got, want in zip(made.run([argument]), expected, strict=True):
+                        np.testing.assert_array_equal(as_array(got), want)
+    finally:
+        set_num_threads(before)
 
 
 def test_place_never_overlaps_tenants_in_use() -> None:
