@@ -180,6 +180,108 @@ def softplus(x: Lane) -> Lane:
     return max_(x, x.constant(0.0)) + log1p(exp(-x.abs()))
 
 
+#: 2 / pi in parts of 29 bits, so that a part times a float32 is exact in float64.
+_TWO_OVER_PI = tuple(
+    float(int(0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE >> (200 - 29 * (k + 1)) & (1 << 29) - 1)) * 2.0 ** (-29 * (k + 1))
+    for k in range(6)
+)
+
+
+def _quarter_turns(x: Lane) -> tuple[Lane, Lane]:
+    """(n, r) with x = (n + 4 k) pi / 2 + r, |r| <= pi / 4, for any float32 x; n is an int32 lane.
+
+    Payne and Hanek's reduction, without a branch: x times each part of 2 / pi is exact, and loses its multiples of 4 exactly.
+    """
+    wide = x.to("float64")
+    turns = None
+    for part in reversed(_TWO_OVER_PI):
+        product = wide * part
+        if part > 2.0**-140:  # x < 2**128: smaller parts give no whole turn
+            product = (product * 0.25).round().muladd(-4.0, product)
+        turns = product if turns is None else turns + product
+    magic = wide.constant(1.5 * 2.0**52)  # rounds to an integer and leaves it in the low bits
+    shifted = turns + magic
+    r = (turns - (shifted - magic)) * (math.pi / 2)
+    return shifted.bits().to("int32"), r.to("float32")
+
+
+def _sine_and_cosine(r: Lane) -> tuple[Lane, Lane]:
+    """Both, for |r| <= pi / 4."""
+    z = r * r
+    sine = (r * z).muladd(polynomial(z, (-0.1666666716337204, 0.008333329111337662, -0.0001983933470910415, 2.7183154998056125e-06)), r)  # fmt: skip
+    cosine = polynomial(z, (0.0416666679084301, -0.0013888883404433727, 2.4799521270324476e-05, -2.7210390385334904e-07))
+    return sine, (z * z).muladd(cosine, z.muladd(-0.5, z.constant(1.0)))
+
+
+def sin(x: Lane) -> Lane:
+    """Sine; float64 by libm."""
+    if x.dtype == "float64":
+        return x.call("sin")
+    n, r = _quarter_turns(x)
+    sine, cosine = _sine_and_cosine(r)
+    value = (n & 1).differs(0).select(cosine, sine)
+    return x.equals(0.0).select(x, (n & 2).differs(0).select(-value, value))  # the sign of zero
+
+
+def cos(x: Lane) -> Lane:
+    """Cosine; float64 by libm."""
+    if x.dtype == "float64":
+        return x.call("cos")
+    n, r = _quarter_turns(x)
+    sine, cosine = _sine_and_cosine(r)
+    value = (n & 1).differs(0).select(sine, cosine)
+    return ((n + 1) & 2).differs(0).select(-value, value)
+
+
+def tan(x: Lane) -> Lane:
+    """Tangent; float64 by libm."""
+    if x.dtype == "float64":
+        return x.call("tan")
+    n, r = _quarter_turns(x)
+    sine, cosine = _sine_and_cosine(r)
+    odd = (n & 1).differs(0)
+    return x.equals(0.0).select(x, odd.select(-cosine, sine) / odd.select(sine, cosine))
+
+
+def erf(x: Lane) -> Lane:
+    """Error function; float64 by libm."""
+    if x.dtype == "float64":
+        return x.call("erf")
+    size = x.abs()
+    z = x * x
+    # erf(x) / x - 1 of x**2, up to 0.9
+    near = x.muladd(
+        polynomial(z, (0.128379225730896, -0.37612634897232056, 0.11283719539642334, -0.026860753074288368,
+                       0.005204435903578997, -0.0008181927260011435, 8.538837573723868e-05)),
+        x,
+    )  # fmt: skip
+    # -log(1 - erf(x)), from 0.89 to 4, where erf rounds to 1
+    exponent = polynomial(
+        (size > 4.0).select(4.0, size),
+        (-0.0001663763541728258, 1.1294746398925781, 0.6334291696548462, 0.10818876326084137, -0.025059916079044342,
+         0.004148304928094149, -0.00042973627569153905, 2.0683999537141062e-05),
+    )  # fmt: skip
+    n, p = _exp_reduced(-exponent)
+    far = 1.0 - (p + 1.0) * _two_to(n, LAYOUTS[x.dtype])
+    return (size < 0.9).select(near, far.copysign(x))
+
+
+def pow_(x: Lane, y: Lane) -> Lane:
+    """x**y with C's special cases; float32 by way of float64, which rounds once, float64 by libm."""
+    if x.dtype == "float64":
+        return x.call("pow", y)
+    size = x.abs()
+    exponent = y.to("float64") * log(size.to("float64"))
+    value = exp(size.equals(1.0).select(0.0, exponent)).to("float32")
+    half = y * 0.5
+    whole = y.floor().equals(y)
+    odd = whole & half.floor().differs(half)
+    value = (odd & (x.bits() < 0)).select(-value, value)
+    value = ((x < 0.0) & (x > -INF) & ~whole).select(NAN, value)
+    value = isnan(y).select(y, value)
+    return (y.equals(0.0) | x.equals(1.0)).select(1.0, value)
+
+
 def rsqrt(x: Lane) -> Lane:
     """1 / sqrt(x)."""
     return 1.0 / x.sqrt()
@@ -393,6 +495,10 @@ FLOAT_FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
     "tanh": tanh,
     "sigmoid": sigmoid,
     "softplus": softplus,
+    "sin": sin,
+    "cos": cos,
+    "tan": tan,
+    "erf": erf,
     "rsqrt": rsqrt,
     "sqrt": lambda x: x.sqrt(),
     "floor": lambda x: x.floor(),
@@ -401,8 +507,10 @@ FLOAT_FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
     "round": lambda x: x.round(),
 }
 #: Functions left to libm: right, but one element at a time.
-LIBM_1 = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erf", "erfc", "exp2", "log2", "lgamma")  # fmt: skip
-LIBM_2 = ("pow", "atan2", "fmod", "nextafter")
+LIBM_1 = (
+    "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "exp2", "log2", "lgamma",
+)  # fmt: skip
+LIBM_2 = ("atan2", "fmod", "nextafter")
 
 
 def _libm(symbol: str) -> Callable[..., Lane]:
@@ -459,6 +567,7 @@ def functions() -> dict[str, Function]:
             define(f"{op}_{dtype}", (dtype,), dtype, lambda x: x)
     for dtype in FLOATS:
         define(f"div_{dtype}", (dtype, dtype), dtype, lambda a, b: a / b)
+        define(f"pow_{dtype}", (dtype, dtype), dtype, pow_)
         define(f"muladd_{dtype}", (dtype, dtype, dtype), dtype, lambda a, b, c: a.muladd(b, c))
         for op, body in FLOAT_FUNCTIONS.items():
             define(f"{op}_{dtype}", (dtype,), dtype, body)

@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from elementwise_kernels import compiled, elementwise, evaluate, run
+from scipy import special
 
 from fastgraph.compiler import vecmath
 
@@ -21,6 +22,10 @@ FUNCTIONS = {
     "tanh": (np.tanh, 2.6, 2.8),
     "sigmoid": (lambda x: np.exp(np.minimum(x, 0)) / (1 + np.exp(-abs(x))), 2.5, 2.5),
     "softplus": (lambda x: np.maximum(x, 0) + np.log1p(np.exp(-abs(x))), 2.0, 2.0),
+    "sin": (np.sin, 1.6, 1.0),
+    "cos": (np.cos, 1.6, 1.0),
+    "tan": (np.tan, 3.6, 1.0),
+    "erf": (special.erf, 1.8, 4.0),
     "sqrt": (np.sqrt, 0.5, 0.5),
     "rsqrt": (lambda x: 1 / np.sqrt(x), 1.5, 1.5),
 }
@@ -51,6 +56,7 @@ def arguments(dtype: type, n: int, seed: int) -> np.ndarray:
             rng.uniform(-top, top, n).astype(dtype),
             (2.0 ** rng.uniform(-60, 8, n) * rng.choice([-1, 1], n)).astype(dtype),
             (1 + rng.standard_normal(n) * 1e-2).astype(dtype),
+            (rng.integers(1, 1 << 20, n) * (np.pi / 2)).astype(dtype),  # where sine and cosine are nearly 0
             near,
             -near,
         ]
@@ -78,7 +84,8 @@ def test_error_in_units_of_the_last_place(name: str, dtype: type) -> None:
     x = arguments(dtype, 30_000, seed=3)
     got = evaluate(f"{name}_{np.dtype(dtype)}(a)", x)
     with np.errstate(all="ignore"):
-        wide = reference(x.astype(np.float64 if dtype is np.float32 else L))
+        # SciPy has no wider erf, and in float64 it is itself off by units.
+        wide = reference(x.astype(np.float64 if dtype is np.float32 or name == "erf" else L))
     wrong = errors(got, wide)
     worst = int(np.argmax(wrong))
     assert wrong[worst] <= allowed[dtype is np.float64], (
@@ -93,7 +100,28 @@ def test_errors_measure() -> None:
     assert errors(got, one.astype(np.float64)).tolist() == [1.0, np.inf, np.inf, np.inf, 0.0]
 
 
-@pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p", "tanh", "sigmoid"])
+@pytest.mark.parametrize("kind", ["special", "random", "large exponents", "bits"])
+def test_power(kind: str) -> None:
+    """float32 ** float32: every pair of special values, and at most half a unit off elsewhere."""
+    rng = np.random.default_rng(4)
+    if kind == "special":
+        values = [0.0, 1.0, 2.0, 3.0, 0.5, 1.5, 7.0, np.inf, 1e-45, 3e38, 1e10, 2.0**24 + 2, 2.0**23 + 1]
+        values = np.array([np.nan, *values, *(-v for v in values)], np.float32)
+        a, b = (grid.ravel() for grid in np.meshgrid(values, values))
+    elif kind == "random":
+        a, b = abs(rng.standard_normal(50_000)) * 10, rng.standard_normal(50_000) * 10
+    elif kind == "large exponents":
+        a, b = 1 + rng.standard_normal(50_000) * 1e-4, rng.standard_normal(50_000) * 1e5
+    else:
+        a, b = rng.integers(0, 2**32, (2, 50_000), dtype=np.uint32).view(np.float32)
+    a, b = a.astype(np.float32), b.astype(np.float32)
+    with np.errstate(all="ignore"):
+        wrong = errors(evaluate("pow_float32(a, b)", a, b), np.power(a.astype(np.float64), b.astype(np.float64)))
+    worst = int(np.argmax(wrong))
+    assert wrong[worst] <= 0.51, f"{a[worst]!r} ** {b[worst]!r}: {wrong[worst]} ulp"
+
+
+@pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p", "tanh", "sigmoid", "softplus", "sin", "cos", "erf"])
 def test_loops_are_vectorised(name: str) -> None:
     """The point of all this: LLVM's loop works on vectors, and calls nothing."""
     from fastgraph.compiler.loader import undefined_symbols
@@ -114,6 +142,25 @@ def test_bits_do_not_depend_on_where_a_range_is_cut(name: str) -> None:
     for begin, end in [(0, 1), (1, 18), (18, 517), (517, 999), (999, 1000)]:
         pieces += run(address, [x], dtype, begin, end)
     assert whole.tobytes() == pieces.tobytes()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_float32(name: str) -> None:
+    """All 2**32 arguments, against float64."""
+    reference, allowed, _ = FUNCTIONS[name]
+    worst, where = 0.0, np.float32(0)
+    for block in range(1 << 10):
+        x = np.arange(block << 22, (block + 1) << 22, dtype=np.uint64).astype(np.uint32).view(np.float32)
+        got = evaluate(f"{name}_float32(a)", x)
+        with np.errstate(all="ignore"):
+            wrong = errors(got, reference(x.astype(np.float64)))
+        at = int(np.argmax(wrong))
+        if wrong[at] > worst:
+            worst, where = float(wrong[at]), x[at]
+    print(f"{name}: at most {worst:.3f} ulp, at {where!r}")
+    assert worst <= allowed
 
 
 INTEGERS = [np.dtype(name) for name in vecmath.INTEGERS]
