@@ -11,5 +11,6 @@ from fastgraph.ops import (  # noqa: F401
     nnops,
     operators,
     padding,
+    random,
     reduction,
 )

@@ -23,7 +23,7 @@ from fastgraph.ops.reduction import reduce_sum
 from fastgraph.shapes import Aval
 
 
-def _check_dims(dims: Sequence[int | None]) -> None:
+def check_dims(dims: Sequence[int | None]) -> None:
     """ValueError with TensorFlow's text for a negative extent, or more elements than can be counted."""
     total = 1
     for n in dims:
@@ -36,7 +36,7 @@ def _check_dims(dims: Sequence[int | None]) -> None:
 
 def _filled_shape(dims: Any) -> tuple[int, ...]:
     try:
-        _check_dims(dims)
+        check_dims(dims)
     except ValueError as error:
         raise invalid(str(error)) from None
     return tuple(dims)
@@ -46,7 +46,7 @@ def _filled_shape(dims: Any) -> tuple[int, ...]:
 
 
 def _infer_fill(value: Aval, *, shape: tuple[int, ...]) -> Aval:
-    _check_dims(shape)
+    check_dims(shape)
     return Aval(value.dtype, shape)
 
 
@@ -80,7 +80,7 @@ def fill_p(value, *, shape):
 
 def _infer_fill_dynamic(value: Aval, shape: Aval, *, known: tuple[int | None, ...] | None) -> Aval:
     dims = known if shape.value is None and known is not None else shape_of_value(shape)
-    _check_dims(dims or ())
+    check_dims(dims or ())
     return Aval(value.dtype, dims)
 
 
@@ -122,7 +122,7 @@ def _constant(shape: Any, number: Any, dtype: Any, name: str | None) -> Any:
 def _filled_or_raise(dims: tuple[int, ...]) -> tuple[int, ...]:
     """`dims`, refused with the words of the op Fill, which is not run here."""
     try:
-        _check_dims(dims)
+        check_dims(dims)
     except ValueError as error:
         raise InvalidArgumentError(
             None,
@@ -293,7 +293,7 @@ def _lower_eye(b: Any, node: Any) -> list[Any]:
 
 
 def _infer_eye(*, rows: int, columns: int, dtype: DType) -> Aval:
-    _check_dims((rows, columns))
+    check_dims((rows, columns))
     return Aval(dtype, (rows, columns))
 
 

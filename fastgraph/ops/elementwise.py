@@ -387,6 +387,28 @@ def invert(x):
     return np.invert(x)
 
 
+def _shift_limit(x: Any, y: Any) -> Any:
+    """The amounts y that are less than the width of x, others as the width less one; and which those are."""
+    width = x.dtype.itemsize * 8
+    inside = (y >= 0) & (y < width)
+    return np.where(inside, y, np.asarray(width - 1, y.dtype)), inside
+
+
+@elementwise("bitwise.left_shift", op="LeftShift", expr="x << y", dtypes="integer")
+def left_shift(x, y):
+    """x moved left by y bits; 0 for an amount that is no smaller than its width. i[*s], i[*s] -> i[*s], broadcasting."""
+    amount, inside = _shift_limit(x, y)
+    return np.where(inside, np.left_shift(x, amount), np.zeros((), x.dtype))
+
+
+@elementwise("bitwise.right_shift", op="RightShift", expr="x >> y", dtypes="integer")
+def right_shift(x, y):
+    """x moved right by y bits, keeping its sign; all of it for an amount no smaller than its width. i[*s], i[*s] -> i[*s]."""
+    amount, inside = _shift_limit(x, y)
+    shifted = np.right_shift(x, amount)
+    return shifted if x.dtype.kind == "i" else np.where(inside, shifted, np.zeros((), x.dtype))
+
+
 @elementwise(
     op="SelectV2",
     expr="select(condition, x, y)",
