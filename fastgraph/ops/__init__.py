@@ -1,6 +1,7 @@
 """The ops: what can be computed. Importing this package registers every primitive and public function."""
 
 from fastgraph.ops import (  # noqa: F401
+    checks,
     contraction,
     creation,
     elementwise,
@@ -10,7 +11,9 @@ from fastgraph.ops import (  # noqa: F401
     movement,
     nnops,
     operators,
+    output,
     padding,
     random,
     reduction,
+    strings,
 )

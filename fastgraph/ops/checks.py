@@ -1,0 +1,335 @@
+"""Checks of values: debugging.assert_*, Assert, check_numerics, ensure_shape.
+
+Rule: a check is a host effect: a graph keeps it, and what comes after it in the program comes after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tensor import Tensor, current_trace
+from fastgraph.dtype import as_dtype
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, known_value, named
+from fastgraph.ops.elementwise import (
+    abs,
+    cast,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    not_equal,
+)
+from fastgraph.ops.families import custom, invalid, movement, public
+from fastgraph.ops.output import tensor_text
+from fastgraph.ops.reduction import all_p
+from fastgraph.shapes import Aval, TensorShape, as_dims
+
+# ---- the ops --------------------------------------------------------------------------------------------------------
+
+
+@custom(
+    op="Assert",
+    infer=lambda condition, *data, summarize: (),
+    groups=("bool", "-"),
+    n_outputs=0,
+    effect="host",
+    error_samples=lambda: [
+        ((np.array(False), np.array([1, 2])), {"summarize": 3}, InvalidArgumentError, r"assertion failed: \[1 2\]")
+    ],
+    reason="its message is made of whole tensors",
+)
+def assert_p(condition, *data, summarize):
+    """InvalidArgumentError that shows the data unless the condition holds. bool[], t[*s]... -> nothing."""
+    if not condition:
+        # A text stands as it is, between brackets; other tensors bring their own.
+        shown = [f"[{x[()].decode()}]" if x.dtype == object and x.ndim == 0 else _bracketed(x, summarize) for x in data]
+        raise invalid("assertion failed: " + " ".join(shown))
+    return ()
+
+
+def _bracketed(x: Any, summarize: int) -> str:
+    flat = x.reshape(-1)
+    text = tensor_text(flat if summarize < 0 or flat.size <= summarize else flat[:summarize], -1)
+    return text[:-1] + "...]" if 0 <= summarize < flat.size else text
+
+
+def _lower_numerics(b: Any, node: Any) -> list[Any]:
+    x = b.input(0)
+
+    def element(index: Sequence[Any]) -> Any:
+        value = x.at(index)
+        return b.check(b.expr("isfinite(x)", x=value), value, b.flat(index, x.shape))
+
+    return [element]
+
+
+@movement(
+    op="CheckNumerics",
+    infer=lambda tensor, *, message: Aval(tensor.dtype, tensor.shape),
+    dtypes="bfloat16 float16 float32 float64",
+    lower=_lower_numerics,
+    vjp=dict(tensor=lambda dy, message: check_numerics_p(dy, message=message + " (gradient)")),
+    samples=lambda: [((np.array([1.0, 2.0], t),), {"message": "m"}) for t in ("float32", "float64", "float16")],
+    error_samples=lambda: [
+        ((np.array([1.0, np.nan]),), {"message": "m"}, InvalidArgumentError, "m : Tensor had NaN values"),
+        ((np.array([1.0, np.inf]),), {"message": "m"}, InvalidArgumentError, "m : Tensor had Inf values"),
+        ((np.array([np.nan, np.inf]),), {"message": "m"}, InvalidArgumentError, "m : Tensor had Inf and NaN values"),
+    ],
+)
+def check_numerics_p(tensor, *, message):
+    """The tensor itself, if all of it is finite. f[*s] -> f[*s]."""
+    nan, inf = bool(np.isnan(tensor).any()), bool(np.isinf(tensor).any())
+    if nan or inf:
+        what = "Inf and NaN" if nan and inf else "NaN" if nan else "Inf"
+        raise invalid(f"{message} : Tensor had {what} values")
+    return tensor
+
+
+@public("debugging.check_numerics")
+def check_numerics(tensor, message, name=None):
+    """The tensor itself. f[*s] -> f[*s]. Raises: InvalidArgumentError for NaN or infinities. Source: tf.debugging.check_numerics."""
+    return named(name, check_numerics_p, tensor, message=message)
+
+
+def _infer_ensure(input: Aval, *, shape: Any) -> Aval:
+    if shape is None:
+        return Aval(input.dtype, input.shape)
+    if input.shape is None:
+        return Aval(input.dtype, shape)
+    if len(shape) != len(input.shape) or any(
+        m is not None and n is not None and m != n for m, n in zip(shape, input.shape, strict=True)
+    ):
+        raise ValueError(
+            f"Shape of tensor {TensorShape(input.shape)} is not compatible with expected shape {TensorShape(shape)}."
+        )
+    return Aval(input.dtype, tuple(n if m is None else m for m, n in zip(shape, input.shape, strict=True)))
+
+
+@movement(
+    op="EnsureShape",
+    infer=_infer_ensure,
+    lower=lambda b, node: [lambda index: b.input(0).at(index)],
+    vjp=dict(input=lambda dy: dy),
+    samples=lambda: [((np.ones([2, 3]),), {"shape": s}) for s in ((2, 3), (None, 3), None)],
+    error_samples=lambda: [
+        ((np.ones([2, 3]),), {"shape": (2, 4)}, InvalidArgumentError, r"Shape of tensor input \[2,3\] is not compatible with expected shape \[2,4\]")
+    ],
+)
+def ensure_shape_p(input, *, shape):
+    """The input itself, if it has this shape. t[*s] -> t[*s]."""
+    if shape is not None and (
+        len(shape) != input.ndim or any(m is not None and m != n for m, n in zip(shape, input.shape, strict=True))
+    ):
+        own, wanted = ",".join(map(str, input.shape)), ",".join("?" if n is None else str(n) for n in shape)
+        raise invalid(f"Shape of tensor input [{own}] is not compatible with expected shape [{wanted}].")
+    return input
+
+
+@public("ensure_shape")
+def ensure_shape(x, shape, name=None):
+    """x itself, whose shape is known to be `shape` from here on. t[*s] -> t[*s].
+
+    Raises: InvalidArgumentError at run time, ValueError while tracing, if it is another. Source: tf.ensure_shape.
+    """
+    return named(name, ensure_shape_p, x, shape=as_dims(shape))
+
+
+# ---- assertions -----------------------------------------------------------------------------------------------------
+
+
+def _fail(lines: Sequence[Any]) -> None:
+    raise invalid("\n".join(str(line) for line in lines))
+
+
+@public("debugging.Assert", "Assert")
+def Assert(condition, data, summarize=None, name=None):
+    """Stop unless the condition holds, showing the data. bool[], list of t[*s] -> nothing.
+
+    Raises: InvalidArgumentError. Source: tf.debugging.Assert.
+    """
+    condition = as_tensor(condition)
+    number = 3 if summarize is None else summarize
+    if current_trace() is None:
+        if not bool(condition):
+            shown = [_short(as_tensor(x), number) for x in data]
+            _fail([f"Expected '{bool(condition)}' to be true. Summarized data: " + "\n".join(shown)])
+        return None
+    named(name, assert_p, condition, *data, summarize=number)
+    return None
+
+
+def _short(x: Any, summarize: int) -> str:
+    value = np.asarray(x.numpy())
+    if value.ndim == 0:
+        return str(value[()].decode() if isinstance(value[()], bytes) else value[()])
+    return str(value if summarize < 0 else value.reshape(-1)[:summarize])
+
+
+def _binary(name: str, symbol: str, holds: Callable[..., Any]) -> Callable[..., Any]:
+    """debugging.assert_<name>(x, y)."""
+
+    def check(x, y, message=None, summarize=None, name=None):
+        x = as_tensor(x) if not isinstance(y, Tensor) or isinstance(x, Tensor) else _like(x, y)
+        y = _like(y, x)
+        result = holds(x, y)
+        if current_trace() is None:
+            if not bool(all_p(result, axes=None, keepdims=False)):
+                _fail(_comparison(symbol, np.asarray(x), np.asarray(y), np.asarray(result), message, summarize))
+            return None
+        condition = all_p(result, axes=None, keepdims=False)
+        known = known_value(condition)
+        if known is not None and not known:
+            _fail(_comparison(symbol, known_value(x), known_value(y), known_value(result), message, summarize))
+        data = [message or "", f"Condition x {symbol} y did not hold element-wise:", "x = ", x, "y = ", y]
+        named(name, assert_p, condition, *data, summarize=3 if summarize is None else summarize)
+        return None
+
+    check.__name__ = check.__qualname__ = f"assert_{name}"
+    check.__doc__ = f"""Stop unless x {symbol} y for all elements. t[*s], t[*s] -> nothing, broadcasting.
+
+    Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_{name}.
+    """
+    names = [f"debugging.assert_{name}"]
+    if name in ("equal", "less", "greater"):
+        names.append(f"assert_{name}")
+    return public(*names)(check)
+
+
+def _like(value: Any, other: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value
+    try:
+        return as_tensor(value, other.dtype)
+    except (TypeError, ValueError):
+        return as_tensor(value)
+
+
+def _comparison(symbol: str, x: Any, y: Any, held: Any, message: str | None, summarize: int | None) -> list[Any]:
+    """The lines that say where two tensors differ."""
+    number = 3 if summarize is None else 10**9 if summarize < 0 else summarize
+    lines: list[Any] = [] if message is None else [message]
+    lines.append(f"Condition x {symbol} y did not hold.")
+    if number == 0 or x is None or y is None:
+        return lines
+    if x.shape == y.shape and x.ndim:
+        apart = np.argwhere(~held)
+        n = min(number, len(apart))
+        lines += [f"Indices of first {n} different values:", apart[:n]]
+        lines += ["Corresponding x values:", x[~held].reshape(-1)[:n]]
+        lines += ["Corresponding y values:", y[~held].reshape(-1)[:n]]
+    for letter, value in (("x", x), ("y", y)):
+        n = min(value.size, number)
+        lines += [f"First {n} elements of {letter}:", value.reshape(-1)[:n]]
+    return lines
+
+
+assert_equal = _binary("equal", "==", equal)
+assert_none_equal = _binary("none_equal", "!=", not_equal)
+assert_less = _binary("less", "<", less)
+assert_less_equal = _binary("less_equal", "<=", less_equal)
+assert_greater = _binary("greater", ">", greater)
+assert_greater_equal = _binary("greater_equal", ">=", greater_equal)
+
+
+@public("debugging.assert_near")
+def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
+    """Stop unless |x - y| <= atol + rtol * |y| for all elements (both 10 eps by default). f[*s], f[*s] -> nothing.
+
+    Raises: InvalidArgumentError. Source: tf.debugging.assert_near.
+    """
+    x = as_tensor(x)
+    y = _like(y, x)
+    eps = 10 * float(np.finfo(np.float32 if x.dtype.size < 8 else np.float64).eps)
+    bound = (eps if atol is None else atol) + (eps if rtol is None else rtol) * abs(y)
+    near = less_equal(abs(x - y), cast(bound, x.dtype))
+    condition = all_p(near, axes=None, keepdims=False)
+    if current_trace() is None:
+        if not bool(condition):
+            lines: list[Any] = [] if message is None else [message]
+            lines += ["", "x and y not equal to tolerance rtol = {}, atol = {}".format(rtol or eps, atol or eps)]
+            lines += [f"x (shape={x.shape} dtype={x.dtype.name}) = ", np.asarray(x), f"y (shape={y.shape} dtype={y.dtype.name}) = ", np.asarray(y)]
+            _fail(lines)
+        return None
+    named(name, assert_p, condition, message or "x and y not equal to tolerance", "x = ", x, "y = ", y, summarize=3)
+    return None
+
+
+def _unary(name: str, symbol: str, holds: Callable[[Any], Any]) -> Callable[..., Any]:
+    """debugging.assert_<name>(x)."""
+
+    def check(x, message=None, summarize=None, name=None):
+        x = as_tensor(x)
+        condition = all_p(holds(x), axes=None, keepdims=False)
+        if current_trace() is None:
+            if not bool(condition):
+                shown = [str(v) for v in np.asarray(x).reshape(-1)[: None if summarize is None else summarize]]
+                _fail([message or "", f"Condition x {symbol} 0 did not hold element-wise:", f"x (shape={x.shape} dtype={x.dtype.name}) = ", shown])
+            return None
+        data = [message or "", f"Condition x {symbol} 0 did not hold element-wise:", "x = ", x]
+        named(name, assert_p, condition, *data, summarize=3 if summarize is None else summarize)
+        return None
+
+    check.__name__ = check.__qualname__ = f"assert_{name}"
+    check.__doc__ = f"""Stop unless x {symbol} 0 for all elements. t[*s] -> nothing.
+
+    Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_{name}.
+    """
+    return public(f"debugging.assert_{name}")(check)
+
+
+assert_positive = _unary("positive", ">", lambda x: x > 0)
+assert_negative = _unary("negative", "<", lambda x: x < 0)
+assert_non_negative = _unary("non_negative", ">=", lambda x: x >= 0)
+assert_non_positive = _unary("non_positive", "<=", lambda x: x <= 0)
+
+
+def _rank_text(message: str | None, x: Any, what: str) -> str:
+    return f"{message + '. ' if message else ''}Tensor {getattr(x, 'name', '') if current_trace() else ''} must have rank {what}.  Received rank {x.shape.rank}, shape {x.shape}"
+
+
+@public("debugging.assert_rank", "assert_rank")
+def assert_rank(x, rank, message=None, name=None):
+    """Stop unless x has this rank. Raises: ValueError. Source: tf.debugging.assert_rank."""
+    x = as_tensor(x)
+    wanted = int(known_value(as_tensor(rank)))  # type: ignore[arg-type]
+    if x.shape.rank is not None and x.shape.rank != wanted:
+        raise ValueError(_rank_text(message, x, str(wanted)))
+
+
+@public("debugging.assert_rank_at_least")
+def assert_rank_at_least(x, rank, message=None, name=None):
+    """Stop unless x has at least this rank. Raises: ValueError. Source: tf.debugging.assert_rank_at_least."""
+    x = as_tensor(x)
+    wanted = int(known_value(as_tensor(rank)))  # type: ignore[arg-type]
+    if x.shape.rank is not None and x.shape.rank < wanted:
+        raise ValueError(_rank_text(message, x, f"at least {wanted}"))
+
+
+@public("debugging.assert_scalar")
+def assert_scalar(tensor, message=None, name=None):
+    """The tensor, if it is a scalar. t[] -> t[]. Raises: ValueError. Source: tf.debugging.assert_scalar."""
+    tensor = as_tensor(tensor)
+    if tensor.shape.rank not in (0, None):
+        raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {tensor.shape}.")
+    return tensor
+
+
+@public("debugging.assert_type")
+def assert_type(tensor, tf_type, message=None, name=None):
+    """Stop unless the tensor has this dtype. Raises: TypeError. Source: tf.debugging.assert_type."""
+    tensor, wanted = as_tensor(tensor), as_dtype(tf_type)
+    if tensor.dtype is not wanted:
+        raise TypeError(f"{message or ''} tensor must be of type {wanted!r}; got {tensor.dtype!r}")
+
+
+@public("debugging.assert_integer")
+def assert_integer(x, message=None, name=None):
+    """Stop unless x is of integers. Raises: TypeError. Source: tf.debugging.assert_integer."""
+    x = as_tensor(x)
+    if not x.dtype.is_integer:
+        raise TypeError(f"{message or ''}Expected \"x\" to be integer type.  Found: {x.dtype!r}")

@@ -1,0 +1,172 @@
+"""print: what a program shows while it runs, in TensorFlow's form.
+
+Rule: printing is a host effect: it happens on every run of a graph, in program order.
+"""
+
+from __future__ import annotations
+
+import pprint
+import sys
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tensor import Tensor, convert
+from fastgraph.nesting import map_structure
+from fastgraph.ops.arguments import bind_named
+from fastgraph.ops.families import custom, public
+
+# ---- elements as text -----------------------------------------------------------------------------------------------
+
+
+def _float_text(value: Any, digits: int, more: int) -> str:
+    """The shorter of two precisions that reads back as the same number. Source: TensorFlow's strings::FloatToBuffer."""
+    if np.isnan(value):
+        return "nan"
+    if np.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    text = f"{float(value):.{digits}g}"
+    return text if type(value)(text) == value else f"{float(value):.{more}g}"
+
+
+def element_text(value: Any) -> str:
+    """One element as `print` shows it: True is 1, a string stands in quotes."""
+    if isinstance(value, (bytes, str)):
+        word = value.decode(errors="replace") if isinstance(value, bytes) else value
+        return '"' + word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    if isinstance(value, (bool, np.bool_)):
+        return str(int(value))
+    if isinstance(value, np.complexfloating):
+        return f"({element_text(value.real)},{element_text(value.imag)})"
+    if isinstance(value, np.float64):
+        return _float_text(value, 15, 17)
+    if isinstance(value, np.integer):
+        return str(int(value))
+    return _float_text(np.float32(value), 6, 9)
+
+
+def tensor_text(x: np.ndarray[Any, Any], summarize: int) -> str:
+    """A tensor as `print` shows it: the first and last `summarize` of each axis (-1: all)."""
+    if x.ndim == 0:
+        return element_text(x[()])
+    return _rows(x, summarize, 1)
+
+
+def _rows(x: np.ndarray[Any, Any], summarize: int, depth: int) -> str:
+    n = x.shape[0]
+    whole = summarize < 0 or n <= 2 * summarize
+    chosen = list(range(n)) if whole else [*range(summarize), *range(n - summarize, n)]
+    if x.ndim == 1:
+        parts = [element_text(x[i]) for i in chosen]
+        gap = " "
+    else:
+        parts = [_rows(x[i], summarize, depth + 1) for i in chosen]
+        gap = "\n" * (x.ndim - 1) + " " * depth
+    if not whole:
+        parts.insert(summarize, "...")
+    return "[" + gap.join(parts) + "]"
+
+
+# ---- the op ---------------------------------------------------------------------------------------------------------
+
+_streams: dict[str, Any] = {}  # open files that were given to print, by the name that stands in the graph
+
+
+def _stream_name(stream: Any) -> str:
+    """What stands for `output_stream` in an attribute. ValueError for what is no stream."""
+    if stream is sys.stderr or stream is sys.__stderr__:
+        return "stderr"
+    if stream is sys.stdout or stream is sys.__stdout__:
+        return "stdout"
+    if isinstance(stream, str) and stream.startswith("file://"):
+        return stream
+    if hasattr(stream, "write"):
+        name = f"stream:{id(stream)}"
+        _streams[name] = stream
+        return name
+    raise ValueError(
+        "Unknown output stream, logging level, or file. Use sys.stdout, sys.stderr, an open file or 'file://' and a path, "
+        f"not {stream!r}"
+    )
+
+
+def write_text(stream: str, text: str) -> None:
+    """Write `text` to the stream that `stream` names, now."""
+    if stream.startswith("file://"):
+        with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:
+            file.write(text)
+        return
+    # sys.stdout as it is now: notebooks and tests put others in its place
+    target = sys.stderr if stream == "stderr" else sys.stdout if stream == "stdout" else _streams[stream]
+    target.write(text)
+    flush = getattr(target, "flush", None)
+    if flush is not None:
+        flush()
+
+
+@custom(
+    op="PrintV2",
+    infer=lambda *values, pieces, summarize, stream: (),
+    groups=("-",),
+    n_outputs=0,
+    effect="host",
+    reason="it writes to a Python stream",
+)
+def print_p(*values, pieces, summarize, stream):
+    """Write the tensors between the pieces of text to a stream. t[*s]... -> nothing."""
+    text = pieces[0]
+    for value, after in zip(values, pieces[1:], strict=True):
+        text += tensor_text(value, summarize) + after
+    write_text(stream, text)
+    return ()
+
+
+class _Place:
+    """What stands for a tensor while the structure around it is formatted."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __repr__(self) -> str:
+        return f"\0{self.number}\0"
+
+
+@public("print")
+def print_(*inputs, **kwargs):
+    """Write tensors and Python values to a stream, now and on every run of a graph.
+
+    Keywords: output_stream (sys.stderr, sys.stdout, an open file, "file://path"), summarize (elements shown at each end
+    of an axis, -1: all), sep, end, name. Source: tf.print.
+    """
+    stream = kwargs.pop("output_stream", None)
+    name = kwargs.pop("name", None)
+    summarize = kwargs.pop("summarize", 3)
+    sep = kwargs.pop("sep", " ")
+    end = kwargs.pop("end", "\n")
+    if kwargs:
+        raise ValueError(f"Unrecognized keyword arguments for tf.print: {kwargs}")
+    if summarize is None:
+        summarize = 3
+    tensors: list[Any] = []
+
+    def place(value: Any) -> Any:
+        if isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__"):
+            tensors.append(convert(value))
+            return _Place(len(tensors) - 1)
+        return value
+
+    texts = []
+    for item in inputs:
+        if isinstance(item, str):
+            texts.append(item.replace("\0", ""))
+        else:
+            texts.append(pprint.pformat(map_structure(place, item)).replace("'\0", "\0"))
+    parts = sep.join(texts).split("\0")  # text, number, text, number, ..., text
+    order = [int(n) for n in parts[1::2]]
+    pieces = (*parts[0::2][:-1], parts[-1] + end)
+    bind_named(
+        name,
+        print_p.primitive,
+        tuple(tensors[i] for i in order),
+        {"pieces": pieces, "summarize": int(summarize), "stream": _stream_name(sys.stderr if stream is None else stream)},
+    )

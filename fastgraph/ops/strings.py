@@ -1,0 +1,305 @@
+"""String tensors: joining, measuring, cutting, numbers as text and back.
+
+Rule: strings are bytes in object arrays; every op here runs on the host, because no kernel has string elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fastgraph.dtype import DType, as_dtype, int32, string
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, named, static_axes
+from fastgraph.ops.families import broadcast, canonical_axes, custom, invalid, public, reduced_shape, shape_text
+from fastgraph.shapes import Aval
+
+_REASON = "strings: their bytes lie in Python objects, which kernels do not see"
+
+
+def _each(function: Callable[[Any], Any], x: Any, dtype: Any = object) -> Any:
+    """function of every element."""
+    result = np.empty(x.shape, dtype)
+    flat, out = x.reshape(-1), result.reshape(-1)
+    for i in range(flat.size):
+        out[i] = function(flat[i])
+    return result
+
+
+def _words(*items: Any) -> Any:
+    return np.array(items, object)
+
+
+# ---- numbers as text ------------------------------------------------------------------------------------------------
+
+
+def _as_text(value: Any, kind: str, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> bytes:
+    if kind == "b":
+        text = "true" if value else "false"
+    elif kind in "iu":
+        text = str(int(value))
+    elif kind == "c":
+        parts = (_as_text(p, "f", precision, scientific, shortest, 0, "") for p in (value.real, value.imag))
+        text = "({},{})".format(*(p.decode() for p in parts))
+    elif shortest:
+        text = f"{float(value):.{6 if precision < 0 else precision}g}"
+    else:
+        text = f"{float(value):.{6 if precision < 0 else precision}{'e' if scientific else 'f'}}"
+    if width > len(text):
+        text = text.ljust(width) if fill == "-" else text.rjust(width, fill or " ")
+    return text.encode()
+
+
+@custom(
+    op="AsString",
+    infer=lambda input, **attrs: Aval(string, input.shape),
+    dtypes="float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64 complex64 complex128 bool string",
+    samples=lambda: [
+        ((np.array(v, t),), {"precision": -1, "scientific": False, "shortest": False, "width": -1, "fill": ""})
+        for v, t in (([1.5, -2], "float32"), ([1, 22], "int32"), (True, "bool"), (1 + 2j, "complex64"))
+    ],
+    reason=_REASON,
+)
+def as_string_p(input, *, precision, scientific, shortest, width, fill):
+    """Each element as text. t[*s] -> string[*s]."""
+    if input.dtype == object:
+        return input
+    kind = "f" if input.dtype.name == "bfloat16" else input.dtype.kind
+    return _each(lambda v: _as_text(v, kind, precision, scientific, shortest, width, fill), input)
+
+
+@public("strings.as_string", "as_string")
+def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, fill="", name=None):
+    """Each element as text. t[*s] -> string[*s].
+
+    Raises: InvalidArgumentError if both scientific and shortest are asked for. Source: tf.strings.as_string.
+    """
+    if scientific and shortest:
+        raise invalid("Cannot select both scientific and shortest notation")
+    return named(
+        name, as_string_p, input, precision=int(precision), scientific=bool(scientific), shortest=bool(shortest),
+        width=int(width), fill=str(fill),
+    )  # fmt: skip
+
+
+def _to_number(word: bytes, dtype: DType) -> Any:
+    try:
+        text = word.decode()
+        return float(text) if dtype.is_floating else int(text)
+    except ValueError:
+        raise invalid(f"StringToNumberOp could not correctly convert string: {word.decode(errors='replace')}") from None
+
+
+@custom(
+    op="StringToNumber",
+    infer=lambda string_tensor, *, out_type: Aval(out_type, string_tensor.shape),
+    groups=("string",),
+    samples=lambda: [((_words(b"1.5", b"-2"),), {"out_type": as_dtype("float32")})],
+    error_samples=lambda: [
+        ((_words(b"a"),), {"out_type": as_dtype("float32")}, InvalidArgumentError, "could not correctly convert string: a")
+    ],
+    reason=_REASON,
+)
+def to_number_p(string_tensor, *, out_type):
+    """The number that each string says. string[*s] -> out_type[*s]."""
+    return _each(lambda w: _to_number(w, out_type), string_tensor, out_type.numpy_dtype)
+
+
+@public("strings.to_number")
+def to_number(input, out_type=as_dtype("float32"), name=None):
+    """The number that each string says. string[*s] -> out_type[*s].
+
+    Raises: InvalidArgumentError for a string that is no number. Source: tf.strings.to_number.
+    """
+    return named(name, to_number_p, input, out_type=as_dtype(out_type))
+
+
+# ---- joining --------------------------------------------------------------------------------------------------------
+
+
+def _infer_join(*inputs: Aval, separator: str) -> Aval:
+    dims: Any = ()
+    for x in inputs:
+        if x.shape is None:
+            dims = None
+        elif dims is not None and x.shape != ():
+            dims = x.shape if dims == () else broadcast(dims, x.shape)
+    return Aval(string, dims)
+
+
+@custom(
+    op="StringJoin",
+    infer=_infer_join,
+    groups=("string",),
+    samples=lambda: [
+        ((_words(b"a", b"b"), _words(b"c", b"d")), {"separator": "-"}),
+        ((np.array(b"a", object), _words(b"c", b"d")), {"separator": ""}),
+    ],
+    error_samples=lambda: [
+        ((_words(b"a"), _words(b"b", b"c")), {"separator": ""}, InvalidArgumentError, r"Input shapes do not match: \[1\] vs. \[2\]")
+    ],
+    reason=_REASON,
+)
+def string_join_p(*inputs, separator):
+    """Strings at the same place, joined; scalars go with all. string[*s]... -> string[*s]."""
+    whole = [x for x in inputs if x.ndim]
+    for x in whole[1:]:
+        if x.shape != whole[0].shape:
+            raise invalid(f"Input shapes do not match: {shape_text(whole[0].shape)} vs. {shape_text(x.shape)}")
+    shape = whole[0].shape if whole else ()
+    columns = [np.broadcast_to(x, shape).reshape(-1) for x in inputs]
+    result = np.empty(shape, object)
+    out = result.reshape(-1)
+    for i in range(out.size):
+        out[i] = separator.encode().join(column[i] for column in columns)
+    return result
+
+
+@public("strings.join")
+def join(inputs, separator="", name=None):
+    """Strings at the same place of a list of tensors, joined; scalars go with all. string[*s]... -> string[*s].
+
+    Raises: InvalidArgumentError if shapes differ. Source: tf.strings.join.
+    """
+    return named(name, string_join_p, *inputs, separator=separator)
+
+
+@custom(
+    op="ReduceJoin",
+    infer=lambda inputs, *, axes, keepdims, separator: Aval(string, reduced_shape(inputs.shape, axes, keepdims)),
+    groups=("string",),
+    samples=lambda: [
+        ((np.array([[b"a", b"b"], [b"c", b"d"]], object),), {"axes": a, "keepdims": k, "separator": "-"})
+        for a, k in ((None, False), ((1,), False), ((0,), True))
+    ],
+    reason=_REASON,
+)
+def reduce_join_p(inputs, *, axes, keepdims, separator):
+    """Strings along `axes`, joined in row-major order. string[*s] -> string[*r]."""
+    reduced = canonical_axes(axes, inputs.ndim)
+    kept = tuple(i for i in range(inputs.ndim) if i not in reduced)
+    rows = np.transpose(inputs, kept + reduced).reshape([inputs.shape[i] for i in kept] + [-1])
+    result = np.empty(rows.shape[:-1], object)
+    out, lines = result.reshape(-1), rows.reshape(-1, rows.shape[-1])
+    for i in range(out.size):
+        out[i] = separator.encode().join(lines[i])
+    return np.expand_dims(result, reduced) if keepdims else result
+
+
+@public("strings.reduce_join")
+def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
+    """Strings along `axis` (None: all), joined. string[*s] -> string[*r]. Source: tf.strings.reduce_join."""
+    return named(name, reduce_join_p, inputs, axes=static_axes(axis), keepdims=bool(keepdims), separator=separator)
+
+
+# ---- one string at a time -------------------------------------------------------------------------------------------
+
+
+def _mapped(op: str, public_name: str, function: Callable[[bytes], bytes], what: str) -> Callable[..., Any]:
+    """An op that changes each string on its own."""
+
+    def body(input, *, encoding):
+        return _each(lambda w: function(w) if encoding == "" else function(w.decode()).encode(), input)
+
+    name = public_name.rsplit(".", 1)[-1]
+    body.__name__, body.__doc__ = f"string_{name}_p", f"{what}. string[*s] -> string[*s]."
+    primitive = custom(
+        op=op,
+        infer=lambda input, *, encoding: Aval(string, input.shape),
+        groups=("string",),
+        samples=lambda: [((_words(b" aBc ", b""),), {"encoding": e}) for e in ("", "utf-8")],
+        reason=_REASON,
+    )(body)
+
+    def apply(input, encoding="", name=None):
+        if encoding not in ("", "utf-8"):
+            raise ValueError(f"encoding must be one of '', 'utf-8', but was '{encoding}'")
+        return named(name, primitive, input, encoding=encoding)
+
+    apply.__name__ = apply.__qualname__ = name
+    apply.__doc__ = f"{what}. string[*s] -> string[*s]. Source: tf.{public_name}."
+    return public(public_name)(apply)
+
+
+lower = _mapped("StringLower", "strings.lower", lambda w: w.lower(), "Each string in lower case (ASCII, or UTF-8)")
+upper = _mapped("StringUpper", "strings.upper", lambda w: w.upper(), "Each string in upper case (ASCII, or UTF-8)")
+
+
+@custom(
+    op="StringStrip",
+    infer=lambda input: Aval(string, input.shape),
+    groups=("string",),
+    samples=lambda: [((_words(b"  a ", b"b\n"),), {})],
+    reason=_REASON,
+)
+def string_strip_p(input):
+    """Each string without white space at its ends. string[*s] -> string[*s]."""
+    return _each(lambda w: w.strip(), input)
+
+
+@public("strings.strip")
+def strip(input, name=None):
+    """Each string without white space at its ends. string[*s] -> string[*s]. Source: tf.strings.strip."""
+    return named(name, string_strip_p, input)
+
+
+@custom(
+    op="StringLength",
+    infer=lambda input, *, unit: Aval(int32, input.shape),
+    groups=("string",),
+    samples=lambda: [((_words(b"ab", "\u00e9".encode(), b""),), {"unit": u}) for u in ("BYTE", "UTF8_CHAR")],
+    reason=_REASON,
+)
+def string_length_p(input, *, unit):
+    """The length of each string, in bytes or in characters. string[*s] -> i32[*s]."""
+    return _each(len if unit == "BYTE" else (lambda w: len(w.decode(errors="replace"))), input, np.int32)
+
+
+@public("strings.length")
+def length(input, unit="BYTE", name=None):
+    """The length of each string, in bytes or, with unit "UTF8_CHAR", in characters. string[*s] -> i32[*s].
+
+    Raises: ValueError for another unit. Source: tf.strings.length.
+    """
+    if unit not in ("BYTE", "UTF8_CHAR"):
+        raise ValueError(f"unit must be one of 'BYTE', 'UTF8_CHAR', but was '{unit}'")
+    return named(name, string_length_p, input, unit=unit)
+
+
+def _cut(word: bytes, pos: int, n: int) -> bytes:
+    if not -len(word) <= pos <= len(word):
+        raise invalid(f"pos {pos} out of range for string b'{word.decode(errors='replace')}'")
+    start = pos if pos >= 0 else len(word) + pos
+    return word[start : start + max(n, 0)]
+
+
+@custom(
+    op="Substr",
+    infer=lambda input, pos, len: Aval(string, broadcast(input.shape, broadcast(pos.shape, len.shape))),
+    groups=("string", "T", "T"),
+    dtypes="index",
+    samples=lambda: [((_words(b"hello", b"world"), np.array(p), np.array(2)), {}) for p in (1, -3, 5)],
+    error_samples=lambda: [((_words(b"ab"), np.array(3), np.array(1)), {}, InvalidArgumentError, "pos 3 out of range for string b'ab'")],
+    reason=_REASON,
+)
+def substr_p(input, pos, len):
+    """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting."""
+    words, starts, sizes = np.broadcast_arrays(input, pos, len)
+    result = np.empty(words.shape, object)
+    out = result.reshape(-1)
+    for i, (w, p, n) in enumerate(zip(words.reshape(-1), starts.reshape(-1), sizes.reshape(-1), strict=True)):
+        out[i] = _cut(w, int(p), int(n))
+    return result
+
+
+@public("strings.substr")
+def substr(input, pos, len, unit="BYTE", name=None):
+    """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting.
+
+    Raises: InvalidArgumentError for a position outside a string. Source: tf.strings.substr.
+    """
+    if unit != "BYTE":
+        raise NotImplementedError("strings.substr: only unit='BYTE' is built yet")
+    return named(name, substr_p, as_tensor(input), pos, len)
