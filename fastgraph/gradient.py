@@ -89,15 +89,13 @@ class GradientTape(Tape):
         """The Variables that this tape watched, in the order in which it met them."""
         return tuple(self.watched())
 
-    def differentiate_nested(
-        self, target: Any, sources: Any, output_gradients: Any, unconnected_gradients: Any
-    ) -> Any:
+    def differentiate_nested(self, target: Any, sources: Any, output_gradients: Any, unconnected_gradients: Any) -> Any:
         """`gradient` where something is nested or asked for; the tape itself does the plain case."""
         self._prepare("gradient")
         if target is None:
             raise TypeError(
-                "Argument `target` should be a list or nested structure of Tensors, Variables or CompositeTensors to be "
-                "differentiated, but received None."
+                "Argument `target` should be a list or nested structure of Tensors, Variables or CompositeTensors to "
+                "be differentiated, but received None."
             )
         try:
             unconnected = UnconnectedGradients(unconnected_gradients)
@@ -114,7 +112,9 @@ class GradientTape(Tape):
             leaves = [part for parts in composites for part in parts]
             found = [zeros_like(leaf) if made is None else made for leaf, made in zip(leaves, found, strict=True)]
         parts_of = iter(found)
-        packed = [_repack(leaf, [next(parts_of) for _ in parts]) for leaf, parts in zip(raw_sources, composites, strict=True)]
+        packed = [
+            _repack(leaf, [next(parts_of) for _ in parts]) for leaf, parts in zip(raw_sources, composites, strict=True)
+        ]
         return nesting.pack_sequence_as(sources, packed)
 
     def jacobian(
@@ -136,9 +136,7 @@ class GradientTape(Tape):
         flat = [None if column[0] is None else _stacked(list(column), shape) for column in zip(*rows, strict=True)]
         if not rows:
             zeros = primitives.public_function("zeros")
-            flat = [
-                zeros([*shape, *source.shape.as_list()], source.dtype) for source in nesting.flatten(sources)
-            ]
+            flat = [zeros([*shape, *source.shape.as_list()], source.dtype) for source in nesting.flatten(sources)]
         return nesting.pack_sequence_as(sources, flat)
 
     def batch_jacobian(
@@ -149,16 +147,20 @@ class GradientTape(Tape):
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
-        """d target[i] / d source[i] for each i: f[b, *t], f[b, *s] -> f[b, *t, *s]. Source: tf.GradientTape.batch_jacobian.
+        """d target[i] / d source[i] for each i: f[b, *t], f[b, *s] -> f[b, *t, *s].
 
         Right only where target[i] does not depend on source[j] for j != i. One walk per element of target[0].
+        Source: tf.GradientTape.batch_jacobian.
         """
         self._prepare("batch_jacobian")
         shape, source_shape = target.aval.shape, source.aval.shape
         if shape is None or source_shape is None or not shape or not source_shape or shape[0] != source_shape[0]:
             raise ValueError(
-                "Need first dimension of target shape (" + str(target.shape) + ") and source shape ("
-                + str(source.shape) + ") to match."
+                "Need first dimension of target shape ("
+                + str(target.shape)
+                + ") and source shape ("
+                + str(source.shape)
+                + ") to match."
             )
         if None in shape:
             raise ValueError(f"GradientTape.batch_jacobian needs a target of known shape, got {target.shape}")
@@ -204,7 +206,9 @@ class GradientTape(Tape):
                 seed = reshape(convert([float(k == i) for k in range(n)], target.dtype), shape)
                 found = [_as_dense(made) for made in self.cotangents([target], flat, [seed])]
                 if zero:
-                    found = [zeros_like(leaf) if made is None else made for leaf, made in zip(leaves, found, strict=True)]
+                    found = [
+                        zeros_like(leaf) if made is None else made for leaf, made in zip(leaves, found, strict=True)
+                    ]
                 rows.append(found)
         finally:
             if not self.persistent:
@@ -224,8 +228,8 @@ class GradientTape(Tape):
                 "inside",
                 1,
                 f"Calling GradientTape.{asked} on a persistent tape inside its context is significantly less efficient "
-                "than calling it outside the context (it causes the gradient ops to be recorded on the tape, leading to "
-                f"increased CPU and memory usage). Only call GradientTape.{asked} inside the context if you actually "
+                "than calling it outside the context (it causes the gradient ops to be recorded on the tape, leading "
+                f"to increased CPU and memory usage). Only call GradientTape.{asked} inside the context if you actually "
                 "want to trace the gradient in order to compute higher order derivatives.",
             )
         else:
@@ -243,18 +247,20 @@ class GradientTape(Tape):
         begin = f"GradientTape.gradient: no gradient for {name} (None is returned, said once): "
         end = " unconnected_gradients='zero' gives zeros instead of None."
         if reason == "dtype":
-            return f"{begin}its dtype is {source.aval.dtype.name}; only floating and complex tensors have gradients.{end}"
+            return (
+                f"{begin}its dtype is {source.aval.dtype.name}; only floating and complex tensors have gradients.{end}"
+            )
         if reason == "unwatched":
             return (
-                f"{begin}this tape does not watch it. Call tape.watch(x) on a tensor before it is used; a Variable must be "
-                f"trainable and read while the tape records.{end}"
+                f"{begin}this tape does not watch it. Call tape.watch(x) on a tensor before it is used; a Variable must "
+                f"be trainable and read while the tape records.{end}"
             )
         blocked = self.ops_without_gradient
         hint = f" Ops without a gradient on the way: {', '.join(blocked)}." if blocked else ""
         if reason == "target":
             return (
-                f"{begin}the target was not computed from anything this tape watches while it recorded (computed outside "
-                f"the context, or by way of .numpy(), an integer dtype or Python numbers?).{hint}{end}"
+                f"{begin}the target was not computed from anything this tape watches while it recorded (computed "
+                f"outside the context, or by way of .numpy(), an integer dtype or Python numbers?).{hint}{end}"
             )
         return f"{begin}the target does not depend on it, as far as this tape recorded.{hint}{end}"
 
@@ -290,8 +296,8 @@ def _differentiable(leaf: Any, argument: str) -> Any:
     if cell is not None:
         return cell
     raise TypeError(
-        f"GradientTape: argument `{argument}` should be a Tensor, a Variable or a structure of them, but has {leaf!r} of "
-        f"type {type(leaf).__name__} in it."
+        f"GradientTape: argument `{argument}` should be a Tensor, a Variable or a structure of them, but has {leaf!r} "
+        f"of type {type(leaf).__name__} in it."
     )
 
 
@@ -342,8 +348,8 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Decorate a function that returns (its result, grad_fn) so that gradients through it are grad_fn's.
 
     grad_fn(*dys) gives one gradient (or None) per tensor argument, as a list, tuple or single tensor; where `f` reads
-    trainable Variables that are not its arguments it is called as grad_fn(*dys, variables=[...]) and gives (gradients of
-    the arguments, gradients of those Variables). It is made of ops, so it is differentiated again for higher order.
+    trainable Variables that are not its arguments it is called as grad_fn(*dys, variables=[...]) and gives (gradients
+    of the arguments, gradients of those Variables). It is made of ops, so it is differentiated again for higher order.
     Raises TypeError or ValueError, with TensorFlow's texts, where grad_fn does not fit. Source: tf.custom_gradient.
     """
     if f is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fastgraph import _tape
 from fastgraph import primitive as primitives
-from fastgraph._tensor import EagerTensor, Tensor, as_array, convert, register_slot
+from fastgraph._tensor import EagerTensor, as_array, convert, register_slot
 from fastgraph.dtype import DType, DTypeLike, as_dtype, float32, int64
 from fastgraph.shapes import Shape, ShapeLike, TensorShape, TensorSpec, TypeSpec, as_dims, shape_of
 
@@ -93,8 +93,8 @@ class IndexedSlices:
         """Return the dense tensor. Raises ValueError if its shape is not known or another dtype is asked for."""
         if dtype is not None and dtype is not self.dtype:
             raise ValueError(
-                f"Incompatible tensor conversion requested to `dtype` {dtype.name} for IndexedSlices ({self}) with dtype "
-                f"{self.dtype.name}"
+                f"Incompatible tensor conversion requested to `dtype` {dtype.name} for IndexedSlices ({self}) with "
+                f"dtype {self.dtype.name}"
             )
         if self._dense_shape is None:
             raise ValueError(
@@ -198,4 +198,3 @@ _tape.set_composite_accumulator(_accumulate)
 register_slot("indexed_slices", IndexedSlices)
 for _class in (IndexedSlices, IndexedSlicesSpec):
     primitives.register_public(_class, _class.__name__)
-

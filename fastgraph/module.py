@@ -30,8 +30,8 @@ class Module:
             name = _snake_case(type(self).__name__)
         elif not re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", name):
             raise ValueError(
-                f"{name!r} is not a valid module name. Module names must be valid Python identifiers (e.g. a valid class "
-                "name)."
+                f"{name!r} is not a valid module name. Module names must be valid Python identifiers (e.g. a valid "
+                "class name)."
             )
         self._name = name
         with name_scope(name) as scope:
@@ -79,8 +79,17 @@ class Module:
 
         Without paths each object comes once; with them, once per way to it that does not go round in a circle.
         """
-        return _walk(self, recursive, predicate or (lambda leaf: True), attribute_traversal_key, with_path,
-                     expand_composites, (), {id(self)}, ())
+        return _walk(
+            self,
+            recursive,
+            predicate or (lambda leaf: True),
+            attribute_traversal_key,
+            with_path,
+            expand_composites,
+            (),
+            {id(self)},
+            (),
+        )
 
     @classmethod
     def with_name_scope(cls, method: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,8 +5,6 @@ Rule: a scope is a string, "" or "a/b/"; who makes a name puts `current_scope()`
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastgraph import primitive
 from fastgraph._tensor import current_state
 
@@ -49,7 +47,7 @@ class name_scope:
         current_state().extra[_KEY] = scope
         return scope
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         current_state().extra[_KEY] = self._before.pop()
 
 

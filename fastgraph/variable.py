@@ -158,10 +158,10 @@ ASSIGN_SUB = _update("assign_sub_variable", "AssignSubVariableOp", "subtract")
 
 @contextmanager
 def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[None]:
-    """A context in which Variable(...) calls variable_creator(next_creator, **kwargs). Source: tf.variable_creator_scope.
+    """A context in which Variable(...) calls variable_creator(next_creator, **kwargs).
 
     The creator entered last is called first; `next_creator(**kwargs)` goes on to the one before it, or makes the
-    Variable.
+    Variable. Source: tf.variable_creator_scope.
     """
     extra = current_state().extra
     before = extra.get("variable_creators", ())
@@ -411,11 +411,15 @@ class Variable(metaclass=_VariableType):
         bind(ASSIGN, (self.__fg_cell__, given), {})
         return self._after_assign() if read_value else None
 
-    def assign_add(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Add `delta`, of the Variable's shape, to the value, atomically. Returns as `assign` does."""
         return self._change(ASSIGN_ADD, delta, read_value)
 
-    def assign_sub(self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
         """Subtract `delta`, of the Variable's shape, from the value, atomically. Returns as `assign` does."""
         return self._change(ASSIGN_SUB, delta, read_value)
 
@@ -493,7 +497,12 @@ class Variable(metaclass=_VariableType):
     def _copied(self, value: Any) -> Variable:
         plain = self._name.removesuffix(":0")
         copied: Variable = Variable._uninitialized(
-            self.dtype, self.__fg_cell__.aval.shape, plain, self._trainable, self._constraint, self._synchronization,
+            self.dtype,
+            self.__fg_cell__.aval.shape,
+            plain,
+            self._trainable,
+            self._constraint,
+            self._synchronization,
             self._aggregation,
         )
         copied._name = copied.__fg_cell__.name = plain
@@ -527,8 +536,8 @@ def _initial(initial_value: Any, dtype: DType | None) -> EagerTensor:
     if not isinstance(value, EagerTensor):
         raise ValueError(
             "Tensor-typed variable initializers must either be wrapped in an init_scope or callable (e.g., "
-            "`tf.Variable(lambda : tf.truncated_normal([10, 40]))`) when building functions. Please file a feature request "
-            "if this restriction inconveniences you."
+            "`tf.Variable(lambda : tf.truncated_normal([10, 40]))`) when building functions. Please file a feature "
+            "request if this restriction inconveniences you."
         )
     return value
 
@@ -557,10 +566,10 @@ def _refuse(symbol: str, method: str | None) -> Callable[..., Any]:
     return operator
 
 
-for _name in "add sub mul truediv floordiv mod pow matmul and or xor".split():
+for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"]:
     setattr(Variable, f"__{_name}__", _forward(f"__{_name}__"))
     setattr(Variable, f"__r{_name}__", _forward(f"__r{_name}__"))
-for _name in "lt le gt ge eq ne neg abs invert".split():
+for _name in ["lt", "le", "gt", "ge", "eq", "ne", "neg", "abs", "invert"]:
     setattr(Variable, f"__{_name}__", _forward(f"__{_name}__"))
 for _name, _symbol, _method in (
     ("add", "+", "assign_add"),

@@ -9,10 +9,10 @@ import threading
 
 import numpy as np
 import pytest
+from fastgraph._buffer import pool_statistics
 
 import fastgraph as fg
 from fastgraph import gradient as gradient_module
-from fastgraph._buffer import pool_statistics
 
 
 def derivative(f, x, order=1):
@@ -25,7 +25,7 @@ def derivative(f, x, order=1):
     return tape.gradient(y, x)
 
 
-# ---- values -----------------------------------------------------------------------------------------------------------
+# ---- values ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_dynamic_python_control_flow():
     assert float(value) < 25.0 and x.shape == (2,)
 
 
-# ---- structures, output gradients, unconnected ---------------------------------------------------------------------------
+# ---- structures, output gradients, unconnected ----------------------------------------------------------------------
 
 
 def test_structures_of_sources_and_targets():
@@ -159,7 +159,7 @@ def test_unconnected_gradients():
         tape.gradient(y, v, unconnected_gradients="bad")
 
 
-# ---- what is followed --------------------------------------------------------------------------------------------------
+# ---- what is followed -----------------------------------------------------------------------------------------------
 
 
 def test_variables_are_watched_by_themselves():
@@ -224,7 +224,7 @@ def test_ops_without_gradient_give_none():
     assert tape.gradient(c, v) is None
 
 
-# ---- single use, persistence, nesting ------------------------------------------------------------------------------------
+# ---- single use, persistence, nesting -------------------------------------------------------------------------------
 
 
 def test_a_tape_serves_once():
@@ -308,22 +308,20 @@ def test_an_outer_tape_sees_the_inner_gradient_only_while_it_records():
 
 
 def test_reentering_an_active_tape():
-    with fg.GradientTape() as tape:
-        with pytest.raises(ValueError, match="Tape is still recording, This can happen if you try to re-enter"):
-            tape.__enter__()
-    with pytest.raises(RuntimeError, match="Trying to stop recording a tape which is not recording."):
-        with fg.GradientTape().stop_recording():
-            pass
-    with pytest.raises(ValueError, match="Tape is not recording."):
+    again = pytest.raises(ValueError, match="Tape is still recording, This can happen if you try to re-enter")
+    with fg.GradientTape() as tape, again:
+        tape.__enter__()
+    with pytest.raises(RuntimeError, match=r"Trying to stop recording a tape which is not recording\."):
+        fg.GradientTape().stop_recording().__enter__()
+    with pytest.raises(ValueError, match=r"Tape is not recording."):
         tape.reset()
 
 
 def test_an_exception_in_the_context_ends_the_recording():
     v = fg.Variable(2.0)
-    with pytest.raises(ZeroDivisionError):
-        with fg.GradientTape() as tape:
-            y = v * v
-            1 / 0  # noqa: B018
+    with pytest.raises(ZeroDivisionError), fg.GradientTape() as tape:
+        y = v * v
+        1 / 0  # noqa: B018
     _ = v * v
     assert tape.gradient(y, v).numpy() == 4.0
     with fg.GradientTape() as other:
@@ -360,7 +358,7 @@ def test_batch_jacobian():
     assert tape.batch_jacobian(y, x).numpy().tolist() == [[[2.0, 0.0], [0.0, 4.0]], [[6.0, 0.0], [0.0, 8.0]]]
 
 
-# ---- custom gradients ----------------------------------------------------------------------------------------------------
+# ---- custom gradients -----------------------------------------------------------------------------------------------
 
 
 def test_log1pexp_naive_is_nan_and_custom_is_one():
@@ -453,7 +451,9 @@ def test_custom_gradient_with_variables():
     def forgets(x):
         return x * w, lambda dy: dy
 
-    with pytest.raises(TypeError, match="grad_fn must accept keyword argument 'variables', since function uses variables"):
+    with pytest.raises(
+        TypeError, match="grad_fn must accept keyword argument 'variables', since function uses variables"
+    ):
         forgets(v)
 
     @fg.custom_gradient
@@ -465,7 +465,7 @@ def test_custom_gradient_with_variables():
 
     with fg.GradientTape() as tape:
         y = too_few(v)
-    with pytest.raises(ValueError, match="Must return gradient for each variable from @custom_gradient grad_fn."):
+    with pytest.raises(ValueError, match=r"Must return gradient for each variable from @custom_gradient grad_fn."):
         tape.gradient(y, [v, w])
 
 
@@ -506,7 +506,9 @@ def test_custom_gradient_that_does_not_fit():
 
     with fg.GradientTape() as tape:
         y = f(v, 1.0)
-    with pytest.raises(ValueError, match="custom_gradient function expected to return 2 gradients, but returned 1 instead."):
+    with pytest.raises(
+        ValueError, match=r"custom_gradient function expected to return 2 gradients, but returned 1 instead."
+    ):
         tape.gradient(y, v)
     with pytest.raises(TypeError, match="must return a pair"):
         fg.custom_gradient(lambda x: x)(v)
@@ -523,7 +525,7 @@ def test_custom_gradient_keeps_name_and_function():
     assert decorated.__name__ == "f" and decorated.__doc__ == "Doc." and decorated.__wrapped__ is f
 
 
-# ---- sparse gradients ----------------------------------------------------------------------------------------------------
+# ---- sparse gradients -----------------------------------------------------------------------------------------------
 
 
 def test_the_gradient_of_gather_is_sparse_and_sums():
@@ -562,7 +564,9 @@ def test_wrong_targets_and_sources():
     v = fg.Variable(2.0)
     with fg.GradientTape(persistent=True) as tape:
         y = v * v
-    with pytest.raises(TypeError, match="^Argument `target` should be a list or nested structure of Tensors, Variables"):
+    with pytest.raises(
+        TypeError, match=r"^Argument `target` should be a list or nested structure of Tensors, Variables"
+    ):
         tape.gradient(None, v)
     for bad in ("a", 1.0, np.ones(3, np.float32), object()):
         with pytest.raises(TypeError, match="argument `target`"):
@@ -577,7 +581,7 @@ def test_wrong_targets_and_sources():
 def test_watch_of_what_cannot_be_watched():
     with fg.GradientTape() as tape:
         for bad in ("a", np.ones(2), 1.0, None):
-            with pytest.raises(ValueError, match="Passed in object .* not tf.Tensor or tf.Variable or ExtensionType."):
+            with pytest.raises(ValueError, match=r"Passed in object .* not tf.Tensor or tf.Variable or ExtensionType."):
                 tape.watch(bad)
     with pytest.raises(RuntimeError, match="before the tape began to record"):
         fg.GradientTape().watch(fg.constant(1.0))
@@ -636,7 +640,7 @@ def test_a_failing_gradient_function_leaves_the_thread_usable():
     assert tape.gradient(y, v).numpy() == 4.0
 
 
-# ---- size, memory, threads, speed ----------------------------------------------------------------------------------------
+# ---- size, memory, threads, speed -----------------------------------------------------------------------------------
 
 
 def test_a_hundred_thousand_records():
@@ -794,7 +798,7 @@ def test_no_python_function_is_entered_while_a_plus_b_is_recorded():
 
     with fg.GradientTape() as tape:
         tape.watch(a)
-        a + b  # noqa: B018  # rules of the op are read once
+        a + b  # rules of the op are read once
         sys.setprofile(profile)
         try:
             c = a + b

@@ -10,13 +10,13 @@ import weakref
 
 import numpy as np
 import pytest
+from fastgraph._tensor import as_array
 
 import fastgraph as fg
 from fastgraph import nesting
-from fastgraph._tensor import as_array
 from fastgraph.variable import Variable, variable_creator_scope
 
-# ---- creation and what it is -------------------------------------------------------------------------------------------
+# ---- creation and what it is ----------------------------------------------------------------------------------------
 
 
 def test_repr_and_name():
@@ -37,7 +37,7 @@ def test_properties():
     assert bool(v.is_initialized())
     with pytest.raises(AttributeError):
         v.trainable = False
-    with pytest.raises(RuntimeError, match="This property is not supported when eager execution is enabled."):
+    with pytest.raises(RuntimeError, match=r"This property is not supported when eager execution is enabled."):
         v.initial_value  # noqa: B018
 
 
@@ -50,7 +50,9 @@ def test_initial_values(value):
 
 def test_dtype_and_shape_at_creation():
     assert fg.Variable(1, dtype=fg.float32).dtype == fg.float32
-    with pytest.raises(ValueError, match="^initial_value: Tensor conversion requested dtype float32 for Tensor with dtype"):
+    with pytest.raises(
+        ValueError, match=r"^initial_value: Tensor conversion requested dtype float32 for Tensor with dtype"
+    ):
         fg.Variable(fg.constant(1), dtype=fg.float32)
     with pytest.raises(ValueError, match=r"the initial value's shape \(\(2,\)\) is not compatible with the explicitly"):
         fg.Variable([1.0, 2.0], shape=[3])
@@ -63,9 +65,11 @@ def test_dtype_and_shape_at_creation():
 
 
 def test_bad_creation():
-    with pytest.raises(ValueError, match="The `initial_value` arg to `tf.Variable` must be specified"):
+    with pytest.raises(ValueError, match=r"The `initial_value` arg to `tf.Variable` must be specified"):
         fg.Variable()
-    with pytest.raises(ValueError, match="Argument `constraint` must be None or a callable. a callable. Got a <class 'int'>:"):
+    with pytest.raises(
+        ValueError, match=r"Argument `constraint` must be None or a callable. a callable. Got a <class 'int'>:"
+    ):
         fg.Variable(1.0, constraint=3)
     with pytest.raises(TypeError, match="must be a string"):
         fg.Variable(1.0, name=3)
@@ -79,7 +83,7 @@ def test_trainable_follows_synchronization():
     assert not fg.Variable(1.0, trainable=False).trainable
 
 
-# ---- assignment --------------------------------------------------------------------------------------------------------
+# ---- assignment -----------------------------------------------------------------------------------------------------
 
 
 def test_assign_and_what_it_returns():
@@ -98,20 +102,20 @@ def test_assign_of_what_does_not_fit():
     v, w = fg.Variable(2.0), fg.Variable([[1.0, 2.0]], name="w")
     with pytest.raises(
         ValueError,
-        match=r"^Cannot assign value to variable ' Variable:0': Shape mismatch.The variable shape \(\), and the assigned "
-        r"value shape \(2,\) are incompatible.$",
+        match=r"^Cannot assign value to variable ' Variable:0': Shape mismatch.The variable shape \(\), and the "
+        r"assigned value shape \(2,\) are incompatible.$",
     ):
         v.assign([1.0, 2.0])
     with pytest.raises(ValueError, match=r"variable ' w:0': Shape mismatch"):
         w.assign([1.0, 2.0])
     for call in (v.assign, v.assign_add, v.assign_sub):
-        with pytest.raises(ValueError, match="^Tensor conversion requested dtype float32 for Tensor with dtype int32"):
+        with pytest.raises(ValueError, match=r"^Tensor conversion requested dtype float32 for Tensor with dtype int32"):
             call(fg.constant(1))
         with pytest.raises(TypeError):
             call("a")
         with pytest.raises(ValueError):
             call(None)
-    with pytest.raises(TypeError, match="Cannot convert 1.5 to EagerTensor of dtype int32"):
+    with pytest.raises(TypeError, match=r"Cannot convert 1.5 to EagerTensor of dtype int32"):
         fg.Variable(1).assign(1.5)
     for delta, text in (([1.0, 2.0], r"shape \[\] using a Tensor with shape \[2\]"),):
         with pytest.raises(fg.errors.InvalidArgumentError, match=text):
@@ -125,8 +129,8 @@ def test_in_place_operators_are_refused():
     v = fg.Variable(1.0)
     with pytest.raises(
         RuntimeError,
-        match=r"^`variable \+= value` with `tf.Variable`s is not supported. Use `variable.assign_add\(value\)` to modify the "
-        r"variable, or `out = variable \+ value` if you need to get a new output Tensor.$",
+        match=r"^`variable \+= value` with `tf.Variable`s is not supported. Use `variable.assign_add\(value\)` to modify "
+        r"the variable, or `out = variable \+ value` if you need to get a new output Tensor.$",
     ):
         v += 1
     with pytest.raises(RuntimeError, match=r"Use `variable.assign\(variable \* value\)` to modify the variable"):
@@ -192,7 +196,7 @@ def test_updates_from_many_threads_are_atomic():
     assert v.numpy().tolist() == [2000, 2000, 2000]
 
 
-# ---- as a tensor -------------------------------------------------------------------------------------------------------
+# ---- as a tensor ----------------------------------------------------------------------------------------------------
 
 
 def test_operators():
@@ -241,7 +245,9 @@ def test_conversions():
 
 def test_hashing():
     v = fg.Variable(2.0)
-    with pytest.raises(TypeError, match=r"^Variable is unhashable. Instead, use variable.ref\(\) as the key. \(Variable: <tf"):
+    with pytest.raises(
+        TypeError, match=r"^Variable is unhashable. Instead, use variable.ref\(\) as the key. \(Variable: <tf"
+    ):
         hash(v)
     assert v.ref().deref() is v and v.ref() == v.ref() and len({v.ref(), v.ref()}) == 1
     assert repr(v.ref()).startswith("<Reference wrapping <tf.Variable")
@@ -294,7 +300,7 @@ def test_creators():
     assert float(fg.Variable(1.0)) == 1.0
 
 
-# ---- Module ----------------------------------------------------------------------------------------------------------------
+# ---- Module ---------------------------------------------------------------------------------------------------------
 
 
 class Dense(fg.Module):
@@ -343,7 +349,9 @@ def test_module_names():
     with fg.name_scope("outer"):
         inner = MyTwoPartHTTPName("inner")
     assert inner() == "outer/inner/x:0"
-    with pytest.raises(ValueError, match="^'a b' is not a valid module name. Module names must be valid Python identifiers"):
+    with pytest.raises(
+        ValueError, match=r"^'a b' is not a valid module name. Module names must be valid Python identifiers"
+    ):
         fg.Module("a b")
 
 
@@ -364,7 +372,7 @@ def test_name_scope():
         fg.name_scope(3)
 
 
-# ---- IndexedSlices -----------------------------------------------------------------------------------------------------------
+# ---- IndexedSlices --------------------------------------------------------------------------------------------------
 
 
 def slices(shape=(4,)):
@@ -384,9 +392,13 @@ def test_indexed_slices():
 
 
 def test_indexed_slices_that_cannot_be_made_dense():
-    with pytest.raises(ValueError, match="^Tensor conversion requested for IndexedSlices for argument `value` without dense"):
+    with pytest.raises(
+        ValueError, match=r"^Tensor conversion requested for IndexedSlices for argument `value` without dense"
+    ):
         fg.convert_to_tensor(slices(None))
-    with pytest.raises(ValueError, match="^Incompatible tensor conversion requested to `dtype` int32 for IndexedSlices"):
+    with pytest.raises(
+        ValueError, match=r"^Incompatible tensor conversion requested to `dtype` int32 for IndexedSlices"
+    ):
         fg.convert_to_tensor(slices(), fg.int32)
     out_of_range = fg.IndexedSlices(fg.constant([1.0, 2.0]), fg.constant([0, 9]), fg.constant([4]))
     with pytest.raises(fg.errors.InvalidArgumentError, match=r"9 is out of range \[0, 4\)"):

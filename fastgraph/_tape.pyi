@@ -1,0 +1,107 @@
+"""The tape. See _tape.pyx."""
+
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from fastgraph._primitive import Primitive
+from fastgraph._tensor import Tensor
+
+def set_composite_accumulator(function: Callable[[Any, Any], Any]) -> None:
+    """Say how cotangents of which at least one is no Tensor are added: function(a, b)."""
+
+def record_operation(
+    name: str,
+    inputs: Iterable[Any],
+    outputs: Iterable[Tensor],
+    backward: Callable[..., Sequence[Any]],
+    *,
+    with_needs: bool = False,
+    pass_none: bool = False,
+) -> None:
+    """Tell this thread's tapes that `outputs` were computed from `inputs`, with `backward` as the gradient."""
+
+def watch_accessed(variable: Any) -> None:
+    """Tell this thread's tapes that a Variable (or its Cell) was used, as a read of it does."""
+
+def recording() -> bool:
+    """Whether a tape records on this thread."""
+
+class stop_recording:
+    """A context in which no tape of this thread records."""
+
+    def __enter__(self) -> None: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+class VariableWatcher:
+    """Collects the trainable Variables read on this thread while the context lasts."""
+
+    @property
+    def variables(self) -> list[Any]:
+        """The Variables found, in the order of their first use."""
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+class Records:
+    """What ops did with followed tensors, in program order."""
+
+    watch_accessed_variables: bool
+
+    def watch_one(self, item: Any) -> int:
+        """Follow a Tensor, Variable or Cell from here on. Raises TypeError for anything else."""
+    def follows(self, item: Any) -> bool:
+        """Whether the tape follows this Tensor, Variable or Cell."""
+    def note_python(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any], outputs: Any) -> None:
+        """Record one op that was applied elsewhere: what `bind` does for the tapes of its thread."""
+
+class Tape(Records):
+    """Records while it is entered; gives gradients by one walk back over the records."""
+
+    persistent: bool
+    recording: bool
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, typ: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+    @property
+    def used_up(self) -> bool:
+        """Whether there is nothing to differentiate: never entered, or its one gradient was taken."""
+    @property
+    def n_operations(self) -> int:
+        """Number of records."""
+    @property
+    def n_kept(self) -> int:
+        """Number of tensors and attributes kept for the walk back."""
+    @property
+    def ops_without_gradient(self) -> list[str]:
+        """Names of ops without a gradient that followed tensors went through."""
+    def pause(self) -> int:
+        """Stop recording; `with tape` goes on. Raises ValueError if it does not record."""
+    def forget(self) -> None:
+        """Drop every record and stop following every tensor."""
+    def watched(self) -> list[Any]:
+        """The Variables that this tape follows, in the order in which it met them."""
+    def cotangents(
+        self, targets: list[Any], sources: list[Any], seeds: list[Any], release: bool = False
+    ) -> list[Any]:
+        """The cotangent of each source (None where nothing flows into it), given one seed per target (None: ones)."""
+    def finish(self, targets: list[Any], sources: list[Any], seeds: list[Any], report: bool = True) -> list[Any]:
+        """The cotangents of `sources`; a tape that is not persistent has nothing left afterwards."""
+    def gradient(
+        self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = "none"
+    ) -> Any:
+        """The gradient of `target` with respect to `sources`, in their structure. Source: tf.GradientTape.gradient."""
+    def differentiate_nested(
+        self, target: Any, sources: Any, output_gradients: Any, unconnected_gradients: Any
+    ) -> Any:
+        """`gradient` where something is nested or asked for."""
+    def report_missing(self, targets: list[Any], sources: list[Any]) -> None:
+        """Called with the sources that got no gradient, while the records are still there."""
+    def why_missing(self, targets: list[Any], source: Any) -> str:
+        """Why `source` has no gradient: "dtype", "unwatched", "target" or "unconnected"."""

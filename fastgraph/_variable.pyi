@@ -1,0 +1,13 @@
+"""Reads and updates of Cells at C speed. See _variable.pyx."""
+
+from typing import Any
+
+from fastgraph._buffer import Cell
+from fastgraph._primitive import Primitive
+from fastgraph._tensor import EagerTensor
+
+def read(primitive: Primitive, cell: Cell, attrs: dict[str, Any]) -> Any:
+    """The value of `cell` by the op `primitive`: what bind does, without its conversion of inputs."""
+
+def replace(cell: Cell, before: EagerTensor, after: EagerTensor) -> bool:
+    """Put `after`, of the same dtype and shape, where `before` is; False if the Cell no longer holds `before`."""
