@@ -26,20 +26,20 @@ cdef class Rule:
             kind = -1
             place = 0
             base = name.rpartition("_")[0]
-            if name in inputs:
-                place = inputs.index(name)
-                kind = INPUT if place < n_fixed else INPUTS
-                self.keep_inputs |= _bit(place) if kind == INPUT else _bit(LAST_BIT)
-            elif name in primitive.attrs:
-                kind = ATTR
-                self.keep_attrs = True
-            elif name == "dy":
+            if name == "dy":  # the cotangent, even where an input is called so
                 kind = DY
             elif name.startswith("dy") and name[2:].isdigit():
                 kind = DY
                 place = int(name[2:])
             elif name == "dys":
                 kind = DYS
+            elif name in inputs:
+                place = inputs.index(name)
+                kind = INPUT if place < n_fixed else INPUTS
+                self.keep_inputs |= _bit(place) if kind == INPUT else _bit(LAST_BIT)
+            elif name in primitive.attrs:
+                kind = ATTR
+                self.keep_attrs = True
             elif name == "out":
                 kind = OUTPUT
                 self.keep_outputs |= _bit(0)

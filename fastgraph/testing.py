@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph import nesting
+from fastgraph import nesting, ops  # noqa: F401  # the second: values have their operators
 from fastgraph import primitive as primitives
 from fastgraph._tensor import EagerTensor, Tensor, as_array, convert
 from fastgraph.gradient import GradientTape, is_variable

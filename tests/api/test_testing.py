@@ -62,4 +62,4 @@ def test_assert_close():
         with pytest.raises(AssertionError, match=text):
             testing.assert_close(ours, theirs)
     with pytest.raises((ValueError, TypeError)):
-        testing.assert_close([1.0], {"a": 1.0})
+        testing.assert_close([1.0], [1.0, 2.0])
