@@ -1,6 +1,6 @@
 """Write the stub files of the public names: fastgraph/__init__.pyi, math.pyi, nn.pyi, ...
 
-    python tools/stubs.py
+    .venv/bin/python tools/stubs.py        (after make test: that is where fastgraph is installed)
 
 They are generated from the ops' definitions and the table in _namespaces.py, and committed; a test generates them
 again. Type checkers and editors read them, Python does not.

@@ -17,8 +17,8 @@ import fastgraph
 
 PACKAGE = Path(fastgraph.__file__).parent
 
-#: Layer by layer, from the foundations up: modules, or packages with a dot at the end (the rest of the package). A later row may import from
-#: an earlier one, never the other way round.
+#: Layer by layer, from the foundations up: modules, or packages with a dot at the end (what no row names by itself). A
+#: later row may import from an earlier one, never the other way round.
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("L0 foundations", ("errors", "flags", "dtype", "shapes", "nesting", "expr", "_loops_gen")),
     (
