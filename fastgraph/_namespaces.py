@@ -260,6 +260,19 @@ def _names_in(namespace: str) -> list[str]:
     return sorted({full[len(prefix) :] for full in every if full.startswith(prefix) and "." not in full[len(prefix) :]})
 
 
+def lookup(namespace: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a public module that is a file: for names that it does not define."""
+
+    def __getattr__(name: str) -> Any:
+        dotted = _join(namespace, name)
+        module = _import(dotted) if dotted in FILES else None
+        if module is None:
+            raise missing(namespace, name)
+        return module
+
+    return __getattr__
+
+
 class Namespace(types.ModuleType):
     """A public module without a file: its names are found when they are first asked for, then kept."""
 

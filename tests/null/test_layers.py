@@ -20,7 +20,7 @@ PACKAGE = Path(fastgraph.__file__).parent
 #: Layer by layer, from the foundations up: modules, or packages with a dot at the end (what no row names by itself). A
 #: later row may import from an earlier one, never the other way round.
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("L0 foundations", ("errors", "flags", "dtype", "shapes", "nesting", "expr", "_loops_gen")),
+    ("L0 foundations", ("errors", "flags", "dtype", "shapes", "nesting", "expr", "_loops_gen", "_namespaces")),
     (
         "L1 eager core",
         ("_primitive", "primitive", "_pool", "_buffer", "_blas", "devices", "op_errors", "_tensor", "_tape", "names",
@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("L5 runtime", ("_executor", "compiler.schedule", "compiler.pipeline")),
     ("L6 staging", ("staging.",)),
     ("L7 for people who train", ("keras.", "testing")),
-    ("names and commands", ("", "_namespaces", "configuration", "__main__")),
+    ("names and commands", ("", "configuration", "__main__")),
 )  # fmt: skip
 
 #: What may be imported inside a function: loaded on first use, or an optional extra.

@@ -1,0 +1,373 @@
+"""tf.keras.optimizers: SGD and Adam with the meaning that they have in Keras 2.
+
+Rule: a step is written in ops and Variables, so that it runs eagerly, or as part of the graph of a training step.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from fastgraph._namespaces import lookup
+from fastgraph._tensor import Tensor
+from fastgraph.conversion import convert_to_tensor
+from fastgraph.dtype import float32, int64
+from fastgraph.gradient import GradientTape
+from fastgraph.names import name_scope
+from fastgraph.ops.creation import zeros
+from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, pow, sqrt, square
+from fastgraph.ops.gathering import where
+from fastgraph.ops.reduction import reduce_sum
+from fastgraph.variable import Variable
+
+__all__ = ["SGD", "Adam", "Optimizer", "get"]
+
+__getattr__ = lookup("keras.optimizers")
+
+_log = logging.getLogger("fastgraph")
+Rate = float | Callable[[Any], Any]
+
+
+class Optimizer:
+    """The base of optimizers: clipping, weight decay, the count of steps. Source: tf.keras.optimizers.Optimizer.
+
+    A subclass states `build`, which makes the Variables it keeps, and `update_step`. `learning_rate` is a number, or a
+    function of the step (an int64 tensor) that gives one.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        learning_rate: Rate,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        jit_compile: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        if kwargs:
+            raise TypeError(f"{', '.join(kwargs)} are not valid arguments, kwargs should be empty for `optimizer`.")
+        if use_ema:
+            raise NotImplementedError("use_ema=True is not built yet: average the Variables yourself after each step.")
+        if clipnorm is not None and global_clipnorm is not None:
+            raise ValueError(
+                "At most one of `clipnorm` and `global_clipnorm` can be set. "
+                f"Received: clipnorm={clipnorm}, global_clipnorm={global_clipnorm}."
+            )
+        self.name = name
+        self.weight_decay = weight_decay
+        self.clipnorm = clipnorm
+        self.clipvalue = clipvalue
+        self.global_clipnorm = global_clipnorm
+        self.jit_compile = jit_compile
+        self.iterations = Variable(0, name="iteration", dtype=int64, trainable=False)
+        self._rate: Variable | Callable[[Any], Any]
+        if callable(learning_rate):
+            self._rate = learning_rate
+        else:
+            self._rate = Variable(learning_rate, name="learning_rate", dtype=float32, trainable=False)
+        self._index: dict[int, int] = {}  # the id of a trained Variable's cell -> its place in each list of slots
+        self._slots: list[Variable] = []
+        self._excluded: tuple[set[int], tuple[str, ...]] = (set(), ())
+
+    @property
+    def learning_rate(self) -> Any:
+        """The learning rate: a Variable, or what the function of the step gives now."""
+        return self._rate if isinstance(self._rate, Variable) else self._rate(self.iterations)
+
+    @learning_rate.setter
+    def learning_rate(self, value: Rate) -> None:
+        if isinstance(self._rate, Variable) and not callable(value):
+            self._rate.assign(value)
+        elif callable(value):
+            self._rate = value
+        else:
+            raise TypeError(
+                "This optimizer was created with a function as its `learning_rate`, hence its learning rate is not "
+                "settable. Instantiate it with a number if you need to set it."
+            )
+
+    lr = learning_rate
+
+    @property
+    def variables(self) -> list[Variable]:
+        """The Variables that the optimizer keeps: the count of steps, then its slots."""
+        return [self.iterations, *self._slots]
+
+    def build(self, var_list: Sequence[Variable]) -> None:
+        """Make what is kept for each of the Variables. A subclass calls this first."""
+        self._index = {variable.__fg_cell__.id: i for i, variable in enumerate(var_list)}
+
+    def add_variable_from_reference(self, model_variable: Variable, variable_name: str) -> Variable:
+        """Return a new Variable of zeros with the shape and dtype of another."""
+        name = model_variable.name.partition(":")[0]
+        slot = Variable(
+            zeros(model_variable.shape, model_variable.dtype), trainable=False, name=f"{variable_name}/{name}"
+        )
+        self._slots.append(slot)
+        return slot
+
+    def update_step(self, gradient: Tensor, variable: Variable) -> None:
+        """Change `variable` by its gradient."""
+        raise NotImplementedError
+
+    def exclude_from_weight_decay(
+        self, var_list: Iterable[Variable] | None = None, var_names: Iterable[str] | None = None
+    ) -> None:
+        """Leave the Variables, and those with one of the texts in their names, without weight decay."""
+        self._excluded = ({v.__fg_cell__.id for v in var_list or ()}, tuple(var_names or ()))
+
+    def minimize(self, loss: Any, var_list: Any, tape: GradientTape | None = None) -> None:
+        """Take one step down the gradient of `loss`: a tensor with its tape, or a function without arguments."""
+        self.apply_gradients(self.compute_gradients(loss, var_list, tape))
+
+    def compute_gradients(
+        self, loss: Any, var_list: Any, tape: GradientTape | None = None
+    ) -> list[tuple[Any, Variable]]:
+        """Return (gradient, Variable) pairs of `loss`, as `apply_gradients` takes them."""
+        if not callable(loss) and tape is None:
+            raise ValueError(f"`tape` is required when a `Tensor` loss is passed. Received: loss={loss}, tape={tape}.")
+        if tape is None:
+            tape = GradientTape()
+        if callable(loss):
+            with tape:
+                if not callable(var_list):
+                    tape.watch(var_list)
+                loss = loss()
+        if callable(var_list):
+            var_list = var_list()
+        return list(zip(tape.gradient(loss, var_list), var_list, strict=True))
+
+    def apply_gradients(
+        self,
+        grads_and_vars: Iterable[tuple[Any, Variable]],
+        name: str | None = None,
+        skip_gradients_aggregation: bool = False,
+        **kwargs: Any,
+    ) -> Variable:
+        """Take one step: change each Variable by its gradient; return the count of steps.
+
+        Gradients that are None are left out, with a warning. Raises ValueError if all are, KeyError for a Variable
+        that the optimizer was not built for.
+        """
+        pairs = _without_empty(tuple(grads_and_vars))
+        if not pairs:
+            return self.iterations
+        variables = [variable for _, variable in pairs]
+        with name_scope(name or self.name or "optimizer"):
+            if not self._index:
+                self.build(variables)
+            gradients = self._clipped([convert_to_tensor(gradient) for gradient, _ in pairs])
+            self._decay(variables)
+            for gradient, variable in zip(gradients, variables, strict=True):
+                if variable.__fg_cell__.id not in self._index:
+                    raise KeyError(
+                        f"The optimizer cannot recognize variable {variable.name}. This usually means you are trying "
+                        "to call the optimizer to update different parts of the model separately. Please call "
+                        "`optimizer.build(variables)` with the full list of trainable variables before the training "
+                        "loop."
+                    )
+                self.update_step(gradient, variable)
+            self.iterations.assign_add(1)
+        for variable in variables:
+            if variable.constraint is not None:
+                variable.assign(variable.constraint(variable))
+        return self.iterations
+
+    def _clipped(self, gradients: list[Tensor]) -> list[Tensor]:
+        """The gradients, made shorter as the arguments ask."""
+        if self.clipnorm is not None and self.clipnorm > 0:
+            return [_clip_by_norm(gradient, self.clipnorm) for gradient in gradients]
+        if self.global_clipnorm is not None and self.global_clipnorm > 0:
+            squares = [reduce_sum(square(gradient)) for gradient in gradients]
+            norm = sqrt(sum(squares[1:], squares[0]))
+            scale = self.global_clipnorm * minimum(1.0 / norm, 1.0 / self.global_clipnorm)
+            return [gradient * scale for gradient in gradients]
+        if self.clipvalue is not None and self.clipvalue > 0:
+            return [clip_by_value(gradient, -self.clipvalue, self.clipvalue) for gradient in gradients]
+        return gradients
+
+    def _decay(self, variables: Sequence[Variable]) -> None:
+        """Take the weight decay off each Variable."""
+        if self.weight_decay is None:
+            return
+        ids, texts = self._excluded
+        for variable in variables:
+            if variable.__fg_cell__.id not in ids and not any(text in variable.name for text in texts):
+                rate = cast(self.learning_rate, variable.dtype)
+                variable.assign_sub(variable * self.weight_decay * rate)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such an optimizer."""
+        rate = self._rate if not isinstance(self._rate, Variable) else float(self._rate.numpy())
+        return {
+            "name": self.name, "weight_decay": self.weight_decay, "clipnorm": self.clipnorm,
+            "global_clipnorm": self.global_clipnorm, "clipvalue": self.clipvalue, "jit_compile": self.jit_compile,
+            "learning_rate": rate,
+        }  # fmt: skip
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Optimizer:
+        """Return the optimizer that `get_config` described."""
+        return cls(**config)
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum if asked. Source: tf.keras.optimizers.SGD.
+
+    w -= rate * g; with momentum: v = momentum * v - rate * g, then w += v, or with `nesterov`
+    w += momentum * v - rate * g.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Rate = 0.01,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        jit_compile: bool = True,
+        name: str = "SGD",
+        **kwargs: Any,
+    ) -> None:
+        if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
+            raise ValueError("`momentum` must be between [0, 1].")
+        super().__init__(
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum,
+            ema_overwrite_frequency, jit_compile, **kwargs,
+        )  # fmt: skip
+        self.momentum = momentum
+        self.nesterov = nesterov
+        self.momentums: list[Variable] = []
+
+    def build(self, var_list: Sequence[Variable]) -> None:
+        """Make the velocities, if there is momentum."""
+        super().build(var_list)
+        if self.momentum:
+            self.momentums = [self.add_variable_from_reference(v, "m") for v in var_list]
+
+    def update_step(self, gradient: Tensor, variable: Variable) -> None:
+        """Change `variable` by its gradient."""
+        rate = cast(self.learning_rate, variable.dtype)
+        if not self.momentum:
+            variable.assign_sub(gradient * rate)
+            return
+        momentum = self.momentums[self._index[variable.__fg_cell__.id]]
+        velocity = momentum * self.momentum - gradient * rate
+        momentum.assign(velocity)
+        variable.assign_add(velocity * self.momentum - gradient * rate if self.nesterov else velocity)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such an optimizer."""
+        return {**super().get_config(), "momentum": self.momentum, "nesterov": self.nesterov}
+
+
+class Adam(Optimizer):
+    """Adam. Source: Kingma and Ba, arXiv:1412.6980, as tf.keras.optimizers.Adam has it: epsilon outside the correction.
+
+    At step t: m += (g - m)(1 - beta_1); v += (g² - v)(1 - beta_2);
+    w -= rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon).
+    """
+
+    def __init__(
+        self,
+        learning_rate: Rate = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        amsgrad: bool = False,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        jit_compile: bool = True,
+        name: str = "Adam",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum,
+            ema_overwrite_frequency, jit_compile, **kwargs,
+        )  # fmt: skip
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.amsgrad = amsgrad
+        self._momentums: list[Variable] = []
+        self._velocities: list[Variable] = []
+        self._velocity_hats: list[Variable] = []
+
+    def build(self, var_list: Sequence[Variable]) -> None:
+        """Make the running means of gradients and of their squares."""
+        super().build(var_list)
+        for variable in var_list:
+            self._momentums.append(self.add_variable_from_reference(variable, "m"))
+            self._velocities.append(self.add_variable_from_reference(variable, "v"))
+        if self.amsgrad:
+            self._velocity_hats = [self.add_variable_from_reference(v, "vhat") for v in var_list]
+
+    def update_step(self, gradient: Tensor, variable: Variable) -> None:
+        """Change `variable` by its gradient."""
+        dtype = variable.dtype
+        rate = cast(self.learning_rate, dtype)
+        step = cast(self.iterations + 1, dtype)
+        correction = sqrt(1.0 - pow(cast(self.beta_2, dtype), step)) / (1.0 - pow(cast(self.beta_1, dtype), step))
+        alpha = rate * correction
+        index = self._index[variable.__fg_cell__.id]
+        momentum, velocity = self._momentums[index], self._velocities[index]
+        m = momentum + (gradient - momentum) * (1.0 - self.beta_1)
+        v = velocity + (square(gradient) - velocity) * (1.0 - self.beta_2)
+        momentum.assign(m)
+        velocity.assign(v)
+        if self.amsgrad:
+            hat = self._velocity_hats[index]
+            v = maximum(hat, v)
+            hat.assign(v)
+        variable.assign_sub((m * alpha) / (sqrt(v) + self.epsilon))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such an optimizer."""
+        own = {"beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon, "amsgrad": self.amsgrad}
+        return {**super().get_config(), **own}
+
+
+def get(identifier: Any, **kwargs: Any) -> Optimizer:
+    """Return an optimizer: itself, or by its name ("sgd", "adam"). Raises ValueError for an unknown one."""
+    if isinstance(identifier, Optimizer):
+        return identifier
+    if isinstance(identifier, str) and identifier.lower() in ("sgd", "adam"):
+        return {"sgd": SGD, "adam": Adam}[identifier.lower()](**kwargs)
+    raise ValueError(f"Could not interpret optimizer identifier: {identifier}")
+
+
+def _without_empty(pairs: tuple[tuple[Any, Variable], ...]) -> list[tuple[Any, Variable]]:
+    """The pairs that have a gradient. Raises ValueError if none of several has."""
+    kept = [(gradient, variable) for gradient, variable in pairs if gradient is not None]
+    names = [variable.name for gradient, variable in pairs if gradient is None]
+    if pairs and not kept:
+        raise ValueError(f"No gradients provided for any variable: {(names,)}. Provided `grads_and_vars` is {pairs}.")
+    if names:
+        _log.warning(
+            "Gradients do not exist for variables %s when minimizing the loss. If you're using `model.compile()`, did "
+            "you forget to provide a `loss` argument?", names,
+        )  # fmt: skip
+    return kept
+
+
+def _clip_by_norm(gradient: Tensor, norm: float) -> Tensor:
+    """`gradient`, made shorter so that its length is at most `norm`; a zero gradient stays zero."""
+    squares = reduce_sum(square(gradient))
+    length = where(squares > 0, sqrt(where(squares > 0, squares, squares + 1.0)), squares)
+    return gradient * norm / maximum(length, norm)
