@@ -68,7 +68,7 @@ def test_label_that_is_no_class() -> None:
 
 def test_reductions() -> None:
     assert losses.Reduction.all() == ("auto", "none", "sum", "sum_over_batch_size")
-    with pytest.raises(ValueError, match="Invalid Reduction Key: bad. Expected keys are"):
+    with pytest.raises(ValueError, match=r"Invalid Reduction Key: bad. Expected keys are"):
         Sparse(reduction="bad")
     config = Sparse(from_logits=True, reduction="sum").get_config()
     assert Sparse.from_config(config).get_config() == config
