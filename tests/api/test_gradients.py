@@ -507,11 +507,7 @@ def test_custom_gradient_that_does_not_fit():
     with fg.GradientTape() as tape:
         y = f(v, 1.0)
     with pytest.raises(
-<<<<<<< HEAD
         ValueError, match=r"custom_gradient function expected to return 2 gradients, but returned 1 instead."
-=======
-        ValueError, match="custom_gradient function expected to return 2 gradients, but returned 1 instead."
->>>>>>> 64b104b (dy in a gradient's rule is the cotangent, also of ops that take a dy; testing compares structures)
     ):
         tape.gradient(y, v)
     with pytest.raises(TypeError, match="must return a pair"):
@@ -569,11 +565,7 @@ def test_wrong_targets_and_sources():
     with fg.GradientTape(persistent=True) as tape:
         y = v * v
     with pytest.raises(
-<<<<<<< HEAD
         TypeError, match=r"^Argument `target` should be a list or nested structure of Tensors, Variables"
-=======
-        TypeError, match="^Argument `target` should be a list or nested structure of Tensors, Variables"
->>>>>>> 64b104b (dy in a gradient's rule is the cotangent, also of ops that take a dy; testing compares structures)
     ):
         tape.gradient(None, v)
     for bad in ("a", 1.0, np.ones(3, np.float32), object()):

@@ -1,16 +1,7 @@
-<<<<<<< HEAD
 """The public checks find what is wrong and pass what is right."""
 
 from __future__ import annotations
 
-=======
-"""fastgraph.testing finds what it is there to find."""
-
-from __future__ import annotations
-
-from typing import Any
-
->>>>>>> 9a2d1b1 (testing: values, gradients, modes)
 import numpy as np
 import pytest
 
@@ -18,7 +9,6 @@ import fastgraph as fg
 from fastgraph import testing
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("f", "inputs"),
     [
@@ -73,54 +63,3 @@ def test_assert_close():
             testing.assert_close(ours, theirs)
     with pytest.raises((ValueError, TypeError)):
         testing.assert_close([1.0], [1.0, 2.0])
-=======
-def test_close() -> None:
-    testing.assert_close({"a": fg.constant([1.0, np.nan]), "b": 3}, {"a": [1.0 + 1e-7, np.nan], "b": fg.constant(3)})
-    testing.assert_close(fg.constant("x"), b"x")
-    with pytest.raises(AssertionError, match=r"\[1\]: the shapes are"):
-        testing.assert_close([1, fg.constant([1.0])], [1, [1.0, 2.0]])
-    with pytest.raises(AssertionError):
-        testing.assert_close(fg.constant([1.0]), [1.001])
-    with pytest.raises(AssertionError):
-        testing.assert_close(fg.constant([1, 2]), [1, 3])
-    testing.assert_close(fg.constant([1.0]), [1.001], rtol=1e-2)
-
-
-def cubes(x: Any, y: Any) -> Any:
-    return x * x * x * fg.exp(y), fg.reduce_sum(x) * y
-
-
-@pytest.mark.parametrize("order", [1, 2])
-def test_right_gradients_pass(order: int) -> None:
-    testing.check_gradients(cubes, [[1.0, 2.0, -0.5], [0.3, 0.1, 0.2]], order=order)
-
-
-def test_a_wrong_gradient_is_found() -> None:
-    @fg.custom_gradient
-    def wrong(x: Any) -> Any:
-        return x * x, lambda dy: dy * x * fg.constant([2.0, 2.0001], fg.float64)
-
-    with pytest.raises(AssertionError, match="order 1: the tape's slope is .* repeat with"):
-        testing.check_gradients(wrong, [[1.0, 3.0]], rtol=1e-6)
-
-
-def test_a_wrong_second_gradient_is_found() -> None:
-    @fg.custom_gradient
-    def wrong_later(x: Any) -> Any:
-        return x * x, lambda dy: dy * fg.stop_gradient(2.0 * x)
-
-    testing.check_gradients(wrong_later, [[1.0, 3.0]])
-    with pytest.raises(AssertionError, match="order 2"):
-        testing.check_gradients(wrong_later, [[1.0, 3.0]], order=2)
-
-
-def test_modes() -> None:
-    result = testing.compare_modes(lambda x: {"y": x * 2.0}, [1.0, 2.0])
-    np.testing.assert_array_equal(result["y"].numpy(), [2.0, 4.0])
-
-    def differs(x: Any) -> Any:
-        return x if fg.executing_eagerly() else x + 1.0
-
-    with pytest.raises(AssertionError):
-        testing.compare_modes(differs, [1.0])
->>>>>>> 9a2d1b1 (testing: values, gradients, modes)
