@@ -6,11 +6,12 @@ constants stand in the list like every other node.
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fastgraph import errors
+from fastgraph import errors, flags
 from fastgraph.dtype import DType
 from fastgraph.shapes import Aval
 
@@ -242,7 +243,7 @@ def control_inputs(nodes: Sequence[Node]) -> list[tuple[int, ...]]:
         found = effects(node)
         for kind, resource in found:
             if kind == "read":
-                if resource in last_write:
+                if resource in last_write and flags.get("fault") != "effect":
                     before.add(last_write[resource])
             else:  # "write" of a resource, or "host", whose resource is None
                 before.update(reads.get(resource, ()))
@@ -445,6 +446,8 @@ def format_graph(graph: Graph, name: str | None = None) -> str:
 
 def _identifier(text: str) -> str:
     name = "".join(c if c.isalnum() else "_" for c in text)
+    if keyword.iskeyword(name):
+        return name + "_"
     return name if name and not name[0].isdigit() else "_" + name
 
 
@@ -476,7 +479,7 @@ def _format_node(node: Node, identifiers: dict[Value, str]) -> str:
     types = ", ".join(format_aval(value.aval) for value in node.outputs)
     where = f"  {node.source[0]}" if node.source else ""
     device = f"  on {node.device}" if node.device else ""
-    call = f"{node.op.name}({', '.join(arguments)})"
+    call = f"{_identifier(node.op.name)}({', '.join(arguments)})"
     return f"{results} = {call}  # {types}{device}{where}" if results else f"{call}  #{device}{where}"
 
 

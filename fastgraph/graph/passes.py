@@ -1,4 +1,4 @@
-"""The passes over graphs: prune, inline, fold, merge, algebra; and `optimise`, which is all of them.
+"""The passes over graphs: prune, inline, fold, cse, algebra; and `optimise`, which is all of them.
 
 Rule: a pass is a function `Graph -> Graph` that leaves its argument alone, and subgraphs are passed through it too.
 """
@@ -251,6 +251,8 @@ _algebra_rules: dict[str, list[Rule]] | None = None
 def algebra_rules() -> dict[str, list[Rule]]:
     """Return the rules of ALGEBRA and those that look at attributes, by the op they start from."""
     global _algebra_rules
+    if flags.get("fault") == "algebra":  # a wrong row, planted to show that the tests find it
+        return {**_table(compile_row(Row("subtract(x, y)", "add(x, y)")))}
     if _algebra_rules is None:
         _algebra_rules = _table(
             *[compile_row(row) for row in ALGEBRA],
@@ -296,6 +298,8 @@ def _with_subgraphs(graph: Graph, apply: Pass) -> Graph:
 
 def prune(graph: Graph) -> Graph:
     """Drop what neither an output nor an effect needs: non-strict execution. Placeholders of parameters stay."""
+    if "prune" not in flags.get("passes"):
+        return graph
     roots = list(graph.outputs)
     needed: set[Node] = {value.node for value in graph.parameters}
     for node in graph.nodes:
@@ -317,9 +321,9 @@ def fold(graph: Graph) -> Graph:
     return _with_subgraphs(Rebuild(_bind_captures(graph), rules={"*": [_fold]}).run(), fold)
 
 
-def merge(graph: Graph) -> Graph:
-    """Merge pure nodes that apply the same op to the same values (common subexpressions)."""
-    return _with_subgraphs(Rebuild(graph, intern=True).run(), merge)
+def cse(graph: Graph) -> Graph:
+    """Merge nodes that apply the same op to the same values; a read after an assign is what was assigned."""
+    return _with_subgraphs(Rebuild(graph, intern=True).run(), cse)
 
 
 def algebra(graph: Graph) -> Graph:
@@ -328,9 +332,18 @@ def algebra(graph: Graph) -> Graph:
 
 
 def simplify(graph: Graph) -> Graph:
-    """Fold, merge and apply the algebra table in one sweep, so that each sees what the others make."""
-    rules = {**algebra_rules(), "call": [_inline], "*": [_fold]}
-    return _with_subgraphs(Rebuild(_bind_captures(graph), rules=rules, intern=True).run(), simplify)
+    """Fold, merge and apply the algebra table in one sweep, so that each sees what the others make.
+
+    Of these, those that the flag `passes` names.
+    """
+    enabled = flags.get("passes")
+    rules: dict[str, list[Rule]] = {"call": [_inline], "custom_gradient_identity": [_custom_identity]}
+    if "algebra" in enabled:
+        rules |= algebra_rules()
+    if "fold" in enabled:
+        rules["*"] = [_fold]
+        graph = _bind_captures(graph)
+    return _with_subgraphs(Rebuild(graph, rules=rules, intern="cse" in enabled).run(), simplify)
 
 
 def _bind_captures(graph: Graph) -> Graph:

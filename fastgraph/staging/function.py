@@ -31,6 +31,7 @@ from fastgraph.variable import variable_creator_scope
 _log = logging.getLogger("tensorflow")
 _numbers = itertools.count(1)
 _RETRACING_CALLS = 5
+_SIGNATURE = "input_signature"  # the key of the one trace that a Function with an input_signature has
 
 _NOT_FIRST_CALL = (
     "tf.function-decorated function tried to create variables on non-first call. tf.function only supports singleton "
@@ -177,6 +178,8 @@ class Function:
         if self._input_signature is not None:
             named = self._cast_to_signature(named, args, kwargs)
         arguments = keys.analyse(named)
+        if self._input_signature is not None:
+            arguments.key = _SIGNATURE
         found = self._cache.get(arguments.key)
         if found is None:
             found = self._find_or_trace(arguments)
@@ -192,7 +195,6 @@ class Function:
                 if keys.serves(general, key):
                     return concrete
             if self._input_signature is not None:
-                key = tuple([_spec_key(spec) for spec in nesting.flatten(self._input_signature, True)])
                 general_shapes = [spec.aval.shape for spec in nesting.flatten(self._input_signature, True)]
             else:
                 general_shapes = [leaf.aval.shape for leaf in arguments.leaves]
@@ -200,9 +202,7 @@ class Function:
                     key, general_shapes = self._relax(key, general_shapes)
             concrete = self._trace(arguments, general_shapes)
             general = any(shape is None or None in shape for shape in general_shapes)
-            if self._input_signature is not None:
-                self._cache[arguments.key] = concrete
-            elif general:
+            if general and key is not _SIGNATURE:
                 self._general.append((key, concrete))
             else:
                 self._cache[key] = concrete
@@ -533,10 +533,6 @@ def _fit_spec(spec: Any, value: Any) -> Any:
     if not fits:
         raise ValueError(f"{value!r} does not fit {spec!r}")
     return value
-
-
-def _spec_key(spec: Any) -> Any:
-    return ("T", spec.dtype.code, spec.aval.shape)
 
 
 def _shapes_in(key: Any) -> list[Any]:

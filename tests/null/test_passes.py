@@ -1,0 +1,242 @@
+"""prune, inline, fold, cse and optimise: the exact graph, and equal values apart from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from graphs import Build, expression, ops, run
+
+import fastgraph as fg
+from fastgraph import flags
+from fastgraph.graph import ir, passes
+from fastgraph.graph.interpret import deref, interpret
+
+
+def graph_of(function, *specs):
+    return fg.function(function).get_concrete_function(*specs).graph
+
+
+F = fg.TensorSpec([], fg.float32)
+V3 = fg.TensorSpec([3], fg.float32)
+
+
+# prune
+
+
+def test_prune_is_non_strict():
+    b = Build()
+    x = b.input(shape=(1,))
+    b.gather(x, b.const([1], "int32"), axis=0, batch_dims=0)  # fails if it is run
+    graph = b.done(b.exp(x))
+    assert ops(passes.prune(graph)) == ["placeholder", "exp"]
+
+
+def test_prune_keeps_effects_and_parameters():
+    v = fg.Variable(1.0)
+
+    def f(x, unused):
+        v.read_value()
+        v.assign(x * 2.0)
+        fg.exp(x)
+        return x
+
+    new = passes.prune(graph_of(f, F, F))
+    assert [n for n in ops(new) if n != "placeholder"] == ["const", "multiply", "assign_variable", "identity"]
+    assert len(new.inputs) == 2 and len(new.captures) == 1
+
+
+def test_prune_goes_into_subgraphs():
+    def f(x):
+        def branch():
+            fg.exp(x)
+            return x * 2.0
+
+        return fg.cond(x > 0.0, branch, lambda: x)
+
+    new = passes.prune(graph_of(f, F))
+    cond = next(n for n in new.nodes if n.op.name == "cond")
+    assert "exp" not in ops(cond.attrs["then_graph"])
+
+
+# inline
+
+
+def test_inline_leaves_no_call():
+    @fg.function
+    def inner(x):
+        return fg.exp(x) + 1.0
+
+    def f(x):
+        return inner(inner(x))
+
+    graph = graph_of(f, V3)
+    assert ops(graph).count("call") == 2
+    new = ir.verify(passes.inline(graph))
+    assert "call" not in ops(new)
+    x = np.arange(3, dtype=np.float32)
+    np.testing.assert_array_equal(run(new, x)[0], run(graph, x)[0])
+
+
+# fold
+
+
+def test_fold_constants():
+    b = Build()
+    x = b.input()
+    graph = b.done(b.add(x, b.exp(b.multiply(b.const(2.0), b.const(0.0)))))
+    assert expression(passes.fold(graph).outputs[0]) == "add(x, 1.0)"
+
+
+def test_fold_what_follows_from_static_shapes():
+    def f(x):
+        return fg.cast(fg.shape(x)[0], fg.float32) * x
+
+    new = passes.prune(passes.fold(graph_of(f, V3)))
+    assert expression(new.outputs[0]) == "identity(multiply(3.0, x))"
+    dynamic = passes.prune(passes.fold(graph_of(f, fg.TensorSpec([None], fg.float32))))
+    assert "shape" in ops(dynamic)
+
+
+def test_fold_leaves_what_fails_and_what_grows():
+    b = Build()
+    bad = b.gather(b.const([1.0]), b.const([5], "int32"), axis=0, batch_dims=0)
+    big = b.broadcast_to(b.const(1.0), shape=(100_000,))
+    new = passes.fold(b.done(bad, big))
+    assert "gather" in ops(new) and "broadcast_to" in ops(new)
+
+
+def test_captured_tensors_are_constants_for_the_optimiser():
+    c = fg.constant([1.0, 2.0, 3.0])
+
+    def f(x):
+        return x + c * 2.0
+
+    graph = graph_of(f, V3)
+    assert len(graph.captures) == 1
+    new = passes.optimise(graph)
+    assert ops(new) == ["placeholder", "placeholder", "const", "add"]
+    assert len(new.captures) == 1  # the calling convention stays
+
+
+# cse
+
+
+def test_equal_nodes_are_one_and_keep_all_lines():
+    def f(x):
+        a = fg.exp(x)
+        b = fg.exp(x)
+        return a * b
+
+    new = passes.cse(graph_of(f, V3))
+    assert ops(new).count("exp") == 1
+    lines = next(n for n in new.nodes if n.op.name == "exp").source
+    assert len({line.line for line in lines if line.function == "f"}) == 2
+
+
+def test_attributes_tell_nodes_apart():
+    b = Build()
+    x = b.input(shape=(2, 2))
+    graph = b.done(b.sum(x, axes=(0,), keepdims=False), b.sum(x, axes=(1,), keepdims=False), b.const(0.0), b.const(-0.0),
+                   b.const(1), b.const(1, "int32"), b.const(1))  # fmt: skip
+    new = passes.cse(graph)
+    assert ops(new).count("sum") == 2 and ops(new).count("const") == 4
+
+
+def test_reads_merge_until_a_write():
+    v = fg.Variable(1.0)
+
+    def f(x):
+        a = v.read_value() + v.read_value()
+        v.assign_add(x)
+        return a, v.read_value(), v.read_value()
+
+    new = passes.cse(graph_of(f, F))
+    assert ops(new).count("read_variable") == 2
+
+
+def test_a_read_after_an_assign_is_what_was_assigned():
+    v = fg.Variable(1.0)
+
+    def f(x):
+        v.assign(x * 2.0)
+        return v.read_value() + 1.0
+
+    graph = graph_of(f, F)
+    new = passes.optimise(graph)
+    assert "read_variable" not in ops(new) and "assign_variable" in ops(new)
+    assert float(fg.function(f)(fg.constant(3.0))) == 7.0 and v.numpy() == 6.0
+
+
+def test_writes_and_draws_are_never_merged():
+    v = fg.Variable(1.0)
+
+    def f(x):
+        v.assign_add(x)
+        v.assign_add(x)
+        return v.read_value()
+
+    assert ops(passes.optimise(graph_of(f, F))).count("assign_add_variable") == 2
+
+
+def test_a_cond_that_writes_ends_what_was_read():
+    v = fg.Variable(1.0)
+
+    def f(p):
+        a = v.read_value()
+        fg.cond(p, lambda: v.assign(5.0), lambda: v.read_value())
+        return a, v.read_value()
+
+    new = passes.optimise(graph_of(f, fg.TensorSpec([], fg.bool)))
+    assert [n for n in ops(new) if n in ("read_variable", "cond")] == ["read_variable", "cond", "read_variable"]
+
+
+def test_cond_of_a_constant_is_its_branch():
+    def f(x):
+        return fg.cond(fg.constant(True), lambda: fg.exp(x), lambda: fg.tanh(x))
+
+    assert expression(passes.optimise(graph_of(f, F)).outputs[0]) == "exp(x)"
+
+
+# optimise
+
+
+def program(x, y):
+    v = x * 1.0 + fg.exp(y - y * 0.0)
+    w = fg.cond(fg.reduce_sum(x) > 0.0, lambda: v * v, lambda: fg.where(x > y, v, -v))
+    n = fg.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, fg.tanh(s + w)), (0, w))[1]
+    return n, fg.concat([v, w], 0), fg.reduce_mean(n * n)
+
+
+@pytest.mark.parametrize("chosen", [{"inline"}, {"inline", "prune"}, {"inline", "fold"}, {"inline", "algebra"},
+                                    {"inline", "cse"}, set(flags.PASSES)])  # fmt: skip
+def test_each_pass_alone_and_all_keep_the_values(chosen):
+    graph = graph_of(program, V3, V3)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        given = [fg.constant(rng.normal(size=3).astype(np.float32)) for _ in range(2)]
+        expected = program(*given)
+        with flags.override(passes=frozenset(chosen), verify=True):
+            new = passes.optimise(graph)
+        ir.verify(new)
+        for got, want in zip(interpret(new, [*given, *deref([c for c, _ in new.captures])]), expected, strict=True):
+            np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-6)
+
+
+def test_passes_leave_their_argument_alone():
+    graph = graph_of(program, V3, V3)
+    before = str(graph)
+    for each in (passes.prune, passes.inline, passes.fold, passes.cse, passes.algebra, passes.simplify, passes.optimise):
+        each(graph)
+        assert str(graph) == before
+
+
+def test_optimise_is_done_after_once():
+    new = passes.optimise(graph_of(program, V3, V3))
+    again = passes.optimise(new)
+    assert ops(again) == ops(new)
+
+
+def test_optimise_observed():
+    seen = []
+    passes.optimise(graph_of(program, V3, V3), lambda name, graph: seen.append(name))
+    assert seen == [each.__name__ for each in passes.PASSES]
