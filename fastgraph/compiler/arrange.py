@@ -5,6 +5,7 @@ Rule: what comes out depends on the nest's structure alone, so that equal comput
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -237,8 +238,11 @@ def _flatten(table: Table, nest: LoopNest) -> tuple[list[FlatStore], Index]:
         if found is not None:
             return found
         if term.op == "load":
-            found = table.make("read", term.dtype, (position(term.args, nest.shapes[term.attr]),), term.attr)
-            found.risky = found.risky or term.risky
+            at, shape = position(term.args, nest.shapes[term.attr]), nest.shapes[term.attr]
+            found = table.make("read", term.dtype, (at,), term.attr)
+            # A position that is one loop over all elements (a reshape) is in range whatever the index looked like.
+            whole = at.op == "var" and at.args[0].witness == math.prod([n.witness or 0 for n in shape])
+            found.risky = found.risky or (term.risky and not whole)
         elif term.op == "reduce":
             kind, n = term.attr
             bound = chain(term.args[:n])

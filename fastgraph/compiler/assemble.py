@@ -1,4 +1,4 @@
-"""Graph -> Program: each node becomes part of a kernel or a step of its own, in an order that respects data and effects.
+"""Graph -> Program: each node becomes part of a kernel or a step of its own, in an order that data and effects allow.
 
 Rule: a Program depends on the graph and on its witness shapes; no run-time extent is in it.
 """
@@ -40,6 +40,9 @@ from fastgraph.primitive import Primitive
 from fastgraph.shapes import Aval, Shape
 
 PARTIAL = Primitive("partial_result", op_type="PartialResult", n_outputs=1)
+PARTIAL_NODE = Node(PARTIAL, (), {}, (), "partial_result")
+#: Whether a Variable's update may be written over the value it replaces (else the two swap Blocks).
+UPDATE_IN_PLACE = False
 _SOURCES = frozenset({"placeholder", "const"})
 
 
@@ -86,10 +89,12 @@ class _Assembler:
 
     def run(self) -> Program:
         order = self.order()
+        self.last_use = self.last_uses(order)
+        self.assigned = self.assigned_values()
         steps: list[Step] = []
         made: dict[Cluster | Node, int] = {}
-        for unit in order:
-            steps += self.kernels(unit) if isinstance(unit, Cluster) else [self.step(unit)]
+        for place, unit in enumerate(order):
+            steps += self.kernels(unit, place) if isinstance(unit, Cluster) else [self.step(unit)]
             made[unit] = len(steps) - 1
         # Only steps have effects, and each of those is one step: several kernels of a cluster follow by their data.
         after: list[tuple[int, ...]] = [()] * len(steps)
@@ -209,7 +214,7 @@ class _Assembler:
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
-    def kernels(self, cluster: Cluster) -> list[Step]:
+    def kernels(self, cluster: Cluster, place: int) -> list[Step]:
         """The steps of a cluster: one kernel, or several where threads are to share a long reduction."""
         fusion = self.fusion
         nest = arrange(fusion.nest(cluster))
@@ -217,12 +222,61 @@ class _Assembler:
         if len(nest.stores) == 1 and (source := _copied(nest)) is not None:
             return [AliasStep((self.number[source],), self.numbers([nest.stores[0].key]), nodes)]
         operands = [v for v in fusion.inputs(cluster.nodes) if self.avals[v].value is None]
-        return [self.kernel(part, nodes, operands) for part in split(nest, self.scratch)]
+        parts = split(nest, self.scratch)
+        if len(parts) == 1:
+            parts[0].in_place = self.in_place(parts[0], place)
+        return [self.kernel(part, nodes, operands) for part in parts]
+
+    # -- memory that an operand gives to a result ----------------------------------------------------------------------
+
+    def last_uses(self, order: Sequence[Cluster | Node]) -> dict[Value, int]:
+        """The place in the order of the last unit that takes a value."""
+        found: dict[Value, int] = {}
+        for place, unit in enumerate(order):
+            for value in self.fusion.inputs(unit.nodes) if isinstance(unit, Cluster) else unit.inputs:
+                found[value] = place
+        found.update((v, len(order)) for v in self.graph.outputs)
+        return found
+
+    def assigned_values(self) -> dict[Value, Value]:
+        """For each value that a Variable takes, the Variable's resource."""
+        return {n.inputs[1]: n.inputs[0] for n in self.graph.nodes if n.op.name == "assign_variable"}
+
+    def in_place(self, nest: FlatNest, place: int) -> dict[object, object]:
+        """Operands that die in a kernel, each with the result that may be written over it, element by element."""
+        if any(store.variables for store in nest.stores):
+            return {}
+        terms = walk([s.scalar for s in nest.stores])
+        if any(t.op in ("reduce", "check") for t in terms):
+            return {}
+        reads: dict[Value, set[Scalar]] = {}
+        for term in terms:
+            if term.op == "read":
+                reads.setdefault(term.attr, set()).add(term.args[0])
+        pairs: dict[object, object] = {}
+        for store in nest.stores:
+            if len(store.position.free) != len(nest.dims):
+                continue  # written more than once
+            for value, positions in reads.items():
+                if positions == {store.position} and value not in pairs and self.gives(value, store.key, place):
+                    pairs[value] = store.key
+                    break
+        return pairs
+
+    def gives(self, value: Value, result: object, place: int) -> bool:
+        """Whether the memory of `value` may become that of `result`, which the unit at `place` computes."""
+        assert isinstance(result, Value)
+        if self.last_use[value] != place or value.node is PARTIAL_NODE or result.node is PARTIAL_NODE:
+            return False
+        if value.aval.dtype.size != result.aval.dtype.size or self.avals[value].shape != self.avals[result].shape:
+            return False
+        if value.node.op.name == "read_variable":
+            return UPDATE_IN_PLACE and self.assigned.get(result) is value.node.inputs[0]
+        return value.node in self.fusion.cluster or self.is_gemm(value.node)
 
     def scratch(self, dtype: str, n: int) -> Value:
         """A value of the Program that is none of the graph's: partial results."""
-        node = Node(PARTIAL, (), {}, (Aval(as_dtype(dtype), (n,)),), "partial")
-        value = node.outputs[0]
+        value = Value(PARTIAL_NODE, 0, Aval(as_dtype(dtype), (n,)))
         self.number[value] = len(self.values)
         self.values.append(value)
         return value
@@ -231,7 +285,7 @@ class _Assembler:
         """The step of one nest. `operands` are what the nodes' bodies would need, to explain a failed check."""
         emitted = emit(nest)
         roots = [store.key for store in nest.stores]
-        loaded = [key for key in emitted.buffers if key not in roots]
+        loaded = [*[key for key in emitted.buffers if key not in roots], *nest.in_place]
         if emitted.fallible:
             loaded += [v for v in operands if v not in loaded]
         per_unit, cost_dims = self.per_unit(nest)
@@ -247,6 +301,7 @@ class _Assembler:
             shardable=emitted.extent is not None,
             fallible=tuple([Fallible(node, "body") for node in emitted.fallible]),
             cost_dims=cost_dims,
+            in_place=tuple([(loaded.index(v), roots.index(r)) for v, r in nest.in_place.items()]),
         )
 
     def all_nodes(self, cluster: Cluster) -> tuple[Node, ...]:

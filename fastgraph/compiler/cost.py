@@ -31,7 +31,8 @@ _WEIGHTS = {
     "read": _LOAD,
     "reduce": 1.0,  # its start and end; the steps are counted with its body
     "check": 0.3,
-    "select": 0.08,
+    "select": 0.04,
+    "cast": 0.03,
 }
 
 

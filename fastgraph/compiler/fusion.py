@@ -22,7 +22,7 @@ from fastgraph.shapes import Aval
 #: Nodes in one kernel at most: compiling takes about 2 ms an operation.
 MAX_NODES = 64
 #: Nanoseconds per element up to which a producer is recomputed by each of its consumers.
-CHEAP = 0.07
+CHEAP = 0.045
 _NUMERIC = frozenset(expr.DTYPES) - {"complex64", "complex128"}
 
 

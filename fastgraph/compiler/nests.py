@@ -22,7 +22,7 @@ LITERALS = frozenset({-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0})
 
 def literal(value: Value) -> Any:
     """The number of a scalar constant that belongs in the source, else None."""
-    if value.node.op.name != "const" or value.aval.shape not in ((), (1,)) or value.aval.dtype.is_complex:
+    if value.node.op.name != "const" or value.aval.shape != () or value.aval.dtype.is_complex:
         return None
     number = np.asarray(value.node.attrs["value"]).reshape(())[()]
     if value.aval.dtype.is_bool:

@@ -287,6 +287,10 @@ def _simplify(table: Table, name: str, args: Index) -> Scalar | None:
         compare = {"lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b, "eq": a == b, "ne": a != b}
         return table.const(compare[name], "bool") if name in compare else None
     if name == "add":
+        if y.op == "floormod" and x.op == "mul" and x.args[1] is y.args[1]:
+            whole = x.args[0]  # (p // n) * n + p % n
+            if whole.op == "floordiv" and whole.args == y.args:
+                return y.args[0]
         return y if a == 0 else x if b == 0 else None
     if name == "sub":
         return x if b == 0 else table.const(0, "int64") if x is y else None

@@ -1,0 +1,110 @@
+"""The text of kernels: canonical, so that equal computations are one kernel whatever their shapes and names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import fastgraph as fg
+from tracing import kernels, program, sources
+
+
+def chain(x: Any) -> Any:
+    return fg.tanh(x) * fg.sigmoid(x) + fg.exp(-x * x) - fg.math.log(1 + x * x)
+
+
+def test_a_chain_is_one_loop() -> None:
+    (source,) = sources(program(lambda x, y: fg.tanh(x) * y + x, (3, 4), (3, 4)))
+    assert source == (
+        "def kernel(buffers, sizes, begin, end):\n"
+        "    x0 = buffers[0]\n"
+        "    x1 = buffers[1]\n"
+        "    x2 = buffers[2]\n"
+        "    for i0 in range(begin, end):\n"
+        "        v0 = x0[i0]\n"
+        "        v1 = tanh_float32(v0)\n"
+        "        v2 = x1[i0]\n"
+        "        v3 = v1 * v2\n"
+        "        v4 = v3 + v0\n"
+        "        x2[i0] = v4\n"
+        "    return 0\n"
+    )
+
+
+def test_a_row_is_loaded_once_and_its_loop_is_inside() -> None:
+    (source,) = sources(program(lambda x, b: fg.tanh(x + b), (3, 4), (4,)))
+    assert source == (
+        "def kernel(buffers, sizes, begin, end):\n"
+        "    x0 = buffers[0]\n"
+        "    x1 = buffers[1]\n"
+        "    x2 = buffers[2]\n"
+        "    n0 = sizes[0]\n"
+        "    for i0 in range(begin, end):\n"
+        "        v0 = i0 * n0\n"
+        "        for i1 in range(n0):\n"
+        "            v1 = v0 + i1\n"
+        "            v2 = x0[v1]\n"
+        "            v3 = x1[i1]\n"
+        "            v4 = v2 + v3\n"
+        "            v5 = tanh_float32(v4)\n"
+        "            x2[v1] = v5\n"
+        "    return 0\n"
+    )
+
+
+def test_a_reduction_takes_what_comes_before_and_after_it_along() -> None:
+    (source,) = sources(program(lambda x: fg.sqrt(fg.reduce_sum(x * x, axis=1)), (5, 6)))
+    assert source.count("for ") == 2 and "fold_add_float32" in source and "sqrt_float32" in source
+
+
+@pytest.mark.parametrize("shapes", [((8,), (2, 3, 5)), ((1000, 2), (3, None)), ((None,), (None, None, 4)), ((0,), (7,))])
+def test_equal_chains_share_a_kernel_whatever_the_shape(shapes: tuple[Any, Any]) -> None:
+    first, second = (program(chain, shape) for shape in shapes)
+    assert kernels(first)[0].kernel == kernels(second)[0].kernel
+
+
+def test_equal_reductions_share_a_kernel() -> None:
+    def rows(x: Any) -> Any:
+        return fg.reduce_sum(fg.exp(x), axis=-1)
+
+    made = [program(rows, shape) for shape in ((4, 5), (5, 5), (2, 3, 4), (None, 8), (6, None))]
+    assert len({kernels(p)[0].kernel for p in made}) == 1
+
+
+def test_constants_do_not_specialise_a_kernel() -> None:
+    assert sources(program(lambda x: x * 0.125, (9,))) == sources(program(lambda x: x * 0.3, (9,)))
+    assert "float32(2.0)" in sources(program(lambda x: x * 2.0, (9,)))[0]
+
+
+def test_offsets_do_not_specialise_a_kernel() -> None:
+    made = [sources(program(lambda x, k=k: fg.slice(x, [k], [5]) + 1.0, (40,))) for k in (3, 4)]
+    assert made[0] == made[1]
+
+
+def test_every_integer_result_is_of_its_dtype() -> None:
+    (source,) = sources(program(lambda x, y: (x + y) * x, ("int32", 9), ("int32", 9)))
+    assert "add_int32(" in source and "mul_int32(" in source
+
+
+def test_half_floats_are_rounded_after_each_operation() -> None:
+    (source,) = sources(program(lambda x: x * x + x, ("float16", 9)))
+    assert source.count("cast_float16_float32(cast_float32_float16(") == 2
+
+
+def test_pointers_and_sizes_are_read_before_the_loops() -> None:
+    for source in sources(program(lambda x: fg.nn.softmax(x * x), (30, 40))):
+        body = source[source.index("for ") :]
+        assert "buffers[" not in body and "sizes[" not in body
+
+
+def test_an_operand_that_dies_gives_its_memory() -> None:
+    made = program(lambda a, b: fg.matmul(a, b) + 1.0, (4, 4), (4, 4))
+    (step,) = kernels(made)
+    assert step.in_place == ((0, 0),) and step.kernel.buffer_types == ("float32",)
+
+
+def test_an_operand_that_lives_on_keeps_its_memory() -> None:
+    made = program(lambda a, b: (fg.matmul(a, b), fg.matmul(a, b) + 1.0), (4, 4), (4, 4))
+    (step,) = kernels(made)
+    assert step.in_place == ()
