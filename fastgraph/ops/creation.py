@@ -17,7 +17,7 @@ from fastgraph.dtype import DType, as_dtype, float32, string
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int
 from fastgraph.ops.elementwise import cast, select, truediv
-from fastgraph.ops.families import custom, invalid, movement, public
+from fastgraph.ops.families import custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import broadcast_to, reshape, shape_of_value
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.shapes import Aval
@@ -47,6 +47,8 @@ def _filled_shape(dims: Any) -> tuple[int, ...]:
 
 def _infer_fill(value: Aval, *, shape: tuple[int, ...]) -> Aval:
     check_dims(shape)
+    if value.size not in (1, None):
+        raise ValueError(f"value must be a scalar, got shape {shape_text(value.shape)}")
     return Aval(value.dtype, shape)
 
 
@@ -87,8 +89,8 @@ def _infer_fill_dynamic(value: Aval, shape: Aval, *, known: tuple[int | None, ..
 @movement(
     op="Fill",
     infer=_infer_fill_dynamic,
-    groups=("T", "index_type"),
-    dtypes={"index_type": "index"},
+    groups=("T", "Tindex"),
+    dtypes={"Tindex": "index"},
     shape_inputs=(1,),
     lower=_lower_fill,
     vjp=dict(value=lambda dy, value_shape: reshape(reduce_sum(dy), value_shape)),

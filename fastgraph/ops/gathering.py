@@ -45,6 +45,8 @@ def _check_slice(dims: Sequence[int | None], begin: Sequence[int], size: Sequenc
 def _infer_slice(input: Aval, begin: Aval, *, size: tuple[int, ...]) -> Aval:
     if input.shape is None:
         return Aval(input.dtype, tuple(None if s == -1 else s for s in size))
+    if len(size) != len(input.shape) or begin.shape not in (None, (None,), (len(input.shape),)):
+        _check_slice(input.shape, (0,) * (begin.shape or size)[0], size)
     if begin.value is not None:
         return Aval(input.dtype, _check_slice(input.shape, begin.value.tolist(), size))
     if -1 in size:

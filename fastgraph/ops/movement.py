@@ -518,7 +518,7 @@ def _constant(number: Any, dtype: DType) -> np.ndarray[Any, Any]:
 
 def _lower_shape(b: Any, node: Any) -> list[Any]:
     def element(index: Sequence[Any]) -> Any:
-        extents = b.input(0).shape
+        extents = b.input(0).shape or (b.const(0, "int64"),)  # a scalar's shape has no element
         result = extents[-1]
         for i in reversed(range(len(extents) - 1)):
             result = b.select(index[0].eq(i), extents[i], result)

@@ -231,7 +231,8 @@ def _lower_position(kind: str) -> Callable[..., Any]:
                     return b.select(b.op("isnan", wide), worst, wide)
                 return b.cast(value, "uint8") if dtype.is_bool else value
 
-            return b.cast(b.reduce(kind, [x.shape[axis]], lambda k: at(k[0])), node.attrs["output_type"])
+            n = x.shape[axis]
+            return b.cast(b.check(n > 0, b.reduce(kind, [n], lambda k: at(k[0]))), node.attrs["output_type"])
 
         return [element]
 
