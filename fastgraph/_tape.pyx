@@ -7,9 +7,9 @@ ops, the walk is recorded by other tapes (higher order) and traced by a trace (g
 
 cimport cython
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 from fastgraph._buffer cimport Block, Cell, block_new
 from fastgraph._primitive cimport Primitive
 from fastgraph._tensor cimport EagerTensor, TapeBase, Tensor, ThreadState, bind, item_size, thread_state, wrap_block

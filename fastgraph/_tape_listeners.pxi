@@ -2,17 +2,17 @@
 
 cdef struct Entry:           # one input or one output of a record
     int32_t tensor           # number of the tensor among those this tape follows, -1 if it does not
-    int32_t kept             # position in Tape.kept of the tensor itself, -1 if no rule asks for it
-    int32_t dtype
-    int32_t ndim             # -1: symbolic, `kept` holds the tensor
-    int64_t extents          # position in Tape.extents of its ndim sizes
+    int32_t kept             # position in `kept` of the tensor itself, -1 if no rule asks for it
+    int32_t extents          # position in `extents` of its ndim sizes
+    int16_t dtype
+    int16_t ndim             # -1: symbolic, `kept` holds the tensor
 
 cdef struct Record:          # one op: entries first .. first + n_inputs + n_outputs
-    void* primitive          # Primitive, owned by the registry or by Tape.kept; NULL: `attrs` is a Custom
+    void* primitive          # the Primitive, which lives for ever; NULL: `attrs` is a Custom
     int64_t first
     int32_t n_inputs
     int32_t n_outputs
-    int32_t attrs            # position in Tape.kept of the attributes, -1 if no rule asks for any
+    int32_t attrs            # position in `kept` of the attributes, -1 if no rule asks for any
 
 
 cdef class Recorder(TapeBase):

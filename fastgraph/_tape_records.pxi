@@ -23,7 +23,7 @@ cdef class Records(Recorder):
     cdef list variables              # watched Variables, in the order in which they were watched
     cdef set blocked                 # ops without a gradient that followed tensors went through
 
-    def __cinit__(self, persistent=False, watch_accessed_variables=True, *args, **kwargs):
+    def __cinit__(self, persistent=False, watch_accessed_variables=True):
         self.watch_accessed_variables = watch_accessed_variables
         self.kept = []
         self.variables = []
@@ -298,17 +298,22 @@ cdef class Records(Recorder):
         cdef EagerTensor tensor
         if isinstance(item, EagerTensor):
             tensor = <EagerTensor>item
-            entry.dtype = tensor.dtype_code
-            entry.ndim = tensor.ndim
-            entry.extents = self.n_extents
+            entry.dtype = <int16_t>tensor.dtype_code
+            entry.ndim = <int16_t>tensor.ndim
+            if keep:
+                entry.kept = <int32_t>len(self.kept)
+                self.kept.append(item)
+            # Neighbours have the same shape more often than not, or share its end.
+            entry.extents = <int32_t>(self.n_extents - tensor.ndim)
+            if tensor.ndim <= self.n_extents and memcmp(
+                    self.extents + entry.extents, &tensor.dims[0], tensor.ndim * sizeof(int64_t)) == 0:
+                return 0
+            entry.extents = <int32_t>self.n_extents
             if self.n_extents + tensor.ndim > self.extents_room:
                 self.extents = <int64_t*>_grown(self.extents, &self.extents_room, sizeof(int64_t), tensor.ndim)
             if tensor.ndim:
                 memcpy(self.extents + self.n_extents, &tensor.dims[0], tensor.ndim * sizeof(int64_t))
                 self.n_extents += tensor.ndim
-            if keep:
-                entry.kept = <int32_t>len(self.kept)
-                self.kept.append(item)
         else:
             entry.ndim = -1
             entry.dtype = 0

@@ -8,7 +8,7 @@ cdef class Tape(Records):
     cdef bint fresh                  # nothing to differentiate: never entered, or used up
     cdef object recorder_of          # the ThreadState whose list this tape stands in while it records
 
-    def __cinit__(self, persistent=False, watch_accessed_variables=True, *args, **kwargs):
+    def __cinit__(self, persistent=False, watch_accessed_variables=True):
         self.persistent = persistent
         self.fresh = True
 
@@ -304,6 +304,14 @@ cdef class Tape(Records):
                 arguments.append([self._dtype_of(record.first + j) for j in range(rules.n_fixed, record.n_inputs)])
         return arguments
 
+    def watch(self, tensor):
+        """Follow a Tensor or Variable, or every one in a structure, from here on; see GradientTape."""
+        if type(tensor) is EagerTensor and self.recording and _is_differentiable(tensor):
+            if self.find((<Tensor>tensor).id) < 0:
+                self.follow((<Tensor>tensor).id)
+        else:
+            self.watch_nested(tensor)
+
     # The gradient.
 
     def gradient(self, target, sources, output_gradients=None, unconnected_gradients="none"):
@@ -333,6 +341,10 @@ cdef class Tape(Records):
                 self.clear()
                 self.fresh = True
         return found
+
+    def watch_nested(self, tensor) -> None:
+        """`watch` of anything but one floating EagerTensor; see GradientTape."""
+        raise NotImplementedError
 
     def differentiate_nested(self, target, sources, output_gradients, unconnected_gradients):
         """The gradient where target or sources are structures, or something is asked for; see GradientTape."""

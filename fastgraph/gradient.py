@@ -43,10 +43,7 @@ class GradientTape(Tape):
     one call of `gradient`, a persistent one any number. Each thread records on its own tapes.
     """
 
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
-        super().__init__()
-
-    def watch(self, tensor: Any) -> None:
+    def watch_nested(self, tensor: Any) -> None:
         """Follow a Tensor or Variable, or every one in a structure, from here on.
 
         Raises ValueError for anything else. Integer tensors have no gradient; watching one is logged.
