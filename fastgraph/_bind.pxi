@@ -20,6 +20,11 @@ except ImportError:
 cdef double inf = float("inf")
 
 
+cdef bint _fits_float32(double x) noexcept nogil:
+    """Whether a Python float may become a float32: TensorFlow refuses finite ones that would become infinite."""
+    return not (3.4028235677973366e38 <= x < inf or -inf < x <= -3.4028235677973366e38)
+
+
 cdef EagerTensor _scalar(object value, int code):
     """A 0-d tensor of a Python float, int or bool, of dtype `code` (-1: its default); None where the rules decide."""
     cdef type kind = type(value)
@@ -33,7 +38,7 @@ cdef EagerTensor _scalar(object value, int code):
             block = block_new(8)
             if block != NULL:
                 (<double*>block.data)[0] = real
-        elif (code == FLOAT32 or code == -1) and not (3.4028235e38 < real < inf or -inf < real < -3.4028235e38):
+        elif (code == FLOAT32 or code == -1) and _fits_float32(real):
             code = FLOAT32
             block = block_new(4)
             if block != NULL:
@@ -131,6 +136,8 @@ cdef tuple _convert_inputs(Primitive prim, tuple inputs):
             elif code != (<EagerTensor>inputs[i]).dtype_code:
                 break
         else:
+            if code == 0:
+                _alive(<EagerTensor>inputs[0])
             if code >= 0 and not (prim.code_mask >> code) & 1:
                 raise op_errors.dtype_not_allowed(prim, prim.groups[0], _dtypes[code], thread_state().trace)
             return inputs
@@ -367,6 +374,36 @@ cdef object run_body(Primitive prim, tuple inputs, dict attrs):
         raise op_errors.failed(prim, inputs, attrs, error) from (error if op_errors.TRACEBACKS else None)
 
 
+cdef EagerTensor _run_ufunc(Primitive prim, EagerTensor x):
+    """The op where its body is one ufunc: straight into pool memory; None where that is not to be had."""
+    cdef int code = prim.ufunc_out[x.dtype_code]
+    cdef EagerTensor out
+    cdef cnp.ndarray target
+    cdef object token
+    if code == 0:
+        code = -1
+        if x.dtype_code in (FLOAT32, FLOAT64):
+            try:
+                given = prim.ufunc.resolve_dtypes((_descr(x.dtype_code), None))
+                if given[0] == _descr(x.dtype_code):
+                    code = _code_of_num[<int>given[1].num]
+            except (TypeError, AttributeError):
+                code = -1
+        prim.ufunc_out[x.dtype_code] = code
+    if code < 0 or _error_state is None:
+        return None
+    out = wrap_block(block_new(x.size * _item_sizes[code]), code, x.ndim, &x.dims[0])
+    target = <cnp.ndarray>tensor_array(out)
+    cnp.PyArray_ENABLEFLAGS(target, cnp.NPY_ARRAY_WRITEABLE)
+    token = PyContextVar_Set(_error_state, _quiet)
+    try:
+        prim.ufunc(tensor_array(x), target)
+    finally:
+        PyContextVar_Reset(_error_state, token)
+        cnp.PyArray_CLEARFLAGS(target, cnp.NPY_ARRAY_WRITEABLE)
+    return out
+
+
 cdef EagerTensor _run_loop(Primitive prim, tuple inputs):
     """The op by its C loop on eager tensors of one dtype, or None."""
     if not prim.elementwise or not prim.same_dtype:
@@ -383,8 +420,15 @@ cpdef object run(Primitive prim, tuple inputs, dict attrs):
     cdef EagerTensor out
     if not attrs and prim.elementwise and type(<object>inputs[0]) is EagerTensor:
         out = _run_loop(prim, inputs)
+        if out is None and prim.ufunc is not None:
+            out = _run_ufunc(prim, <EagerTensor>inputs[0])
         if out is not None:
             return out
+    return run_body(prim, inputs, attrs)
+
+
+def run_body_of(Primitive prim, tuple inputs, dict attrs):
+    """The op's NumPy body on eager tensors, whatever faster way there is: the oracle of tests."""
     return run_body(prim, inputs, attrs)
 
 

@@ -68,6 +68,10 @@ cdef class Tensor:
         raise NotImplementedError(f"numpy() is only available when eager execution is enabled, not on {self!r}")
 
     def __getitem__(self, key):
+        if type(self) is EagerTensor:
+            part = _fast_getitem(<EagerTensor>self, key)
+            if part is not None:
+                return part
         return get_slot("getitem")(self, key)
 
     def __round__(self, ndigits=None):
@@ -222,6 +226,7 @@ cdef class EagerTensor(Tensor):
 
     @property
     def dtype(self):
+        _alive(self)
         return _dtypes[self.dtype_code]
 
     @property
@@ -308,8 +313,7 @@ cdef class EagerTensor(Tensor):
     def __iter__(self):
         if self.ndim == 0:
             raise TypeError("Cannot iterate over a scalar tensor.")
-        getitem = get_slot("getitem")
-        return iter([getitem(self, i) for i in range(self.dims[0])])
+        return iter([self[i] for i in range(self.dims[0])])
 
     def __bool__(self):
         if self.ndim == 0 and self.block != NULL:

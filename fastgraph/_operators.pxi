@@ -52,12 +52,67 @@ cdef object _fast_binary(Primitive prim, EagerTensor x, EagerTensor y):
     return out
 
 
+cdef EagerTensor _with_number(Primitive prim, EagerTensor x, object number, bint reflected):
+    """x op number, or number op x, by the C loop, the number on the C stack; None where a tensor of it is needed."""
+    cdef ThreadState state = thread_state()
+    cdef Loop loop = prim.loops[x.dtype_code]
+    cdef int code = x.dtype_code, overflow = 0, failed
+    cdef char place[8]
+    cdef char* operands[2]
+    cdef int64_t steps[2]
+    cdef long long integer
+    cdef double real
+    cdef EagerTensor out
+    if loop == NULL or state.trace is not None or state.tapes or x.size > RELEASE_GIL:
+        return None
+    if x.size > prim.loop_limit[code]:
+        return None
+    if type(number) is float:
+        real = PyFloat_AS_DOUBLE(number)
+        if code == FLOAT32:
+            if not _fits_float32(real):
+                return None
+            (<float*>&place[0])[0] = <float>real
+        elif code == FLOAT64:
+            (<double*>&place[0])[0] = real
+        else:
+            return None
+    elif type(number) is int:
+        integer = PyLong_AsLongLongAndOverflow(number, &overflow)
+        if overflow:
+            return None
+        if code == FLOAT32:
+            (<float*>&place[0])[0] = <float>integer
+        elif code == INT32:
+            (<int32_t*>&place[0])[0] = <int32_t>integer
+        elif code == INT64:
+            (<int64_t*>&place[0])[0] = integer
+        elif code == FLOAT64:
+            (<double*>&place[0])[0] = <double>integer
+        else:
+            return None
+    else:
+        return None
+    operands[reflected] = x.data
+    operands[not reflected] = &place[0]
+    steps[reflected] = 1
+    steps[not reflected] = 0
+    code = prim.loop_out[code]
+    out = wrap_block(block_new(x.size * _item_sizes[code]), code, x.ndim, &x.dims[0])
+    failed = loop(&operands[0], &steps[0], out.data, out.size)
+    return None if failed else out
+
+
 cdef object _operate(object slot, str name, object tensor, object other, bint reflected):
     """tensor op other, or other op tensor where `reflected`: `other` is converted to the tensor's dtype where it can be."""
     cdef object result
     if slot is None:
         slot = get_slot(name)
     if type(other) is not EagerTensor:
+        if type(slot) is Primitive and type(tensor) is EagerTensor and (<Primitive>slot).n_inputs == 2:
+            result = _with_number(<Primitive>slot, <EagerTensor>tensor, other, reflected)
+            if result is not None:
+                return result
         if not isinstance(other, Tensor):
             other = _operand(tensor, other, reflected)
             if other is NotImplemented:

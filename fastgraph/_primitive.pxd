@@ -34,6 +34,8 @@ cdef class Primitive:
     cdef readonly dict extra            # samples, error_samples, domain, reason, ...
     cdef public object plan             # the tape's own: what it worked out about this op's rules
     # worked out from the above, for bind:
+    cdef object ufunc                   # the NumPy ufunc that the body is nothing but a call of, or None
+    cdef signed char[MAX_CODE] ufunc_out    # dtype code of what it gives; 0: not asked yet, -1: not to be used
     cdef int n_inputs                   # fixed inputs; a variadic one not counted
     cdef bint variadic
     cdef bint elementwise

@@ -5,6 +5,8 @@ Rule: a Primitive is filled once, when its module is imported, and never changes
 
 from libc.string cimport memset
 
+import numpy as np
+
 cdef extern from *:
     """
     #if defined(__has_include)
@@ -36,6 +38,20 @@ cdef object _EFFECTS = frozenset((None, "read", "write", "host"))
 cdef dict _loops_of = {}
 for _i in range(FG_N_LOOPS):
     _loops_of.setdefault((<bytes>fg_loops[_i].name).decode(), []).append(_i)
+
+
+cdef object _ufunc_of(body):
+    """The unary ufunc f of a body that reads `return np.f(x)` and does nothing else; None for any other body."""
+    code = getattr(body, "__code__", None)
+    if code is None or _unary_code is None or code.co_code != _unary_code or body.__globals__.get("np") is not np:
+        return None
+    found = getattr(np, code.co_names[1], None) if code.co_names[0] == "np" else None
+    return found if isinstance(found, np.ufunc) and found.nin == 1 and found.nout == 1 else None
+
+
+cdef dict _namespace = {"np": np}
+exec("def body(x):\n    return np.exp(x)", _namespace)
+cdef object _unary_code = _namespace["body"].__code__.co_code
 
 
 cdef class Primitive:
@@ -85,6 +101,8 @@ cdef class Primitive:
         self.returns_many = self.n_outputs is None or <int>self.n_outputs != 1
         self.masks = {letter: sum(1 << dtype.code for dtype in allowed) for letter, allowed in self.dtypes.items()}
         self.code_mask = self.masks.get(self.groups[0], -1) if self.same_dtype else -1
+        self.ufunc = _ufunc_of(body) if self.n_inputs == 1 and not self.attrs else None
+        memset(&self.ufunc_out[0], 0, sizeof(self.ufunc_out))
         memset(&self.loops[0], 0, sizeof(self.loops))
         if self.elementwise and self.same_dtype and not self.variadic and self.n_inputs <= MAX_LOOP_INPUTS:
             for i in _loops_of.get(name, ()):

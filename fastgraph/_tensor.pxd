@@ -15,8 +15,8 @@ cdef class EagerTensor(Tensor):
     cdef int dtype_code
     cdef int ndim
     cdef int64_t size
-    cdef int64_t[MAX_RANK] dims
     cdef object array                  # the read-only ndarray view, once somebody asked for it (tensor_array)
+    cdef int64_t[MAX_RANK] dims        # last: what lies before it is cleared when a tensor is made
 
 cdef class ThreadState:
     cdef public object trace           # the Trace that ops are bound to, or None: eager

@@ -37,6 +37,34 @@ cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(void* subtype, void* descr, int nd, const cnp.npy_intp* dims,
                                 const cnp.npy_intp* strides, void* data, int flags, object obj)
 
+cdef extern from *:
+    """
+    /* Dead EagerTensors are kept and made anew: allocating one through the type costs as much as a small addition. */
+    #define FG_KEPT 256
+    #define FG_DIMS_BYTES (16 * 8)      /* EagerTensor.dims, the last field: written before it is read */
+    static PyObject *fg_kept[FG_KEPT];
+    static int fg_n_kept = 0;
+    static PyTypeObject *fg_eager_type = NULL;
+    static PyObject *fg_tensor_alloc(PyTypeObject *type, Py_ssize_t n) {
+        if (type == fg_eager_type && fg_n_kept > 0) {
+            PyObject *t = fg_kept[--fg_n_kept];
+            memset((char *)t + sizeof(PyObject), 0, (size_t)type->tp_basicsize - sizeof(PyObject) - FG_DIMS_BYTES);
+            return PyObject_Init(t, type);
+        }
+        return PyType_GenericAlloc(type, n);
+    }
+    static void fg_tensor_free(void *t) {
+        if (Py_TYPE((PyObject *)t) == fg_eager_type && fg_n_kept < FG_KEPT) fg_kept[fg_n_kept++] = (PyObject *)t;
+        else PyObject_Free(t);
+    }
+    static void fg_keep_tensors(PyObject *type) {
+        fg_eager_type = (PyTypeObject *)type;
+        fg_eager_type->tp_alloc = fg_tensor_alloc;
+        fg_eager_type->tp_free = fg_tensor_free;
+    }
+    """
+    void fg_keep_tensors(object type)
+
 cdef extern from "Python.h":
     PyObject* PyThreadState_GetDict()
     double PyFloat_AS_DOUBLE(object)
@@ -253,3 +281,6 @@ include "_eager_tensor.pxi"
 include "_bind.pxi"
 include "_sequence.pxi"
 include "_operators.pxi"
+include "_indexing.pxi"
+
+fg_keep_tensors(EagerTensor)

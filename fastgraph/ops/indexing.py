@@ -443,3 +443,4 @@ strided_slice_dynamic = register(
 )
 
 register_slot("getitem", getitem)
+register_slot("strided_slice", strided_slice)

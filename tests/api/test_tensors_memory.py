@@ -1,0 +1,320 @@
+"""Tensors never change: not when arrays they came from are written to, not through any view, not by assignment."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import operator
+import pickle
+import sys
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from fastgraph._tensor import EagerTensor, Tensor, as_array, from_array
+
+import fastgraph as tf
+from fastgraph import _buffer
+from fastgraph.errors import ResourceExhaustedError
+
+
+def test_constant_copies_the_array() -> None:
+    source = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    made = [tf.constant(source), tf.convert_to_tensor(source), tf.constant(source, shape=(3, 2)), tf.constant(source.T)]
+    before = [t.numpy() for t in made]
+    source[:] = -1
+    for tensor, value in zip(made, before, strict=True):
+        np.testing.assert_array_equal(tensor.numpy(), value)
+
+
+def test_operand_arrays_are_copied() -> None:
+    source = np.ones(3, np.float32)
+    total = tf.constant([1.0, 2.0, 3.0]) + source
+    same = tf.identity(source)
+    source[:] = 100
+    np.testing.assert_array_equal(total.numpy(), [2, 3, 4])
+    np.testing.assert_array_equal(same.numpy(), [1, 1, 1])
+
+
+def test_numpy_is_a_writable_copy() -> None:
+    tensor = tf.constant([[1, 2], [3, 4]])
+    array = tensor.numpy()
+    assert array.flags.writeable
+    array[:] = 0
+    np.testing.assert_array_equal(tensor.numpy(), [[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tf.constant([1.0, 2.0]),
+        lambda: tf.exp(tf.constant([1.0, 2.0])),
+        lambda: tf.constant([1.0, 2.0]) + 1,
+        lambda: tf.constant([[1.0, 2.0]])[0],
+        lambda: tf.reshape(tf.constant([1.0, 2.0]), (2, 1)),
+        lambda: tf.transpose(tf.constant([[1.0, 2.0]])),
+        lambda: tf.constant(["a", "b"]),
+    ],
+)
+def test_views_cannot_be_made_writeable(make) -> None:
+    tensor = make()
+    for view in (np.asarray(tensor), as_array(tensor), np.asarray(tensor)[:1], np.asarray(tensor).view()):
+        assert not view.flags.writeable
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            view.flags.writeable = True
+        with pytest.raises(ValueError, match="read-only"):
+            view[...] = view[...]
+
+
+def test_no_item_assignment() -> None:
+    tensor = tf.constant([1.0, 2.0])
+    with pytest.raises(TypeError, match="'EagerTensor' object does not support item assignment"):
+        tensor[0] = 3.0
+    with pytest.raises(TypeError, match="item deletion"):
+        del tensor[0]
+
+
+def test_fields_cannot_be_set() -> None:
+    tensor = tf.constant([1.0, 2.0])
+    for name in ("id", "dtype", "shape", "ndim", "size"):
+        with pytest.raises(AttributeError):
+            setattr(tensor, name, None)
+
+
+def test_augmented_assignment_makes_a_new_tensor() -> None:
+    tensor = kept = tf.constant([1.0, 2.0])
+    tensor += 1.0
+    tensor *= 2.0
+    np.testing.assert_array_equal(kept.numpy(), [1, 2])
+    np.testing.assert_array_equal(tensor.numpy(), [4, 6])
+
+
+def test_slices_share_memory_and_outlive_the_whole() -> None:
+    whole = tf.constant(np.arange(12.0).reshape(3, 4))
+    row = whole[1]
+    rows = whole[1:]
+    assert row.buffer.pointer == whole.buffer.pointer
+    assert rows.buffer.refs >= 3
+    del whole
+    gc.collect()
+    np.testing.assert_array_equal(row.numpy(), [4, 5, 6, 7])
+    np.testing.assert_array_equal(rows.numpy(), np.arange(4.0, 12).reshape(2, 4))
+
+
+def test_a_view_keeps_the_memory_alive() -> None:
+    view = np.asarray(tf.constant(np.arange(1000.0)) + 1.0)
+    for _ in range(50):
+        tf.constant(np.zeros(1000)) + 2.0
+    np.testing.assert_array_equal(view, np.arange(1000.0) + 1)
+
+
+def test_copies() -> None:
+    tensor = tf.constant([[1, 2], [3, 4]])
+    assert copy.copy(tensor) is tensor
+    deep = copy.deepcopy(tensor)
+    assert deep is not tensor and deep.id != tensor.id
+    np.testing.assert_array_equal(deep.numpy(), tensor.numpy())
+    nested = copy.deepcopy({"a": [tensor, tensor]})
+    assert nested["a"][0] is nested["a"][1]
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize(
+    "value",
+    [1.5, [1, 2, 3], [[True, False]], "text", ["a", "b"], [], 1 + 2j, np.zeros((2, 0, 3)), np.float16([1, 2])],
+    ids=repr,
+)
+def test_pickle(value, protocol: int) -> None:
+    tensor = tf.constant(value)
+    again = pickle.loads(pickle.dumps(tensor, protocol))
+    assert type(again) is EagerTensor and again.dtype is tensor.dtype and again.shape == tensor.shape
+    assert repr(again) == repr(tensor)
+
+
+def test_bfloat16_pickles() -> None:
+    tensor = tf.constant([1.5, -2.0], tf.bfloat16)
+    assert repr(pickle.loads(pickle.dumps(tensor))) == repr(tensor)
+
+
+def test_tensors_are_made_by_functions_only() -> None:
+    with pytest.raises(TypeError, match="constant"):
+        EagerTensor()
+    broken = EagerTensor.__new__(EagerTensor)
+    for use in (
+        lambda: broken.numpy(),
+        lambda: np.asarray(broken),
+        lambda: broken + broken,
+        lambda: broken[0],
+        lambda: repr(broken),
+    ):
+        with pytest.raises((TypeError, tf.errors.InvalidArgumentError)):
+            use()
+
+
+def test_weak_references_and_ids() -> None:
+    tensor = tf.constant(1.0)
+    gone = []
+    reference = weakref.ref(tensor, gone.append)
+    number = tensor.id
+    del tensor
+    assert reference() is None and gone
+    assert len({tf.constant(1.0).id for _ in range(100)} | {number}) == 101, "an id was given twice"
+
+
+def test_reference_is_a_key() -> None:
+    a, b = tf.constant(1.0), tf.constant(1.0)
+    table = {a.ref(): "a", b.ref(): "b"}
+    assert table[a.ref()] == "a" and table[b.ref()] == "b" and a.ref().deref() is a
+
+
+def test_memory_exhausted() -> None:
+    one = tf.constant(np.zeros(1, np.float32))
+    for use in (
+        lambda: tf.zeros((2**45,)),
+        lambda: tf.constant(0.0, shape=(2**20, 2**25)),
+        lambda: tf.broadcast_to(one, (2**44, 2)) + 1.0,
+    ):
+        with pytest.raises(ResourceExhaustedError, match=r"OOM|[Mm]emory"):
+            use()
+    np.testing.assert_array_equal((one + 1.0).numpy(), [1.0])
+
+
+def test_sizes_that_overflow() -> None:
+    for dims in ((2**32, 2**32), (2**62, 2, 2), (3, 2**62)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="overflow"):
+            tf.constant(1, shape=dims)
+    assert tf.constant(1, shape=(2**40, 0)).shape == (2**40, 0)
+
+
+def test_memory_is_used_again() -> None:
+    tensor = tf.constant(np.zeros(300_000, np.float32))
+    for _ in range(5):
+        tensor = tensor + 1.0
+    live = _buffer.pool_statistics()
+    for _ in range(100):
+        tensor = tensor + 1.0
+    after = _buffer.pool_statistics()
+    assert after["live_bytes"] == live["live_bytes"]
+    assert after["free_bytes"] <= live["free_bytes"] + 2 * tensor.nbytes
+    given = _buffer.trim_pool()
+    assert given >= 0 and _buffer.pool_statistics()["free_bytes"] == 0
+
+
+def test_nothing_leaks() -> None:
+    def work() -> None:
+        x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        (x + 1.0)[0] * 2.0 - tf.exp(x)[1]
+        tf.constant(["a", "b"])[1]
+        list(x)
+        for bad in (lambda: x + tf.constant([1, 2]), lambda: x[5], lambda: x + tf.constant([1.0, 2.0, 3.0])):
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                bad()
+
+    for _ in range(3):
+        work()
+    gc.collect()
+    before = _buffer.pool_statistics()["live_blocks"]
+    for _ in range(50):
+        work()
+    gc.collect()
+    assert _buffer.pool_statistics()["live_blocks"] <= before + 1
+
+
+def test_threads_share_the_pool() -> None:
+    """Several Python threads make, share and drop tensors of many sizes; every value stays what it was."""
+    failures: list[BaseException] = []
+    shared: list[Tensor] = [tf.constant(np.full(64, float(i))) for i in range(8)]
+    start = threading.Barrier(6)
+
+    def work(seed: int) -> None:
+        try:
+            rng = np.random.default_rng(seed)
+            start.wait(timeout=30)
+            mine: list[tuple[Tensor, float]] = []
+            for step in range(400):
+                n = int(rng.integers(0, 40_000)) if step % 8 == 0 else int(rng.integers(0, 300))
+                value = float(seed * 1000 + step)
+                mine.append((tf.constant(np.full(n, value)) + 1.0, value + 1))
+                at = int(rng.integers(0, 8))
+                shared[at] = shared[at] * 1.0
+                if len(mine) > 20:
+                    tensor, expected = mine.pop(int(rng.integers(0, 20)))
+                    if not (np.asarray(tensor) == expected).all():
+                        raise AssertionError(f"a tensor changed: seed {seed}, step {step}")
+        except BaseException as error:
+            failures.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=60)
+            assert not thread.is_alive()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not failures, failures
+    for i, tensor in enumerate(shared):
+        np.testing.assert_array_equal(np.asarray(tensor), np.full(64, float(i)))
+
+
+def test_no_python_function_is_entered_by_operators() -> None:
+    x, y, s = tf.constant(np.ones(10, np.float32)), tf.constant(np.ones(10, np.float32)), tf.constant(1.0)
+    entered: list[str] = []
+
+    def profile(frame, event, arg) -> None:
+        if event == "call":
+            entered.append(frame.f_code.co_qualname)
+
+    def run() -> None:
+        x + y
+        x - s
+        2.0 * x
+        x + 1
+        operator.neg(x)
+        operator.lt(x, y)
+        operator.eq(x, y)
+        operator.getitem(x, 0)
+        operator.getitem(x, slice(1, 3))
+
+    run()
+    sys.setprofile(profile)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    assert entered == [run.__qualname__]
+
+
+def test_no_python_function_is_entered_under_a_tape() -> None:
+    x, y = tf.constant(np.ones(10, np.float32)), tf.constant(np.ones(10, np.float32))
+    entered: list[str] = []
+
+    def profile(frame, event, arg) -> None:
+        if event == "call":
+            entered.append(frame.f_code.co_qualname)
+
+    def run() -> Tensor:
+        return x + y
+
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        run()
+        sys.setprofile(profile)
+        try:
+            total = run()
+        finally:
+            sys.setprofile(None)
+    assert entered == [run.__qualname__]
+    np.testing.assert_array_equal(tape.gradient(total, x).numpy(), np.ones(10))
+
+
+def test_adopted_arrays_are_read_only() -> None:
+    array = np.arange(3.0)
+    tensor = from_array(array, copy=False)
+    with pytest.raises(ValueError, match="read-only"):
+        array[0] = 7
+    np.testing.assert_array_equal(tensor.numpy(), [0, 1, 2])
