@@ -1,0 +1,384 @@
+"""Drawing programs: for each family of ops, how to write a random line that is likely to be valid.
+
+Ops that jump (floor, comparison, argmax, casts to integers) only read values that are exact in every mode: a difference
+of one unit in the last place must not become a difference of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+import fastgraph as fg
+from tests.fuzz.programs import Line, Pool, Program, draw_array
+
+FLOATS = (fg.float32, fg.float32, fg.float32, fg.float64, fg.float16, fg.bfloat16)
+INTEGERS = (fg.int32, fg.int64, fg.int8, fg.int16, fg.uint8, fg.uint16, fg.uint32, fg.uint64)
+SIZES = (0, 1, 1, 2, 3, 3, 4, 5, 8, 17)
+NUMERIC_KINDS = "iufV"  # bfloat16 is a void kind to NumPy
+
+SMOOTH_UNARY = {  # op -> text that keeps its argument inside the domain
+    "tanh": "{x}", "sigmoid": "{x}", "exp": "-fg.abs({x})", "square": "{x}", "math.log": "fg.abs({x}) + 1",
+    "math.log1p": "fg.abs({x})", "math.expm1": "-fg.abs({x})", "sqrt": "fg.abs({x}) + 1",
+    "math.rsqrt": "fg.abs({x}) + 1", "sin": "{x}", "cos": "{x}", "nn.softmax": "{x}", "nn.log_softmax": "{x}",
+}  # fmt: skip
+EXACT_UNARY = ("abs", "negative", "nn.relu", "identity", "stop_gradient", "zeros_like", "ones_like")
+JUMPING_UNARY = ("sign", "floor", "math.ceil", "round", "math.is_nan", "math.is_finite")
+SMOOTH_BINARY = ("add", "subtract", "multiply", "math.squared_difference")
+EXACT_BINARY = ("maximum", "minimum")
+COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+SMOOTH_REDUCTIONS = ("reduce_sum", "reduce_mean")
+EXACT_REDUCTIONS = ("reduce_max", "reduce_min")
+
+
+class Writer:
+    """Draws the lines of one program."""
+
+    def __init__(self, seed: int, n_lines: int, with_effects: bool = True) -> None:
+        self.seed = seed
+        self.random = np.random.default_rng(seed)
+        self.pool = Pool(self.random)
+        self.n_lines = n_lines
+        self.with_effects = with_effects
+        self.arguments: dict[str, np.ndarray] = {}
+        self.variables: dict[str, np.ndarray] = {}
+        self.lines: list[Line] = []
+
+    def program(self) -> Program:
+        """Return a program of about `n_lines` lines."""
+        for _ in range(int(self.random.integers(2, 5))):
+            self.add_argument()
+        if self.with_effects and self.random.random() < 0.4:
+            self.add_variable()
+        for _ in range(self.n_lines * 4):
+            if len(self.lines) >= self.n_lines:
+                break
+            drawer, = self.random.choice(np.array(DRAWERS, object), 1)
+            drawer(self)
+        used = set().union(*(line.uses for line in self.lines)) if self.lines else set()
+        ends = [line.target for line in self.lines if line.target and line.target not in used]
+        some = [line.target for line in self.lines if line.target and self.random.random() < 0.1]
+        outputs = tuple(dict.fromkeys(ends + some)) or tuple(self.arguments)[:1]
+        gradient = bool(self.random.random() < 0.4)
+        program = Program(self.seed, self.arguments, self.variables, tuple(self.lines), outputs, gradient)
+        return program.trimmed()
+
+    # Leaves
+
+    def shape(self) -> tuple[int, ...]:
+        rank = int(self.random.choice([0, 1, 2, 2, 3, 4, 5]))
+        if rank == 1 and self.random.random() < 0.05:
+            return (int(self.random.choice([4096, 70_001])),)
+        return tuple(int(n) for n in self.random.choice(SIZES, rank))
+
+    def add_argument(self, shape: tuple[int, ...] | None = None, dtype: fg.DType | None = None) -> str:
+        """Draw one more argument of the program and return its name."""
+        if dtype is None:
+            group = self.random.choice(3, p=[0.7, 0.2, 0.1])
+            dtype = (FLOATS, INTEGERS, (fg.bool,))[group][self.random.integers((6, 8, 1)[group])]
+        name = f"a{len(self.arguments)}"
+        self.arguments[name] = draw_array(self.random, dtype, self.shape() if shape is None else shape)
+        self.pool.namespace[name] = fg.constant(self.arguments[name])
+        self.pool.names.append(name)
+        self.pool.exact.add(name)
+        return name
+
+    def add_variable(self) -> None:
+        name = f"v{len(self.variables)}"
+        dtype = FLOATS[self.random.integers(4)]
+        self.variables[name] = draw_array(self.random, dtype, self.shape())
+        self.pool.namespace[name] = fg.Variable(self.variables[name])
+        self.pool.variables.append(name)
+
+    # Lines
+
+    def add(self, text: str, uses: list[str], exact: bool = False) -> str | None:
+        """Append `text` as a new line if it runs; it is exact only if all it reads is."""
+        target = f"t{len(self.lines)}"
+        line = Line(target, text, frozenset(uses), ())
+        if not self.pool.try_line(line, exact and all(name in self.pool.exact for name in uses)):
+            return None
+        self.lines.append(line)
+        return target
+
+    def pick_float(self, exact: bool = False) -> str | None:
+        return self.pool.pick(lambda n, a: fg.as_dtype(a.dtype).is_floating and (not exact or n in self.pool.exact))
+
+    def pick_numeric(self, exact: bool = False) -> str | None:
+        return self.pool.pick(lambda n, a: a.dtype.kind in NUMERIC_KINDS and (not exact or n in self.pool.exact))
+
+    def pick_partner(self, name: str, exact: bool = False) -> str:
+        """Return a value of `name`'s dtype whose shape broadcasts with it, a new argument if there is none."""
+        array = self.pool.array(name)
+        random = self.random
+
+        def fits(other: str, b: np.ndarray) -> bool:
+            return b.dtype == array.dtype and _broadcasts(array.shape, b.shape) and (not exact or other in self.pool.exact)
+
+        found = self.pool.pick(fits)
+        if found is not None and random.random() < 0.7 or len(self.arguments) > 12:
+            return found or name
+        shape = tuple(1 if random.random() < 0.25 else n for n in array.shape)
+        return self.add_argument(shape[int(random.integers(0, len(shape) + 1)) :], fg.as_dtype(array.dtype))
+
+    def axes(self, rank: int) -> str:
+        if rank == 0 or self.random.random() < 0.2:
+            return "None"
+        chosen = self.random.choice(rank, int(self.random.integers(1, rank + 1)), replace=False)
+        return str([int(a) - (rank if self.random.random() < 0.3 else 0) for a in chosen])
+
+
+def _broadcasts(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    try:
+        return int(np.prod(np.broadcast_shapes(a, b))) < 100_000
+    except ValueError:
+        return False
+
+
+def draw_unary(w: Writer) -> None:
+    kind = w.random.integers(3)
+    if kind == 0 and (x := w.pick_float()):
+        op = str(w.random.choice(list(SMOOTH_UNARY)))
+        w.add(f"fg.{op}({SMOOTH_UNARY[op].format(x=x)})", [x])
+    elif kind == 1 and (x := w.pick_numeric()):
+        w.add(f"fg.{w.random.choice(EXACT_UNARY)}({x})", [x], exact=True)
+    elif x := w.pick_float(exact=True):
+        w.add(f"fg.{w.random.choice(JUMPING_UNARY)}({x})", [x], exact=True)
+
+
+def draw_binary(w: Writer) -> None:
+    kind = w.random.integers(5)
+    x = w.pick_numeric(exact=kind >= 3)
+    if x is None:
+        return
+    y = w.pick_partner(x, exact=kind >= 3)
+    if w.random.random() < 0.3:
+        x, y = y, x
+    if kind <= 1:
+        w.add(f"fg.{w.random.choice(SMOOTH_BINARY)}({x}, {y})", [x, y])
+    elif kind == 2:
+        w.add(f"fg.{w.random.choice(EXACT_BINARY)}({x}, {y})", [x, y], exact=True)
+    elif kind == 3:
+        w.add(f"fg.{w.random.choice(COMPARISONS)}({x}, {y})", [x, y], exact=True)
+    else:
+        op = w.random.choice(["math.divide", "math.floordiv", "math.floormod", "pow"])
+        guarded = "2" if op == "pow" else f"(fg.abs({y}) + 1)"
+        w.add(f"fg.{op}({x}, {guarded})", [x, y])
+
+
+def draw_logical(w: Writer) -> None:
+    x = w.pool.pick(lambda n, a: a.dtype.kind == "b")
+    if x is None:
+        return
+    if w.random.random() < 0.3:
+        w.add(f"fg.logical_not({x})", [x], exact=True)
+    else:
+        y = w.pick_partner(x)
+        w.add(f"fg.{w.random.choice(['logical_and', 'logical_or'])}({x}, {y})", [x, y], exact=True)
+
+
+def draw_cast(w: Writer) -> None:
+    x = w.pool.pick(lambda n, a: n in w.pool.exact)
+    if x is not None:
+        dtype = FLOATS[w.random.integers(6)] if w.random.random() < 0.6 else INTEGERS[w.random.integers(3)]
+        array = w.pool.array(x)
+        if dtype.is_integer and array.dtype.kind not in "biu" and array.size and np.abs(array).max() > 100:
+            return
+        w.add(f"fg.cast({x}, fg.{dtype.name})", [x], exact=True)
+
+
+def draw_select(w: Writer) -> None:
+    x = w.pick_numeric()
+    condition = w.pool.pick(lambda n, a: a.dtype.kind == "b" and x and _broadcasts(a.shape, w.pool.array(x).shape))
+    if x is not None and condition is not None:
+        y = w.pick_partner(x)
+        w.add(f"fg.where({condition}, {x}, {y})", [condition, x, y], exact=True)
+
+
+def draw_reduction(w: Writer) -> None:
+    exact = bool(w.random.random() < 0.4)
+    x = w.pick_numeric()
+    if x is None:
+        return
+    rank = w.pool.array(x).ndim
+    keep = bool(w.random.random() < 0.3)
+    op = w.random.choice(EXACT_REDUCTIONS if exact else SMOOTH_REDUCTIONS)
+    w.add(f"fg.{op}({x}, axis={w.axes(rank)}, keepdims={keep})", [x], exact=exact)
+
+
+def draw_arg_reduction(w: Writer) -> None:
+    x = w.pick_numeric(exact=True)
+    if x is not None and w.pool.array(x).ndim:
+        axis = int(w.random.integers(w.pool.array(x).ndim))
+        w.add(f"fg.argmax({x}, axis={axis})", [x], exact=True)
+
+
+def draw_any_all(w: Writer) -> None:
+    x = w.pool.pick(lambda n, a: a.dtype.kind == "b")
+    if x is not None:
+        op = w.random.choice(["reduce_any", "reduce_all"])
+        w.add(f"fg.{op}({x}, axis={w.axes(w.pool.array(x).ndim)})", [x], exact=True)
+
+
+def draw_movement(w: Writer) -> None:
+    x = w.pool.pick(lambda n, a: True)
+    if x is None:
+        return
+    array = w.pool.array(x)
+    rank, random = array.ndim, w.random
+    choice = random.integers(7)
+    if choice == 0:
+        w.add(f"fg.transpose({x}, {[int(a) for a in random.permutation(rank)]})", [x], exact=True)
+    elif choice == 1:
+        shape = [int(n) for n in random.permutation(array.shape)] if random.random() < 0.5 else [-1]
+        if random.random() < 0.3 and array.size:
+            shape = [1, *shape]
+        w.add(f"fg.reshape({x}, {shape})", [x], exact=True)
+    elif choice == 2 and rank:
+        items = [_slice(random, n) for n in array.shape[: int(random.integers(1, rank + 1))]]
+        w.add(f"{x}[{', '.join(items)}]", [x], exact=True)
+    elif choice == 3:
+        axis = int(random.integers(-rank - 1, rank + 1))
+        w.add(f"fg.expand_dims({x}, {axis})", [x], exact=True)
+    elif choice == 4 and rank:
+        n_new = int(random.integers(0, 2))
+        shape = [2] * n_new + [int(random.integers(0, 4)) if n == 1 else n for n in array.shape]
+        w.add(f"fg.broadcast_to({x}, {shape})", [x], exact=True)
+    elif choice == 5 and rank:
+        axis = int(random.integers(rank))
+        same = w.pool.pick(lambda n, a: a.dtype == array.dtype and a.shape == array.shape) or x
+        op = f"fg.concat([{x}, {same}], {axis})" if random.random() < 0.6 else f"fg.stack([{x}, {same}], {axis})"
+        w.add(op, [x, same], exact=True)
+    elif choice == 6:
+        w.add(f"fg.squeeze({x})", [x], exact=True)
+
+
+def _slice(random: np.random.Generator, n: int) -> str:
+    if n and random.random() < 0.3:
+        return str(int(random.integers(-n, n)))
+    begin, end = (int(i) for i in random.integers(-n - 1, n + 2, 2))
+    step = int(random.choice([1, 1, 1, 2, 3, -1, -2]))
+    return random.choice([":", f"{begin}:", f":{end}", f"{begin}:{end}:{step}", f"::{step}"])
+
+
+def draw_gather(w: Writer) -> None:
+    x = w.pool.pick(lambda n, a: a.ndim >= 1 and all(a.shape) and a.size < 5000)
+    if x is None:
+        return
+    array = w.pool.array(x)
+    axis = int(w.random.integers(array.ndim))
+    indices = w.random.integers(0, array.shape[axis], w.shape()[:2])
+    name = f"a{len(w.arguments)}"
+    w.arguments[name] = indices.astype(w.random.choice(["int32", "int64"]))
+    w.pool.namespace[name] = fg.constant(w.arguments[name])
+    w.add(f"fg.gather({x}, {name}, axis={axis})", [x, name], exact=True)
+
+
+def draw_one_hot(w: Writer) -> None:
+    x = w.pool.pick(lambda n, a: a.dtype in (np.int32, np.int64, np.uint8) and n in w.pool.exact and a.ndim < 4)
+    if x is not None:
+        dtype = FLOATS[w.random.integers(4)]
+        w.add(f"fg.one_hot({x}, {int(w.random.integers(0, 6))}, dtype=fg.{dtype.name})", [x], exact=True)
+
+
+def draw_matmul(w: Writer) -> None:
+    x = w.pool.pick(lambda n, a: a.ndim >= 2 and a.dtype.name in ("float32", "float64", "float16", "int32", "int64"))
+    if x is None or len(w.arguments) > 12:
+        return
+    array = w.pool.array(x)
+    flip_x, flip_y = (bool(b) for b in w.random.integers(0, 2, 2))
+    k = array.shape[-2] if flip_x else array.shape[-1]
+    n = int(w.random.choice(SIZES))
+    batch = array.shape[:-2] if w.random.random() < 0.6 else ()
+    y = w.add_argument((*batch, n, k) if flip_y else (*batch, k, n), fg.as_dtype(array.dtype))
+    w.add(f"fg.matmul({x}, {y}, transpose_a={flip_x}, transpose_b={flip_y})", [x, y])
+
+
+def draw_cross_entropy(w: Writer) -> None:
+    x = w.pool.pick(lambda n, a: a.ndim == 2 and all(a.shape) and a.dtype in (np.float32, np.float64))
+    if x is None:
+        return
+    n, n_classes = w.pool.array(x).shape
+    name = f"a{len(w.arguments)}"
+    w.arguments[name] = w.random.integers(0, n_classes, n).astype(np.int32)
+    w.pool.namespace[name] = fg.constant(w.arguments[name])
+    w.add(f"fg.nn.sparse_softmax_cross_entropy_with_logits(labels={name}, logits={x})", [x, name])
+
+
+def draw_boolean_mask(w: Writer) -> None:
+    x = w.pool.pick(lambda n, a: a.ndim >= 1 and a.size < 5000)
+    if x is None or len(w.arguments) > 12:
+        return
+    mask = w.add_argument(w.pool.array(x).shape[:1], fg.bool)
+    w.add(f"fg.boolean_mask({x}, {mask})", [x, mask], exact=True)
+
+
+def draw_variable(w: Writer) -> None:
+    """Read a Variable, or assign it something of its shape: reads and assigns keep their order."""
+    if not w.pool.variables:
+        return
+    v = str(w.random.choice(w.pool.variables))
+    if w.random.random() < 0.5:
+        w.add(f"{v} * 1", [v])
+        return
+    shape, dtype = w.variables[v].shape, w.variables[v].dtype
+    x = w.pool.pick(lambda n, a: a.dtype == dtype and a.shape == shape)
+    method = w.random.choice(["assign", "assign_add", "assign_sub"])
+    if x is not None:
+        w.add(f"{v}.{method}(fg.tanh({x})).read_value()", [v, x])
+
+
+SUBGRAPHS: tuple[Callable[[str], str], ...] = (
+    lambda x: f"fg.tanh({x})",
+    lambda x: f"{x} * {x} - {x}",
+    lambda x: f"fg.sigmoid({x}) + {x} / 2",
+    lambda x: f"fg.maximum({x}, 0) + fg.reduce_sum(fg.tanh({x})) / 8",
+    lambda x: f"-{x}",
+)
+
+
+def draw_cond(w: Writer) -> None:
+    x = w.pick_float()
+    p = w.pool.pick(lambda n, a: a.dtype.kind == "b" and a.ndim == 0)
+    if x is None or p is None:
+        return
+    then, other = (SUBGRAPHS[i](x) for i in w.random.integers(0, len(SUBGRAPHS), 2))
+    w.add(f"fg.cond({p}, lambda: {then}, lambda: {other})", [x, p])
+
+
+def draw_while(w: Writer) -> None:
+    x = w.pick_float()
+    if x is None or w.pool.array(x).size > 5000:
+        return
+    n = int(w.random.integers(0, 5))
+    body = SUBGRAPHS[w.random.integers(0, 3)]("x")
+    loop = f"fg.while_loop(lambda i, x: i < {n}, lambda i, x: (i + 1, fg.tanh({body})), (fg.constant(0), {x}))[1]"
+    w.add(loop, [x])
+
+
+DRAWERS: tuple[Callable[[Writer], None], ...] = (
+    *(draw_unary,) * 4,
+    *(draw_binary,) * 5,
+    draw_logical,
+    *(draw_cast,) * 2,
+    draw_select,
+    *(draw_reduction,) * 3,
+    draw_arg_reduction,
+    draw_any_all,
+    *(draw_movement,) * 6,
+    draw_gather,
+    draw_one_hot,
+    *(draw_matmul,) * 2,
+    draw_cross_entropy,
+    draw_boolean_mask,
+    *(draw_variable,) * 3,
+    draw_cond,
+    draw_while,
+)
+
+
+def draw_program(seed: int) -> Program:
+    """Return the program of `seed`: 5 to 60 lines."""
+    size = np.random.default_rng(seed).integers(5, 61)
+    return Writer(seed, int(size)).program()
