@@ -1,0 +1,89 @@
+"""Fuzz for a while: random programs, eagerly against compiled in every mode.
+
+    python -m tests.fuzz [--seconds 60] [--seed N] [--programs N] [--report OUT]
+
+Prints the first seed, how many programs contained each op and, for each difference, the seed, the mode and a shrunk
+script that repeats it. Exit status 1 if anything differed. FASTGRAPH_FAULT=name plants a fault that must be found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import platform
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from fastgraph import flags
+from tests.fuzz.check import Mode, check, counted, shrink
+from tests.fuzz.draw import draw_program
+
+PASSES = ("prune", "fold", "algebra", "cse", "fuse")
+
+
+def _mode(**values: object) -> Mode:
+    return lambda: flags.override(**values)
+
+
+def modes() -> dict[str, Mode]:
+    """Return the ways in which each program is run: each pass alone and all, one thread and many, both tiers."""
+    table: dict[str, Mode] = {
+        "first tier": _mode(tier="first"),
+        "all passes, one thread": _mode(tier="last", threads=1),
+        "all passes, four threads": _mode(tier="last", threads=4),
+        "no passes": _mode(tier="last", passes=""),
+    }
+    for name in PASSES:
+        table[f"only {name}"] = _mode(tier="last", passes=name)
+    return table
+
+
+def fuzz(seconds: float, first_seed: int, n_programs: int | None = None) -> tuple[str, int]:
+    """Return (report, number of programs that differed)."""
+    counts: Counter[str] = Counter()
+    started = time.perf_counter()
+    failures: list[str] = []
+    seed = first_seed
+    every_mode = modes()
+    with flags.override(verify=True):
+        while time.perf_counter() - started < seconds and (n_programs is None or seed - first_seed < n_programs):
+            program = draw_program(seed)
+            difference = check(program, every_mode, counts)
+            if difference is not None:
+                only = {difference.mode: every_mode[difference.mode]}
+                small = shrink(program, lambda candidate: check(candidate, only) is not None)
+                again = check(small, only) or difference
+                failures.append(f"seed {seed}, {difference.mode}: {again.text}\n{small.script()}\n")
+                print(failures[-1], flush=True)
+            seed += 1
+    lines = [
+        f"fuzz: seeds {first_seed} to {seed - 1}, {time.perf_counter() - started:.0f} s, Python "
+        f"{platform.python_version()} on {platform.machine()}",
+        f"modes: {', '.join(every_mode)}",
+        f"programs that contained each op: {counted(counts.elements())}",
+        f"programs that differed: {len(failures)}",
+        *failures,
+    ]
+    return "\n".join(lines), len(failures)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60, help="how long (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="the first program's seed (%(default)s)")
+    parser.add_argument("--programs", type=int, help="at most so many programs")
+    parser.add_argument("--report", type=Path, metavar="OUT", help="write the report there")
+    options = parser.parse_args()
+    report, n_failures = fuzz(options.seconds, options.seed, options.programs)
+    print(report)
+    if options.report:
+        with contextlib.suppress(FileExistsError):
+            options.report.parent.mkdir(parents=True)
+        options.report.write_text(report + "\n", encoding="utf-8")
+    return 1 if n_failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
