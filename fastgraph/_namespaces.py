@@ -64,11 +64,12 @@ PUBLIC: dict[str, str] = {
     **_same("shapes", "TensorShape TensorSpec TypeSpec type_spec_from_value"),
     **_same("nesting", "assert_same_structure flatten is_nested map_structure pack_sequence_as", ("nest",)),
     **_same("_tensor", "Tensor executing_eagerly init_scope"),
-    **_same("conversion", "constant convert_to_tensor is_tensor get_static_value"),
+    **_same("conversion", "constant convert_to_tensor is_tensor register_tensor_conversion_function"),
     "newaxis": "_namespaces:NEWAXIS",
     **_same("gradient", "GradientTape UnconnectedGradients custom_gradient"),
     "autodiff.GradientTape": "gradient:GradientTape",
-    **_same("variable", "Variable"),
+    **_same("variable", "Variable VariableAggregation VariableSynchronization variable_creator_scope"),
+    **_same("names", "name_scope"),
     **_same("module", "Module"),
     **_same("indexed_slices", "IndexedSlices IndexedSlicesSpec"),
     "function": "staging.function:function",
@@ -77,11 +78,11 @@ PUBLIC: dict[str, str] = {
     "config.functions_run_eagerly": "staging.function:functions_run_eagerly",
     **_same(
         "configuration",
-        "PhysicalDevice LogicalDevice list_physical_devices list_logical_devices get_visible_devices "
-        "set_visible_devices get_soft_device_placement set_soft_device_placement",
+        "get_visible_devices set_visible_devices get_soft_device_placement set_soft_device_placement",
         ("config",),
     ),
-    **_same("configuration", "list_physical_devices list_logical_devices", ("config.experimental",)),
+    **_same("devices", "PhysicalDevice LogicalDevice", ("config",)),
+    **_same("devices", "list_physical_devices list_logical_devices", ("config", "config.experimental")),
     **_same("configuration", "enable_op_determinism set_memory_growth get_memory_growth", ("config.experimental",)),
     **_same(
         "configuration",
@@ -146,7 +147,7 @@ def op_names() -> dict[str, Any]:
     """Return {public name: function} of all ops; the first call imports their definitions."""
     importlib.import_module(f"{ROOT}.ops")
     names: dict[str, Any] = importlib.import_module(f"{ROOT}.primitive").public_names()
-    return names
+    return {name: function for name, function in names.items() if name not in PUBLIC}
 
 
 def built_names() -> list[str]:

@@ -10,11 +10,11 @@ import os
 import platform
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import fastgraph
 from fastgraph import flags
-from fastgraph._pool import set_num_threads
+from fastgraph.devices import PhysicalDevice, list_physical_devices
 
 VERSION = fastgraph.__version__
 GIT_VERSION = "unknown"
@@ -28,39 +28,6 @@ PACKAGES = (
 )  # fmt: skip
 
 
-class PhysicalDevice(NamedTuple):
-    """A device of this machine. Source: tf.config.PhysicalDevice."""
-
-    name: str
-    device_type: str
-
-    def __repr__(self) -> str:
-        return f"PhysicalDevice(name={self.name!r}, device_type={self.device_type!r})"
-
-
-class LogicalDevice(NamedTuple):
-    """A device as programs name it. Source: tf.config.LogicalDevice."""
-
-    name: str
-    device_type: str
-
-    def __repr__(self) -> str:
-        return f"LogicalDevice(name={self.name!r}, device_type={self.device_type!r})"
-
-
-_CPU = PhysicalDevice("/physical_device:CPU:0", "CPU")
-
-
-def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Return the devices of this machine: one CPU; none of type "GPU" yet. Source: tf.config.list_physical_devices."""
-    return [_CPU] if device_type in (None, "CPU") else []
-
-
-def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """Return the devices that programs can use. Source: tf.config.list_logical_devices."""
-    return [LogicalDevice("/device:CPU:0", "CPU")] if device_type in (None, "CPU") else []
-
-
 def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
     """Return the devices that are used: all there are."""
     return list_physical_devices(device_type)
@@ -72,7 +39,7 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
     for device in chosen:
         if device not in list_physical_devices():
             raise ValueError(f"Unrecognized device: {device!r}")
-    if device_type in (None, "CPU") and _CPU not in chosen:
+    if device_type in (None, "CPU") and not set(list_physical_devices("CPU")) <= set(chosen):
         raise ValueError("The CPU cannot be made invisible: every program needs it.")
 
 
@@ -119,6 +86,8 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
         flags.set_flag("threads", num_threads)
     else:
         flags.clear_flag("threads")
+    from fastgraph._pool import set_num_threads  # the pool starts when it is imported: not just to show its size
+
     set_num_threads(None)
 
 

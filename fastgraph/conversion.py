@@ -27,7 +27,7 @@ from fastgraph._tensor import (
 )
 from fastgraph.dtype import DType, DTypeLike, as_dtype
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.shapes import TensorShape
+from fastgraph.shapes import TensorShape, TypeSpec
 
 BOOL, INT, FLOAT, COMPLEX, STR, TENSOR, OTHER, ARRAY = 1, 2, 4, 8, 16, 32, 64, 128
 
@@ -59,6 +59,11 @@ def register_tensor_conversion_function(
         raise TypeError("conversion_func must be callable.")
     _registered.append((priority, len(_registered), base_type, conversion_func))
     _registered.sort(key=lambda entry: entry[:2])
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is a tensor, a Variable or a composite of tensors. Source: tf.is_tensor."""
+    return isinstance(x, Tensor) or hasattr(x, "__fg_tensor__") or isinstance(getattr(x, "_type_spec", None), TypeSpec)
 
 
 def convert_value(value: Any, dtype: DType | None = None) -> Tensor:

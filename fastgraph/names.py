@@ -5,7 +5,6 @@ Rule: a scope is a string, "" or "a/b/"; who makes a name puts `current_scope()`
 
 from __future__ import annotations
 
-from fastgraph import primitive
 from fastgraph._tensor import current_state
 
 _KEY = "name_scope"
@@ -49,6 +48,3 @@ class name_scope:
 
     def __exit__(self, *exception: object) -> None:
         current_state().extra[_KEY] = self._before.pop()
-
-
-primitive.register_public(name_scope, "name_scope")

@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("L0 foundations", ("errors", "flags", "dtype", "shapes", "nesting", "expr", "_loops_gen", "_namespaces")),
     (
         "L1 eager core",
-        ("_primitive", "primitive", "_pool", "_buffer", "_blas", "devices", "op_errors", "_tensor", "_tape", "names",
+        ("_primitive", "primitive", "_pool", "_buffer", "_blas", "_philox", "devices", "op_errors", "_tensor", "_tape", "names",
          "conversion", "printing"),
     ),
     ("L2 what can be computed", ("ops.", "gradient", "_variable", "variable", "module", "indexed_slices")),
