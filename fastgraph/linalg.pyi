@@ -1,0 +1,11 @@
+# Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph import eye as eye
+from fastgraph import matmul as matmul
+from fastgraph import norm as norm
+from fastgraph.nn import l2_normalize as l2_normalize
+from typing import Any
+
+def global_norm(t_list: Any, name: str | None = None) -> Any:
+    """The norm of all elements of a list of tensors (None is passed over). f[*s]... -> f[]. Source: tf.linalg.global_norm."""
+def matvec(a: Any, b: Any, transpose_a: Any = False, adjoint_a: Any = False, a_is_sparse: Any = False, b_is_sparse: Any = False, name: str | None = None) -> Any:
+    """Product of matrices and vectors. t[*b, m, k], t[*b, k] -> t[*b, m]. Source: tf.linalg.matvec."""

@@ -1,0 +1,119 @@
+# Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph import abs as abs
+from fastgraph import acos as acos
+from fastgraph import add as add
+from fastgraph import add_n as add_n
+from fastgraph import argmax as argmax
+from fastgraph import argmin as argmin
+from fastgraph import asin as asin
+from fastgraph import atan as atan
+from fastgraph import atan2 as atan2
+from fastgraph import cos as cos
+from fastgraph import cosh as cosh
+from fastgraph import cumsum as cumsum
+from fastgraph import divide as divide
+from fastgraph import equal as equal
+from fastgraph import exp as exp
+from fastgraph import floor as floor
+from fastgraph import greater as greater
+from fastgraph import greater_equal as greater_equal
+from fastgraph import less as less
+from fastgraph import less_equal as less_equal
+from fastgraph import logical_and as logical_and
+from fastgraph import logical_not as logical_not
+from fastgraph import logical_or as logical_or
+from fastgraph import maximum as maximum
+from fastgraph import minimum as minimum
+from fastgraph import multiply as multiply
+from fastgraph import negative as negative
+from fastgraph import not_equal as not_equal
+from fastgraph import pow as pow
+from fastgraph import reduce_all as reduce_all
+from fastgraph import reduce_any as reduce_any
+from fastgraph import reduce_logsumexp as reduce_logsumexp
+from fastgraph import reduce_max as reduce_max
+from fastgraph import reduce_mean as reduce_mean
+from fastgraph import reduce_min as reduce_min
+from fastgraph import reduce_prod as reduce_prod
+from fastgraph import reduce_sum as reduce_sum
+from fastgraph import round as round
+from fastgraph import sigmoid as sigmoid
+from fastgraph import sign as sign
+from fastgraph import sin as sin
+from fastgraph import sinh as sinh
+from fastgraph import sqrt as sqrt
+from fastgraph import square as square
+from fastgraph import subtract as subtract
+from fastgraph import tan as tan
+from fastgraph import tanh as tanh
+from fastgraph import truediv as truediv
+from fastgraph._tensor import Tensor
+from fastgraph.math import mod as floormod
+from fastgraph.nn import l2_normalize as l2_normalize
+from fastgraph.nn import log_softmax as log_softmax
+from fastgraph.nn import softmax as softmax
+from fastgraph.nn import softplus as softplus
+from typing import Any
+
+def ceil(x: Any, name: str | None = None) -> Tensor:
+    """The least whole number not below x. f[*s] -> f[*s]. Source: tf.math.ceil."""
+def conj(x: Any, name: str | None = None) -> Any:
+    """Complex conjugate; real numbers as they are. t[*s] -> t[*s]. Source: tf.math.conj."""
+def cumprod(x: Any, axis: Any = 0, exclusive: Any = False, reverse: Any = False, name: str | None = None) -> Any:
+    """Running product along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s]. Source: tf.math.cumprod."""
+def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x / y, and 0 where y is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.divide_no_nan."""
+def erf(x: Any, name: str | None = None) -> Tensor:
+    """Gauss's error function. f[*s] -> f[*s]. Source: tf.math.erf."""
+def erfc(x: Any, name: str | None = None) -> Tensor:
+    """1 - erf(x), precise for large x. f[*s] -> f[*s]. Source: tf.math.erfc."""
+def expm1(x: Any, name: str | None = None) -> Tensor:
+    """exp(x) - 1, precise near 0. f[*s] -> f[*s]. Source: tf.math.expm1."""
+def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Quotient rounded towards minus infinity. t[*s], t[*s] -> t[*s], broadcasting.
+
+    Raises: InvalidArgumentError for an integer y of 0. Source: tf.math.floordiv; floats are floor(x / y)."""
+def imag(input: Any, name: str | None = None) -> Any:
+    """Imaginary part; 0 of real numbers. c64[*s] -> f32[*s]. Source: tf.math.imag."""
+def is_finite(x: Any, name: str | None = None) -> Tensor:
+    """Whether x is neither infinite nor NaN. f[*s] -> bool[*s]. Source: tf.math.is_finite."""
+def is_inf(x: Any, name: str | None = None) -> Tensor:
+    """Whether x is infinite. f[*s] -> bool[*s]. Source: tf.math.is_inf."""
+def is_nan(x: Any, name: str | None = None) -> Tensor:
+    """Whether x is not a number. f[*s] -> bool[*s]. Source: tf.math.is_nan."""
+def log(x: Any, name: str | None = None) -> Tensor:
+    """Natural logarithm; -inf of 0, NaN of negative numbers. f[*s] -> f[*s]. Source: tf.math.log."""
+def log1p(x: Any, name: str | None = None) -> Tensor:
+    """log(1 + x), precise near 0. f[*s] -> f[*s]. Source: tf.math.log1p."""
+def log_sigmoid(x: Any, name: str | None = None) -> Any:
+    """log(sigmoid(x)), without overflow. f[*s] -> f[*s]. Source: tf.math.log_sigmoid."""
+def logical_xor(x: Any, y: Any, name: str | None = 'LogicalXor') -> Any:
+    """Whether exactly one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.math.logical_xor."""
+def mod(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Remainder with the sign of y. t[*s], t[*s] -> t[*s], broadcasting.
+
+    Raises: InvalidArgumentError for an integer y of 0. Source: tf.math.floormod."""
+def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.multiply_no_nan."""
+def real(input: Any, name: str | None = None) -> Any:
+    """Real part; real numbers as they are. c64[*s] -> f32[*s]. Source: tf.math.real."""
+def reciprocal(x: Any, name: str | None = None) -> Tensor:
+    """1 / x. f[*s] -> f[*s]. Source: tf.math.reciprocal."""
+def reduce_std(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None) -> Any:
+    """Square root of the variance along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_std."""
+def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None) -> Any:
+    """Mean of the squared distances from the mean along `axis`. f[*s] -> f[*r].
+
+    Raises: TypeError for integers. Source: tf.math.reduce_variance."""
+def rint(x: Any, name: str | None = None) -> Tensor:
+    """The nearest whole number, halves to even. f[*s] -> f[*s]. Source: tf.math.rint."""
+def rsqrt(x: Any, name: str | None = None) -> Tensor:
+    """1 / sqrt(x). f[*s] -> f[*s]. Source: tf.math.rsqrt."""
+def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """(x - y) * (x - y). t[*s], t[*s] -> t[*s], broadcasting. Source: tf.math.squared_difference."""
+def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
+    """Sum of the slices of data with the same id. t[*q, *r], i[*q] -> t[num_segments, *r].
+
+    Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_sum."""
+def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x * log(y), and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.xlogy."""

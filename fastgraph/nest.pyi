@@ -1,0 +1,7 @@
+# Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.nesting import assert_same_structure as assert_same_structure
+from fastgraph.nesting import flatten as flatten
+from fastgraph.nesting import is_nested as is_nested
+from fastgraph.nesting import map_structure as map_structure
+from fastgraph.nesting import pack_sequence_as as pack_sequence_as
+
