@@ -173,3 +173,4 @@ cdef class Plan:
     cdef int link_steps(self) except -1
     cdef object mismatch(self, int32_t j, EagerTensor tensor)
     cpdef list run(self, list inputs)
+    cdef list call(self, list inputs, int64_t* times)

@@ -314,6 +314,22 @@ cdef class Plan:
         Raises ValueError or TypeError for inputs of another number, dtype or shape, and what the steps raise; of
         several that fail the first in program order.
         """
+        return self.call(inputs, NULL)
+
+    def profile(self, list inputs, int repeat=100) -> list[float]:
+        """Run the plan `repeat` times on one thread; gives the least nanoseconds that each step took."""
+        cdef int64_t* times = <int64_t*>calloc(max(self.c.n_steps, 1), sizeof(int64_t))
+        cdef int32_t i
+        if times == NULL:
+            raise MemoryError()
+        try:
+            for _ in range(repeat):
+                self.call(inputs, times)
+            return [<double>times[i] for i in range(self.c.n_steps)]
+        finally:
+            free(times)
+
+    cdef list call(self, list inputs, int64_t* times):
         cdef CPlan* p = &self.c
         cdef Call call
         cdef Frame* f
@@ -349,7 +365,11 @@ cdef class Plan:
                         raise self.mismatch(j, tensor)
                 f.data[value.slot] = tensor.data
                 f.block[value.slot] = tensor.block
-            if p.quick:
+            if times != NULL:
+                call.checked = fg_now_ns()
+                with nogil:
+                    failed = _run_timed(f, times)
+            elif p.quick:
                 failed = _run(f, True)
             else:
                 call.checked = fg_now_ns()

@@ -1,35 +1,54 @@
 # Runs: a frame's steps one after another, or on the pool. Part of _executor.pyx.
 
+cdef inline int _run_step(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
+    """A whole step, in program order on this thread."""
+    cdef int32_t k
+    if s.n_allocate or s.n_copies:
+        if _prepare(f, i, s):
+            return -1
+    if s.n_shards == 1:
+        if s.kind <= GEMM:
+            if _run_range(f, i, s, 0, s.extent):
+                return -1
+        elif _run_shard(f, i, s, 0, caller):
+            return -1
+    else:
+        for k in range(s.n_shards):
+            if _run_shard(f, i, s, k, caller):
+                return -1
+    for k in range(s.n_release):
+        block_release(f.block[s.release[k]])
+        f.block[s.release[k]] = NULL
+    if caller:
+        return _breathe(f, s.cost)
+    if f.call.cancelled:
+        return _fail_code(f, i, FAULT_CANCELLED, 0)
+    return 0
+
+
+cdef int _run_timed(Frame* f, int64_t* times) noexcept nogil:
+    """Like _run on one thread, keeping the least nanoseconds that each step took."""
+    cdef int32_t i
+    cdef int64_t begin = fg_now_ns(), end
+    for i in range(f.plan.n_steps):
+        if _run_step(f, i, &f.plan.steps[i], True):
+            return -1
+        end = fg_now_ns()
+        if times[i] == 0 or end - begin < times[i]:
+            times[i] = end - begin
+        begin = end
+    return 0
+
+
 cdef int _run(Frame* f, bint caller) noexcept nogil:
     """Run a frame's steps: one after another, or on the pool where the plan is worth it. -1: see f.fault."""
     cdef CPlan* p = f.plan
-    cdef CStep* s
-    cdef int32_t i, k
+    cdef int32_t i
     if p.parallel and pool_threads() > 1:
         return _run_parallel(f, caller)
     for i in range(p.n_steps):
-        s = &p.steps[i]
-        if s.n_allocate or s.n_copies:
-            if _prepare(f, i, s):
-                return -1
-        if s.n_shards == 1:
-            if s.kind <= GEMM:
-                if _run_range(f, i, s, 0, s.extent):
-                    return -1
-            elif _run_shard(f, i, s, 0, caller):
-                return -1
-        else:
-            for k in range(s.n_shards):
-                if _run_shard(f, i, s, k, caller):
-                    return -1
-        for k in range(s.n_release):
-            block_release(f.block[s.release[k]])
-            f.block[s.release[k]] = NULL
-        if caller:
-            if _breathe(f, s.cost):
-                return -1
-        elif f.call.cancelled:
-            return _fail_code(f, i, FAULT_CANCELLED, 0)
+        if _run_step(f, i, &p.steps[i], caller):
+            return -1
     return 0
 
 

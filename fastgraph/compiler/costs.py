@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from fastgraph.compiler.plan import GemmCall, KernelCall, StepSpec
 
 CALL_NS = 30.0  # calling a kernel
-SHARD_NS = 20_000.0  # a kernel's shard: several times what handing it to another thread costs
+SHARD_NS = 30_000.0  # a kernel's shard: several times what handing it to another thread costs
 MAX_SHARDS = 64
 GEMM_PIECE_NS = 50_000.0
 GEMM_LEAST = 96  # rows or columns of a piece: below that BLAS packs more than it multiplies
 GEMM_FLOPS_NS = {4: 80.0, 8: 40.0}  # floating-point operations per nanosecond of one thread, by element size
-WAKE_NS = 15_000.0  # what must be gained by threads before any are woken
+WAKE_NS = 30_000.0  # what must be gained by threads before any are woken
 HANDOVER_NS = 150.0  # queueing one step
 
 

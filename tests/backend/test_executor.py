@@ -394,6 +394,16 @@ def test_memory_exhausted() -> None:
         Plan(a).run([])
 
 
+def test_profile_times_each_step() -> None:
+    b = Builder()
+    x, y, out = b.input((100_000,)), b.arena((100_000,)), b.block((1,))
+    b.kernel(native.add(), (x, x), (y,))
+    b.kernel(native.add(), (x, x), (out,))
+    b.output(out)
+    large, small = b.plan().profile([from_array(np.zeros(100_000, np.float32))], 20)
+    assert large > 5 * small > 0
+
+
 def test_cuda_is_a_seam() -> None:
     from fastgraph._executor import Plan
     from fastgraph.compiler.plan import CUDA
