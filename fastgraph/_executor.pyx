@@ -25,7 +25,7 @@ from fastgraph._pool cimport (
     fg_pause, fg_store32, fg_unlock, pool_threads, region_close, region_init, region_invite, region_open,
     region_orphaned,
 )
-from fastgraph._tensor cimport EagerTensor, wrap_slice
+from fastgraph._tensor cimport EagerTensor, cell_read, wrap_slice
 
 import os
 

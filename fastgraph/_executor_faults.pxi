@@ -129,17 +129,18 @@ cdef int _raise_fault(Frame* f) except -1:
         raise errors.CancelledError(
             None, None, "The process forked inside this call" if fault.status else "The call was cancelled"
         )
-    if fault.code == FAULT_EMPTY:
-        raise errors.FailedPreconditionError(
-            None, None, f"Error while reading resource variable {step.name}: it was uninitialized, or has been freed."
-        )
+    if fault.code == FAULT_EMPTY:  # status: the Cell, which the caller still holds
+        cell_read(<Cell><void*>fault.status)
+        raise errors.FailedPreconditionError(None, None, f"Variable {(<Cell><void*>fault.status).name} was empty")
     if fault.code == FAULT_ROWS:
         raise errors.InvalidArgumentError(
             None, None, f"Result {fault.status} of the body of {step.name} has another shape in each iteration: cannot stack"
         )
     if fault.code == FAULT_SHAPE:
+        cell = <Cell><void*>fault.status
         raise errors.InvalidArgumentError(
-            None, None, f"Variable {step.name} has changed its shape; expected {list(_shape_tuple(&s.values.dims))}"
+            None, None,
+            f"Variable {cell.name} has shape {list(cell_read(cell).shape)} now; expected {list(_shape_tuple(&s.values.dims))}"
         )
     if fault.code == FAULT_NATIVE:
         raise errors.InternalError(None, None, f"Kernel {step.name!r} ended with {fault.status}:\n{_source_of(step)}")

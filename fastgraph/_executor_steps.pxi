@@ -94,10 +94,10 @@ cdef int _run_read(Frame* f, int32_t i, CStep* s) noexcept nogil:
             memcpy(&dims.size[0], cell.dims, MAX_RANK * sizeof(int64_t))
     fg_spin_unlock(cell.lock)
     if block == NULL:
-        return _fail_code(f, i, FAULT_EMPTY, 0)
+        return _fail_code(f, i, FAULT_EMPTY, <int64_t>cell.cell)
     f.block[value.slot] = block
     if not same:
-        return _fail_code(f, i, FAULT_SHAPE, 0)
+        return _fail_code(f, i, FAULT_SHAPE, <int64_t>cell.cell)
     return 0
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fastgraph._executor import Plan
+from fastgraph.compiler.plan import Place
 from fastgraph.compiler.program import (
     AliasStep,
     AssignStep,
@@ -75,6 +77,29 @@ def describe(program: Program, indent: str = "") -> str:
             lines += [describe(step.then_program, indent + "      "), describe(step.else_program, indent + "      ")]
         elif isinstance(step, WhileStep):
             lines += [describe(step.cond_program, indent + "      "), describe(step.body_program, indent + "      ")]
+    return "\n".join(lines)
+
+
+def describe_plan(plan: Plan) -> str:
+    """What a plan does for its shapes: each step with its parts, its estimated time, and where it runs."""
+    spec, shards = plan.spec, plan.shards()
+    shapes = ", ".join(str(list(operand.shape)) for operand in spec.inputs if operand.shape is not None)
+    how = "on several threads" if plan.parallel else "on the calling thread"
+    blocks = sum(slot.place == Place.BLOCK for slot in spec.slots)
+    lines = [
+        f"# plan of {spec.name} for {shapes or 'no arguments'}: {len(spec.steps)} steps {how}, about "
+        f"{spec.cost / 1000:.3g} us; arena {spec.arena_bytes} bytes, {blocks} results and others with memory of their own"
+    ]
+    for i, step in enumerate(spec.steps):
+        notes = [f"{step.cost / 1000:.3g} us"]
+        if shards[i] > 1:
+            notes.append(f"{shards[i]} parts")
+        if step.copies:
+            notes.append(f"{len(step.copies)} copies before it")
+        if step.pinned:
+            notes.append("Python, on the calling thread")
+        after = f" after {', '.join(map(str, step.after))}" if step.after else ""
+        lines.append(f"{i:3} {type(step).__name__} {step.name}{after}: {', '.join(notes)}")
     return "\n".join(lines)
 
 

@@ -19,7 +19,7 @@ from fastgraph._executor import Plan
 from fastgraph.compiler import kernels
 from fastgraph.compiler.assemble import assemble
 from fastgraph.compiler.expand import expand
-from fastgraph.compiler.explain import describe, step_rows
+from fastgraph.compiler.explain import describe, describe_plan, step_rows
 from fastgraph.compiler.extents import witness_shapes
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.program import CondStep, DynamicStep, HostStep, KernelStep, Program, WhileStep
@@ -237,6 +237,7 @@ class Executable:
         program = self.program
         if program is not None:
             parts.append(describe(program))
+        parts += [describe_plan(plan) for plan in self._plans.values()]
         return "\n".join(parts)
 
 
