@@ -132,6 +132,11 @@ class SymbolicTensor(Tensor):
         """The device asked for, or "" where the placement is open."""
         return self.value.node.device or ""
 
+    @property
+    def numpy(self) -> Any:  # type: ignore[override]
+        """There is no value: AttributeError says what to do instead."""
+        return self.__getattr__("numpy")
+
     def get_shape(self) -> TensorShape:
         """Return `shape`."""
         return self.shape

@@ -20,11 +20,12 @@ from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 from fastgraph.op_errors import message_name
 from fastgraph.shapes import TensorSpec, TypeSpec, generalises
 from fastgraph.staging import keys
+from fastgraph.staging.keys import Held
 from fastgraph.staging.runner import Runner
 
 
 class Signature:
-    """What a trace was made for: its parameters in order with the values or specs they had."""
+    """What a trace was made for: its parameters in order with the specs or values they had (see keys.described)."""
 
     def __init__(self, name: str, parameters: list[inspect.Parameter], structure: dict[str, Any]) -> None:
         self.name = name
@@ -34,8 +35,8 @@ class Signature:
     def has_tensors(self, name: str) -> bool:
         """Whether the parameter takes tensors (or a Variable)."""
         value = self.structure[name]
-        return keys.is_variable(value) or any(
-            isinstance(leaf, Tensor | TensorSpec) or keys.is_variable(leaf)
+        return any(
+            isinstance(leaf, TensorSpec) or (isinstance(leaf, Held) and leaf.is_variable)
             for leaf in nesting.flatten(value, expand_composites=True)
         )
 
@@ -91,9 +92,7 @@ class ConcreteFunction:
         args, kwargs = [], {}
         values = iter(self.graph.inputs)
         for parameter in self._signature.parameters:
-            value = keys.substitute(
-                self._signature.structure[parameter.name], lambda _: _spec(next(values))
-            )
+            value = keys.substitute(self._signature.structure[parameter.name], lambda _: _spec(next(values)))
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
                 kwargs[parameter.name] = value
             else:
@@ -223,11 +222,11 @@ class ConcreteFunction:
 
     def _check(self, name: str, traced: Any, value: Any, leaves: list[Any]) -> None:
         """Compare an argument with what was traced, and collect its tensors."""
-        if keys.is_variable(traced):
-            if value is not traced and getattr(value, "__fg_cell__", None) is not traced.__fg_cell__:
+        if isinstance(traced, Held):
+            if not traced.stands_for(value):
                 raise self._other_value(name, traced, value)
             return
-        if isinstance(traced, Tensor | TensorSpec):
+        if isinstance(traced, TensorSpec):
             leaves.append(value)
             return
         if _parts(traced):
@@ -250,7 +249,7 @@ class ConcreteFunction:
     def _other_value(self, name: str, traced: Any, value: Any) -> TypeError:
         names = ", ".join(parameter.name for parameter in self._signature.parameters)
         return TypeError(
-            f"ConcreteFunction {self._signature.name}({names}) was constructed with {type(traced).__name__} value "
+            f"ConcreteFunction {self._signature.name}({names}) was constructed with {_kind(traced)} value "
             f"{traced!r} in {name}, but was called with {type(value).__name__} value {value!r}"
         )
 
@@ -339,6 +338,10 @@ class ConcreteFunction:
         return text + (explain() if explain is not None else f"\n# optimised\n{self.executable.graph}\n")
 
 
+def _kind(traced: Any) -> str:
+    return traced.type_name if isinstance(traced, Held) else type(traced).__name__
+
+
 def _cell_name(held: Any) -> str | None:
     cell = held() if isinstance(held, weakref.ref) else None
     return None if cell is None else (cell.name or f"_AnonymousVar{cell.id}")
@@ -358,8 +361,7 @@ def _parts(value: Any) -> bool:
 
 
 def _only_variables(value: Any) -> bool:
-    leaves = nesting.flatten(value, expand_composites=True) if not keys.is_variable(value) else [value]
-    return all(not isinstance(leaf, Tensor | TensorSpec) for leaf in leaves)
+    return all(not isinstance(leaf, TensorSpec) for leaf in nesting.flatten(value, expand_composites=True))
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -379,11 +381,13 @@ def _convert(leaf: Any, dtype: Any) -> Any:
 
 
 def _show(value: Any) -> str:
-    return repr(keys.substitute(value, lambda leaf: TensorSpec(leaf.aval.shape, leaf.dtype)))
+    return repr(value)
 
 
 def _has_spec(value: Any) -> bool:
-    return any(isinstance(leaf, TypeSpec) or keys.is_variable(leaf) for leaf in nesting.flatten(value))
+    return any(
+        isinstance(leaf, TypeSpec) or (isinstance(leaf, Held) and leaf.is_variable) for leaf in nesting.flatten(value)
+    )
 
 
 class _Marker:
@@ -404,8 +408,6 @@ def _pretty(spec: Any) -> str:
         for marker, piece in zip(markers, pieces, strict=True):
             text += f"\n      {marker!r}: {_pretty(piece)}"
         return text
-    if keys.is_variable(spec):
-        return f"VariableSpec(shape={spec.shape}, dtype={spec.dtype!r}, trainable={spec.trainable})"
     return repr(spec)
 
 

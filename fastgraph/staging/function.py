@@ -17,11 +17,11 @@ from typing import Any
 
 from fastgraph import nesting
 from fastgraph._tensor import EagerTensor, Tensor, convert, current_state, init_scope
-from fastgraph.errors import InputSignatureError
+from fastgraph.errors import InaccessibleTensorError, InputSignatureError
 from fastgraph.graph import ir, passes
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.interpret import interpret
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor, out_of_reach
 from fastgraph.shapes import Aval, TensorSpec, TypeSpec, generalises
 from fastgraph.staging import keys
 from fastgraph.staging.concrete import ConcreteFunction, Signature
@@ -159,6 +159,10 @@ class Function:
             return self._call_python(args, kwargs)
         self._calls += 1
         concrete, leaves = self._find(args, kwargs)
+        if current_state().trace is None:
+            for leaf in leaves:
+                if type(leaf) is not EagerTensor:
+                    raise _no_value(leaf)
         return concrete.call_flat(leaves)
 
     def _call_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -273,18 +277,22 @@ class Function:
     def _cast_to_signature(self, named: dict[str, Any], args: Any, kwargs: Any) -> dict[str, Any]:
         """Return the arguments as tensors of the input_signature. Raises InputSignatureError if they cannot be."""
         signature = self._input_signature
-        values = list(named.values())
-        n_given = len(values)
-        if n_given > len(signature):
-            defaults = [p for p in self._parameters[len(signature) :] if p.name in named]
-            values = values[: len(signature)]
-            if any(named[p.name] is not p.default for p in defaults) or n_given - len(defaults) > len(signature):
-                raise self._misfit(args, kwargs)
+        names = [parameter.name for parameter in self._parameters]
+        extra = named.get("*" + (self._variadic or ""), ())
+        values = [*[named[name] for name in names], *extra]
+        rest = self._parameters[len(signature) :]
+        if len(values) < len(signature) or any(named[p.name] is not p.default for p in rest):
+            raise self._misfit(args, kwargs)
+        if len(extra) > max(len(signature) - len(names), 0):
+            raise self._misfit(args, kwargs)
         try:
-            cast = nesting.map_structure(_fit_spec, tuple(signature), tuple(values), check_types=False)
+            cast = [_fit_spec(spec, value) for spec, value in zip(signature, values, strict=False)]
         except (TypeError, ValueError):
             raise self._misfit(args, kwargs) from None
-        return {**named, **dict(zip(list(named)[: len(signature)], cast, strict=False))}
+        fitted = {**named, **dict(zip(names, cast, strict=False))}
+        if extra:
+            fitted["*" + str(self._variadic)] = tuple(cast[len(names) :])
+        return fitted
 
     def _misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> InputSignatureError:
         def listed(items: Any) -> str:
@@ -338,8 +346,9 @@ class Function:
             outputs = [trace.identity(leaf) for leaf in flat if leaf is not None]
         state.device = device
         trace.finish(outputs)
-        parameters = _flat_parameters(self._parameters, arguments.structure)
-        signature = Signature(self._name, parameters, arguments.structure)
+        described = keys.described(arguments, shapes)
+        parameters = _flat_parameters(self._parameters, described)
+        signature = Signature(self._name, parameters, described)
         guard = Guard(arguments.objects, self._forget(arguments.key))
         return ConcreteFunction(trace, signature, structure, f"__inference_{_plain(self._name)}_{next(_numbers)}", guard)
 
@@ -466,6 +475,13 @@ class BoundFunction:
 # Parts
 
 
+def _no_value(leaf: Any) -> Exception:
+    """Return the error for an argument without a value, outside of every trace."""
+    if isinstance(leaf, SymbolicTensor):
+        return InaccessibleTensorError(out_of_reach(leaf, None))
+    return TypeError(f"A call needs values: {leaf!r} only describes one. Use get_concrete_function with it.")
+
+
 def _parameters(function: Any, is_method: bool) -> tuple[list[inspect.Parameter], str | None, str | None]:
     """Return the named parameters, and the names of *args and **kwargs where there are any."""
     try:
@@ -519,7 +535,16 @@ def _input_signature(signature: Any, parameters: list[inspect.Parameter], name: 
 
 
 def _fit_spec(spec: Any, value: Any) -> Any:
-    """Return the argument as a tensor that the spec allows. Raises ValueError or TypeError."""
+    """Return the argument with tensors as the spec has them. Raises ValueError or TypeError where they cannot be."""
+    if isinstance(spec, dict):
+        if not isinstance(value, dict) or set(spec) != set(value):
+            raise ValueError(f"{value!r} does not have the structure of {spec!r}")
+        return {key: _fit_spec(spec[key], value[key]) for key in spec}
+    if isinstance(spec, list | tuple):
+        if not isinstance(value, list | tuple) or len(spec) != len(value):
+            raise ValueError(f"{value!r} does not have the structure of {spec!r}")
+        items = [_fit_spec(*pair) for pair in zip(spec, value, strict=True)]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if not isinstance(spec, TensorSpec):
         if isinstance(value, TypeSpec) or getattr(value, "_type_spec", None) is not None:
             return value

@@ -155,6 +155,65 @@ def _has_parts(value: Any) -> bool:
     return isinstance(spec, TypeSpec) and not is_variable(value)
 
 
+class Held:
+    """A Variable or another object that a trace was made for, held weakly where it can be."""
+
+    def __init__(self, value: Any) -> None:
+        self.is_variable = is_variable(value)
+        self.type_name = type(value).__name__
+        self.text = repr(value) if not self.is_variable else ""
+        self.spec = (value.shape, value.dtype, bool(value.trainable)) if self.is_variable else None
+        try:
+            method = isinstance(value, types.MethodType)
+            self._reference: Callable[[], Any] = weakref.WeakMethod(value) if method else weakref.ref(value)
+        except TypeError:
+            self._reference = lambda: value
+
+    def get(self) -> Any:
+        """Return the object, None once it is gone."""
+        return self._reference()
+
+    def stands_for(self, value: Any) -> bool:
+        """Whether `value` is the object."""
+        return value is self or (value is not None and (value is self.get() or value == self.get() and _is_method(value)))
+
+    def __repr__(self) -> str:
+        if self.spec is not None:
+            shape, dtype, trainable = self.spec
+            return f"VariableSpec(shape={shape}, dtype={dtype!r}, trainable={trainable})"
+        return self.text
+
+
+def _is_method(value: Any) -> bool:
+    return isinstance(value, types.MethodType)
+
+
+def described(arguments: Arguments, shapes: list[Any]) -> dict[str, Any]:
+    """Return the arguments as a trace remembers them: specs for tensors (with these shapes), objects held weakly."""
+    remaining = iter(zip(shapes, arguments.names, strict=True))
+
+    def each(value: Any) -> Any:
+        if isinstance(value, Tensor | TensorSpec):
+            shape, name = next(remaining)
+            return TensorSpec(shape, value.dtype, name)
+        if is_variable(value):
+            return Held(value)
+        if isinstance(value, dict):
+            return _like_dict(value, {key: each(value[key]) for key in _sorted(value)})
+        if nesting.is_nested(value):
+            return nesting.map_structure(each, value)
+        spec = value if isinstance(value, TypeSpec) else getattr(value, "_type_spec", None)
+        if isinstance(spec, TypeSpec):
+            for _ in nesting.flatten(value, expand_composites=True):
+                next(remaining)
+            return spec
+        if type(value) in _PRIMITIVES or isinstance(value, DType | TensorShape):
+            return value
+        return Held(value)
+
+    return {name: each(value) for name, value in arguments.structure.items()}
+
+
 class Guard:
     """Holds the objects of a key: weakly where possible, and calls `gone` when one of them is.
 
