@@ -1,0 +1,153 @@
+"""Whole functions, interpreted and compiled: equal results, no host steps, kernels shared between calls and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph import flags
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(6, 5)).astype("float32")
+Y = RNG.normal(size=(6, 5)).astype("float32")
+W = RNG.normal(size=(5, 4)).astype("float32")
+IDS = np.array([3, 0, 5, 5], "int32")
+
+
+@pytest.fixture(autouse=True)
+def _in_this_process() -> Iterator[None]:
+    with flags.override(worker=False):
+        yield
+
+
+def layer_norm(x: Any) -> Any:
+    mean = fg.reduce_mean(x, axis=-1, keepdims=True)
+    variance = fg.reduce_mean(fg.square(x - mean), axis=-1, keepdims=True)
+    return (x - mean) * fg.math.rsqrt(variance + 1e-3)
+
+
+def gradient(x: Any, w: Any) -> Any:
+    with fg.GradientTape() as tape:
+        tape.watch([x, w])
+        y = fg.reduce_mean(fg.nn.softmax(fg.matmul(fg.tanh(x), w)) ** 2.0)
+    return [y, *tape.gradient(y, [x, w])]
+
+
+CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
+    "chain": (lambda x: fg.tanh(x) * fg.sigmoid(x) + fg.exp(-x * x) - fg.math.log(1 + x * x), (X,)),
+    "broadcast": (lambda x, y: x[:, :1] * y + x[0] - y[:, 2:3], (X, Y)),
+    "softmax": (lambda x: fg.nn.softmax(x), (X,)),
+    "layer norm": (layer_norm, (X,)),
+    "column statistic": (lambda x: (x - fg.reduce_mean(x, axis=0)) / fg.math.reduce_std(x, axis=0), (X,)),
+    "product and epilogue": (lambda x, w: fg.nn.relu(fg.matmul(x, w) + 1.0), (X, W)),
+    "integers": (lambda i: (i * 3 + 1) // 2 - i % 4, (IDS,)),
+    "integer product": (lambda i: fg.matmul(i[:, None] * 2, i[None, :]), (IDS,)),
+    "gather": (lambda x, i: fg.gather(x, i) * 2.0, (X, IDS)),
+    "one hot": (lambda i: fg.one_hot(i, 6) * 0.5, (IDS,)),
+    "concat": (lambda x, y: fg.exp(fg.concat([x, y * 2.0], axis=1)), (X, Y)),
+    "transpose": (lambda x, y: fg.transpose(x) @ y, (X, Y)),
+    "argmax": (lambda x: fg.argmax(x * x, axis=1), (X,)),
+    "select": (lambda x, y: fg.where(x > y, x, fg.zeros_like(y)), (X, Y)),
+    "several": (lambda x, y: (x + y, fg.reduce_sum(x + y), fg.reduce_max(x, axis=0), x), (X, Y)),
+    "long sum": (lambda x: fg.reduce_sum(fg.tile(x, [1000, 7]) ** 2.0), (X,)),
+    "long normalisation": (lambda x: (lambda y: y / fg.reduce_sum(y))(fg.exp(fg.tile(x, [200, 5]))), (X,)),
+    "mask": (lambda x: fg.reduce_sum(fg.boolean_mask(x, x > 0.0) * 2.0), (X,)),
+    "gradient": (gradient, (X, W)),
+    "half": (lambda x: fg.reduce_sum(fg.cast(x, "float16") * 2, axis=1), (X,)),
+    "empty": (lambda x: (fg.reduce_sum(x[:0] * 2.0), x[:, :0] + 1.0), (X,)),
+    "shape": (lambda x: fg.cast(fg.shape(x)[0] * 2, "float32") * x, (X,)),
+    "cond": (lambda x: fg.cond(fg.reduce_sum(x) > 0.0, lambda: x * 2.0, lambda: fg.exp(x)), (X,)),
+    "while": (lambda x: fg.while_loop(lambda v: fg.reduce_sum(v) < 1e3, lambda v: [v * v + 1.0], [x])[0], (X,)),
+}
+
+
+def both(function: Callable[..., Any], arrays: tuple[np.ndarray, ...], signature: Any = None) -> Any:
+    """The results of the first and of the last tier, and the concrete function."""
+    results = []
+    for tier in ("first", "last"):
+        with flags.override(tier=tier):
+            staged = fg.function(function, input_signature=signature)
+            results.append([np.asarray(r) for r in fg.nest.flatten(staged(*map(fg.constant, arrays)))])
+    return (*results, staged.get_concrete_function(*map(fg.constant, arrays)))
+
+
+def agree(first: list[np.ndarray], last: list[np.ndarray]) -> None:
+    assert len(first) == len(last)
+    for a, b in zip(first, last, strict=True):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        if a.dtype.kind in "biu":
+            np.testing.assert_array_equal(a, b)
+        else:
+            rtol = 2e-3 if a.dtype.itemsize == 2 else 1e-5
+            np.testing.assert_allclose(a.astype("float64"), b.astype("float64"), rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_compiled_equals_interpreted(name: str) -> None:
+    first, last, concrete = both(*CASES[name])
+    agree(first, last)
+    assert concrete.is_compiled
+    assert concrete.host_steps == (1 if name == "mask" else 0)
+
+
+@pytest.mark.parametrize("name", ["chain", "softmax", "layer norm", "column statistic", "shape", "long sum", "argmax"])
+def test_unknown_extents_compile_once(name: str) -> None:
+    from fastgraph.compiler import kernels
+
+    function = CASES[name][0]
+    with flags.override(tier="last"):
+        staged = fg.function(function, input_signature=[fg.TensorSpec([None, None], "float32")])
+        staged(fg.constant(X))
+        before = kernels.statistics().compiled + kernels.statistics().loaded_from_store
+        for shape in ((1, 5), (6, 1), (3, 9), (1, 1), (40, 11), (2, 2)):
+            x = RNG.normal(size=shape).astype("float32")
+            last = [np.asarray(r) for r in fg.nest.flatten(staged(fg.constant(x)))]
+            with flags.override(tier="first"):
+                first = [np.asarray(r) for r in fg.nest.flatten(staged(fg.constant(x)))]
+            agree(first, last)
+        assert kernels.statistics().compiled + kernels.statistics().loaded_from_store == before
+
+
+def test_a_failing_index_names_op_and_position() -> None:
+    for tier in ("first", "last"):
+        with flags.override(tier=tier):
+            staged = fg.function(lambda x, i: fg.gather(x * 2.0, i) + 1.0)
+            with pytest.raises(fg.errors.InvalidArgumentError, match=r"indices\[2\] = 6 is not in \[0, 6\)"):
+                staged(fg.constant(X), fg.constant(np.array([0, 5, 6], "int32")))
+
+
+def test_variables_are_read_and_assigned_in_program_order() -> None:
+    v = fg.Variable(np.ones(4, "float32"))
+
+    def step(x: Any) -> Any:
+        a = v + x
+        v.assign(a * 2.0)
+        b = v + 0.0
+        v.assign_add(x)
+        return a, b, v.read_value()
+
+    for tier in ("first", "last"):
+        with flags.override(tier=tier):
+            v.assign(np.ones(4, "float32"))
+            a, b, c = fg.function(step)(fg.constant(np.full(4, 3.0, "float32")))
+        assert np.asarray(a).tolist() == [4.0] * 4
+        assert np.asarray(b).tolist() == [8.0] * 4
+        assert np.asarray(c).tolist() == v.numpy().tolist() == [11.0] * 4
+
+
+def test_the_tier_changes_between_calls_only() -> None:
+    with flags.override(tier="auto"):
+        staged = fg.function(lambda x: fg.exp(x) * 3.0)
+        first = np.asarray(staged(fg.constant(X)))
+        concrete = staged.get_concrete_function(fg.constant(X))
+        assert concrete.wait(60) and concrete.is_compiled
+        np.testing.assert_allclose(np.asarray(staged(fg.constant(X))), first, rtol=1e-6)
+
+
+def test_explain_shows_passes_steps_and_sources() -> None:
+    text = fg.function(CASES["product and epilogue"][0]).get_concrete_function(fg.constant(X), fg.constant(W)).explain()
+    assert "def kernel(buffers, sizes, begin, end)" in text and "gemm" in text and "# after" in text
