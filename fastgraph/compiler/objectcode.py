@@ -94,7 +94,11 @@ def _lower(function: Any, signature: Any) -> tuple[str, str]:
         result = compiler.compile_extra(typing, target, function, signature.args, signature.return_type, flags, {})
         module = llvm.parse_assembly(result.library.get_llvm_str())
         for library in result.library._linking_libraries:
-            module.link_in(llvm.parse_assembly(library.get_llvm_str()))
+            called = llvm.parse_assembly(library.get_llvm_str())
+            for part in called.functions:
+                if not part.is_declaration and part.linkage == llvm.Linkage.external:
+                    part.linkage = llvm.Linkage.linkonce_odr  # several libraries may bring the same function
+            module.link_in(called)
         return str(module), result.fndesc.llvm_func_name
     except (AttributeError, TypeError):  # not the kernel's fault: that would be one of Numba's own errors
         options = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}

@@ -151,14 +151,18 @@ def test_every_float32(name: str) -> None:
     """All 2**32 arguments, against float64."""
     reference, allowed, _ = FUNCTIONS[name]
     worst, where = 0.0, np.float32(0)
-    for block in range(1 << 10):
-        x = np.arange(block << 22, (block + 1) << 22, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    for block in range(1 << 11):
+        x = np.arange(block << 21, (block + 1) << 21, dtype=np.uint64).astype(np.uint32).view(np.float32)
         got = evaluate(f"{name}_float32(a)", x)
         with np.errstate(all="ignore"):
-            wrong = errors(got, reference(x.astype(np.float64)))
-        at = int(np.argmax(wrong))
-        if wrong[at] > worst:
-            worst, where = float(wrong[at]), x[at]
+            wide = reference(x.astype(np.float64))
+            # The exact measure is slow: only where the result is not the nearest float32, NaN alike.
+            differ = np.flatnonzero((got.view(np.int32) != wide.astype(np.float32).view(np.int32)) & ~(np.isnan(got) & np.isnan(wide)))
+        if differ.size:
+            wrong = errors(got[differ], wide[differ])
+            at = int(np.argmax(wrong))
+            if wrong[at] > worst:
+                worst, where = float(wrong[at]), x[differ[at]]
     print(f"{name}: at most {worst:.3f} ulp, at {where!r}")
     assert worst <= allowed
 
@@ -317,6 +321,15 @@ def test_other_casts_are_numpys(source: str) -> None:
             evaluate(f"cast_{source}_{target}(a)", a, result=target), a.astype(target), equal_nan=True
         )
     assert np.array_equal(evaluate(f"cast_{source}_bool(a)", a, result="uint8"), a.astype(bool))
+
+
+def test_numbas_own_functions_are_linked_in() -> None:
+    """A kernel may call what Numba compiles apart (min of integers, complex products), also twice over."""
+    a = np.array([3, -1, 7], np.int64)
+    out = evaluate("min(max(a, 0), 5) + max(min(a, 2), 1) + a ** 2 % 4", a)
+    assert out.tolist() == [min(max(v, 0), 5) + max(min(v, 2), 1) + v**2 % 4 for v in a.tolist()]
+    z = np.array([1 + 2j, -3j], np.complex64)
+    assert np.allclose(evaluate("a * a / (a + a) + abs(a)", z), z / 2 + abs(z))
 
 
 @pytest.mark.slow
