@@ -102,9 +102,13 @@ cdef class Rules:
         return <Rule>self.by_input[position]
 
 
+cdef list _recorded = []   # records hold Primitives by their addresses: these must live for ever
+
+
 cdef Rules _rules_of(Primitive primitive):
     if primitive.plan is None:
         primitive.plan = Rules(primitive)
+        _recorded.append(primitive)
     return <Rules>primitive.plan
 
 

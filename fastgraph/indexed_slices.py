@@ -9,7 +9,7 @@ from typing import Any
 
 from fastgraph import _tape
 from fastgraph import primitive as primitives
-from fastgraph._tensor import EagerTensor, as_array, convert, register_slot
+from fastgraph._tensor import EagerTensor, as_array, bind, convert, register_slot
 from fastgraph.dtype import DType, DTypeLike, as_dtype, float32, int64
 from fastgraph.shapes import Shape, ShapeLike, TensorShape, TensorSpec, TypeSpec, as_dims, shape_of
 
@@ -100,10 +100,11 @@ class IndexedSlices:
             raise ValueError(
                 f"Tensor conversion requested for IndexedSlices for argument `value` without dense_shape: {self}"
             )
-        segment_sum = primitives.public_function("math.unsorted_segment_sum")
         known = _known_shape(self._dense_shape)
-        rows = known[0] if known and known[0] is not None else self._dense_shape[0]
-        return segment_sum(self._values, self._indices, rows)
+        if known is None or known[0] is None:  # a shape that only the run will tell
+            scatter = primitives.get("gather_grad")
+            return bind(scatter, (self._values, self._indices, self._dense_shape), {"axis": 0, "batch_dims": 0})
+        return primitives.public_function("math.unsorted_segment_sum")(self._values, self._indices, known[0])
 
 
 class IndexedSlicesSpec(TypeSpec):
@@ -194,7 +195,12 @@ def _accumulate(a: Any, b: Any) -> Any:
     return convert(a) + convert(b)
 
 
+def _of_gather(values: Any, indices: Any, dense_shape: Any) -> IndexedSlices:
+    """The gradient of a gather; its shape may be given as an array."""
+    return IndexedSlices(values, indices, convert(dense_shape))
+
+
 _tape.set_composite_accumulator(_accumulate)
-register_slot("indexed_slices", IndexedSlices)
+register_slot("indexed_slices", _of_gather)
 for _class in (IndexedSlices, IndexedSlicesSpec):
     primitives.register_public(_class, _class.__name__)

@@ -17,7 +17,14 @@ from fastgraph.gradient import GradientTape, is_variable
 from fastgraph.indexed_slices import IndexedSlices
 
 #: Relative tolerance by the coarsest dtype compared.
-_TOLERANCES = {"bfloat16": 2e-2, "float16": 2e-3, "float32": 2e-5, "complex64": 2e-5, "float64": 1e-10, "complex128": 1e-10}
+_TOLERANCES = {
+    "bfloat16": 2e-2,
+    "float16": 2e-3,
+    "float32": 2e-5,
+    "complex64": 2e-5,
+    "float64": 1e-10,
+    "complex128": 1e-10,
+}
 
 
 def assert_close(

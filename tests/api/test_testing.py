@@ -46,7 +46,9 @@ def test_wrong_gradients_are_found():
 
 
 def test_assert_close():
-    testing.assert_close({"a": fg.constant([1.0, np.nan]), "b": 1}, {"a": np.float32([1.0, np.nan]), "b": fg.constant(1)})
+    testing.assert_close(
+        {"a": fg.constant([1.0, np.nan]), "b": 1}, {"a": np.float32([1.0, np.nan]), "b": fg.constant(1)}
+    )
     testing.assert_close(fg.constant(1.0), 1.0 + 1e-6)
     testing.assert_close([None, b"a"], [None, fg.constant("a")])
     testing.assert_close(np.zeros((0, 2)), fg.zeros([0, 2]))

@@ -1,0 +1,313 @@
+"""The same tape in a trace: gradients inside Functions, through Functions, and of what Functions read."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph import testing
+
+
+def derivative(f, x, order):
+    if order == 0:
+        return f(x)
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        y = derivative(f, x, order - 1)
+    return tape.gradient(y, x)
+
+
+def test_a_variable_as_argument_is_watched_inside():
+    @fg.function
+    def compute_gradient(x):
+        with fg.GradientTape() as tape:
+            y = x * x * x
+        return tape.gradient(y, x)
+
+    x = fg.Variable(3.0)
+    assert str(compute_gradient(x).numpy()) == "27.0"
+    x.assign(2.0)
+    assert compute_gradient(x).numpy() == 12.0
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+def test_orders_inside_through_and_across_a_function(order):
+    def f(x):
+        return x * x * x * x + fg.exp(2.0 * x)
+
+    staged = fg.function(f)
+    x = fg.constant(0.5, fg.float64)
+    expected = float(derivative(f, x, order))
+    assert float(derivative(staged, x, order)) == pytest.approx(expected, rel=1e-12)
+    assert float(fg.function(lambda x: derivative(f, x, order))(x)) == pytest.approx(expected, rel=1e-12)
+    assert float(fg.function(lambda x: derivative(staged, x, order))(x)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_captured_variables_and_tensors_get_gradients():
+    v, w, c = fg.Variable(2.0), fg.Variable(3.0, trainable=False), fg.constant(5.0)
+
+    @fg.function
+    def f(x):
+        return x * v * w * c
+
+    x = fg.constant(7.0)
+    with fg.GradientTape() as tape:
+        tape.watch([x, c])
+        y = f(x)
+    assert tape.watched_variables() and tape.watched_variables()[0] is v
+    dx, dv, dw, dc = tape.gradient(y, [x, v, w, c])
+    assert (dx.numpy(), dv.numpy(), dw, dc.numpy()) == (30.0, 105.0, None, 42.0)
+
+
+def test_a_persistent_tape_over_a_function_keeps_the_old_values():
+    v = fg.Variable([2.0, 3.0])
+
+    @fg.function
+    def f():
+        return v * v
+
+    with fg.GradientTape(persistent=True) as tape:
+        y = f()
+    assert tape.gradient(y, v).numpy().tolist() == [4.0, 6.0]
+    v.assign([10.0, 10.0])
+    assert tape.gradient(y, v).numpy().tolist() == [4.0, 6.0]
+
+
+def test_assigns_inside_do_not_change_what_was_read_before():
+    v = fg.Variable(2.0)
+
+    @fg.function
+    def f(x):
+        with fg.GradientTape(persistent=True) as tape:
+            y = v * v * x
+            v.assign(10.0)
+            z = v * x
+        v.assign_add(1.0)
+        return tape.gradient(y, v), tape.gradient(z, v), tape.gradient([y, z], v), v + 0.0
+
+    assert [float(t) for t in f(fg.constant(3.0))] == [12.0, 3.0, 15.0, 11.0]
+    assert float(v) == 11.0
+
+
+def test_a_training_step_is_one_graph():
+    x = np.random.default_rng(0).normal(size=(16, 3)).astype(np.float32)
+    y = x @ np.float32([[1.0], [-2.0], [0.5]]) + 3.0
+
+    def make():
+        return fg.Variable(np.zeros((3, 1), np.float32)), fg.Variable(np.zeros(1, np.float32))
+
+    def step(w, b, x, y):
+        with fg.GradientTape() as tape:
+            error = fg.matmul(x, w) + b - y
+            loss = fg.reduce_mean(error * error)
+        for v, dv in zip((w, b), tape.gradient(loss, [w, b]), strict=True):
+            v.assign_sub(0.1 * dv)
+        return loss
+
+    eager, staged = make(), make()
+    compiled = fg.function(lambda x, y: step(*staged, x, y))
+    for _ in range(20):
+        a = step(*eager, fg.constant(x), fg.constant(y))
+        b = compiled(fg.constant(x), fg.constant(y))
+    testing.assert_close(b, a, rtol=1e-4)
+    testing.assert_close(list(staged), list(eager), rtol=1e-4)
+    assert float(b) < 1.0
+
+
+def test_unknown_batch_and_a_bias():
+    w, b = fg.Variable([[1.0, 2.0], [3.0, 4.0]]), fg.Variable([1.0, -1.0])
+
+    @fg.function(input_signature=[fg.TensorSpec([None, 2], fg.float32)])
+    def gradients(x):
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = fg.tanh(fg.matmul(x, w) + b) * x
+        return tape.gradient(y, [x, w, b])
+
+    def eagerly(x):
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = fg.tanh(fg.matmul(x, w) + b) * x
+        return tape.gradient(y, [x, w, b])
+
+    for n in (0, 1, 2, 5):
+        x = fg.constant(np.random.default_rng(n).normal(size=(n, 2)).astype(np.float32))
+        testing.assert_close(gradients(x), eagerly(x), rtol=1e-5, message=f"batch of {n}")
+
+
+def test_structures_and_unconnected_inside():
+    v, c = fg.Variable(2.0), fg.Variable(1.0)
+
+    @fg.function
+    def f(x):
+        with fg.GradientTape(persistent=True) as tape:
+            y = v * v * x
+        zero = tape.gradient(y, {"v": v, "c": c}, unconnected_gradients="zero")
+        scaled = tape.gradient([y, v * 1.0], v, output_gradients=[2.0, None])
+        assert tape.gradient(y, c) is None
+        return zero, scaled
+
+    zero, scaled = f(fg.constant(3.0))
+    assert zero["v"].numpy() == 12.0 and zero["c"].numpy() == 0.0 and scaled.numpy() == 24.0
+
+
+def test_custom_gradient_inside_and_through():
+    @fg.custom_gradient
+    def log1pexp(x):
+        e = fg.exp(x)
+
+        def grad(upstream):
+            return upstream * (1 - 1 / (1 + e))
+
+        return fg.math.log(1 + e), grad
+
+    staged = fg.function(log1pexp)
+    inside = fg.function(lambda x: derivative(log1pexp, x, 1))
+    for x, value in ((0.0, 0.5), (100.0, 1.0)):
+        assert inside(fg.constant(x)).numpy() == value
+        assert derivative(staged, fg.constant(x), 1).numpy() == value
+    naive = fg.function(lambda x: derivative(lambda x: fg.math.log(1 + fg.exp(x)), x, 1))
+    assert np.isnan(naive(fg.constant(100.0)).numpy())
+    assert derivative(staged, fg.constant(0.0), 2).numpy() == pytest.approx(0.25)
+
+
+def test_custom_gradient_with_variables_inside():
+    w = fg.Variable(5.0)
+
+    @fg.custom_gradient
+    def f(x):
+        def grad(dy, variables=None):
+            return dy * 3.0, [dy * 7.0 for _ in variables]
+
+        return x * w, grad
+
+    @fg.function
+    def inside(x):
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        return tape.gradient(y, [x, w])
+
+    assert [float(g) for g in inside(fg.constant(2.0))] == [3.0, 7.0]
+    staged = fg.function(f)
+    x = fg.constant(2.0)
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        y = staged(x)
+    assert [float(g) for g in tape.gradient(y, [x, w])] == [3.0, 7.0]
+
+
+def test_gradient_through_cond_and_while_loop():
+    @fg.function
+    def f(x):
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = fg.cond(fg.reduce_sum(x) > 0, lambda: x * x, lambda: x * x * x)
+            _, z = fg.while_loop(lambda i, z: i < 3, lambda i, z: (i + 1, z * x), (fg.constant(0), y))
+        return tape.gradient(z, x)
+
+    np.testing.assert_allclose(f(fg.constant([1.0, 2.0])).numpy(), [5.0, 80.0])
+    np.testing.assert_allclose(f(fg.constant([-2.0, 1.0])).numpy(), [6 * -32.0, 6.0])
+
+
+def test_indexed_slices_through_arguments_cond_and_tape():
+    v = fg.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+    @fg.function
+    def sparse(i):
+        with fg.GradientTape() as tape:
+            y = fg.reduce_sum(fg.gather(v, i))
+        return tape.gradient(y, v)
+
+    got = sparse(fg.constant([1, 1]))
+    assert isinstance(got, fg.IndexedSlices)
+    assert fg.convert_to_tensor(got).numpy().tolist() == [[0.0, 0.0], [2.0, 2.0], [0.0, 0.0]]
+
+    @fg.function
+    def dense(s, flag):
+        chosen = fg.cond(flag, lambda: s, lambda: -s)
+        assert isinstance(chosen, fg.IndexedSlices)
+        return fg.convert_to_tensor(chosen) * 2.0
+
+    assert dense(got, fg.constant(True)).numpy().tolist() == [[0.0, 0.0], [4.0, 4.0], [0.0, 0.0]]
+    assert dense(got, fg.constant(False)).numpy().tolist() == [[0.0, 0.0], [-4.0, -4.0], [0.0, 0.0]]
+
+    values = fg.constant([[1.0, 1.0], [2.0, 2.0]])
+    with fg.GradientTape() as tape:
+        tape.watch(values)
+        y = dense(fg.IndexedSlices(values, fg.constant([2, 0]), fg.constant([3, 2])), fg.constant(True))
+    assert tape.gradient(y, values).numpy().tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_assign_returns_what_reads_as_the_variable():
+    count = fg.Variable(0)
+
+    @fg.function
+    def increase():
+        return count.assign_add(1)
+
+    assert [int(increase()) for _ in range(3)] == [1, 2, 3]
+    assert str(increase()) == "tf.Tensor(4, shape=(), dtype=int32)"
+
+    @fg.function
+    def in_order(x):
+        count.assign(5)
+        a = count + 0
+        count.assign_add(x)
+        b = count.value()
+        count.assign_sub(1)
+        return a, b, count
+
+    assert [int(t) for t in in_order(3)] == [5, 8, 7] and int(count) == 7
+
+
+external_variable = None
+
+
+def test_a_freed_variable_fails():
+    global external_variable
+    external_variable = fg.Variable(3)
+
+    @fg.function
+    def f(x):
+        return x * external_variable
+
+    assert str(f(4)) == "tf.Tensor(12, shape=(), dtype=int32)"
+    external_variable = fg.Variable(5)  # the traced graph refers to the first one, weakly
+    gc.collect()
+    with pytest.raises(fg.errors.FailedPreconditionError, match=r"^Error while reading resource variable .*Variable"):
+        f(4)
+
+
+def test_an_eager_tape_does_not_note_what_is_traced():
+    @fg.function
+    def f(x):
+        for _ in range(10):
+            x = x * 2.0
+        return x
+
+    x = fg.constant(1.0)
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    assert tape.n_operations == 1
+    assert tape.gradient(y, x).numpy() == 1024.0
+
+
+def test_compare_modes():
+    def f(x, y):
+        return {"a": fg.tanh(x) * y, "b": fg.reduce_sum(fg.matmul(x, y))}
+
+    x, y = np.random.default_rng(0).normal(size=(2, 3, 3)).astype(np.float32)
+    testing.compare_modes(f, x, y)
+    calls = []
+
+    def differs(x):
+        calls.append(1)
+        return x * float(len(calls))
+
+    with pytest.raises(AssertionError, match="as a Function"):
+        testing.compare_modes(differs, x)
