@@ -83,7 +83,8 @@ def convert_value(value: Any, dtype: DType | None = None) -> Tensor:
     if isinstance(tensor, EagerTensor):
         trace = current_trace()
         if trace is not None:
-            return trace.constant(tensor)
+            made: Tensor = trace.constant(tensor)
+            return made
     return tensor
 
 
@@ -241,7 +242,7 @@ def _object_array(values: list[Any], shape: tuple[int, ...]) -> np.ndarray:
     return array.reshape(shape)
 
 
-def _pack(value: Any, dtype: DType | None) -> Tensor:
+def _pack(value: Any, dtype: DType | None) -> Any:
     """A sequence with tensors in it: each item becomes a tensor of their dtype, then they are stacked."""
     if dtype is None:
         dtype = _first_tensor_dtype(value)
@@ -264,7 +265,7 @@ def _has_tensor(value: Any) -> bool:
     return isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__")
 
 
-def _first_tensor_dtype(value: Any) -> DType | None:
+def _first_tensor_dtype(value: Any) -> Any:
     for item in value:
         if isinstance(item, (list, tuple)):
             found = _first_tensor_dtype(item)
@@ -326,7 +327,8 @@ def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name
                 f"has {tensor.num_elements} elements, but got `shape` {dims} with {count} elements)."
             )
     trace = current_trace()
-    return tensor if trace is None else trace.constant(tensor)
+    made: Tensor = tensor if trace is None else trace.constant(tensor)
+    return made
 
 
 def filled(dims: tuple[int, ...], value: Any, dtype: DType) -> EagerTensor:
@@ -340,6 +342,7 @@ def shape_dims(shape: Any) -> tuple[int, ...]:
 
     ValueError for a negative or unknown size, InvalidArgumentError if the number of elements does not fit an int64.
     """
+    dims: tuple[int | None, ...]
     if isinstance(shape, TensorShape):
         dims = tuple(shape.as_list())
     elif isinstance(shape, (Tensor, np.ndarray)):
@@ -351,13 +354,14 @@ def shape_dims(shape: Any) -> tuple[int, ...]:
         dims = (int(shape),)
     else:
         dims = tuple(TensorShape(shape).as_list())
-    for d in dims:
-        if d is None:
-            raise ValueError(f"The shape {dims} must be fully known here")
+    known = tuple([d for d in dims if d is not None])
+    if len(known) != len(dims):
+        raise ValueError(f"The shape {dims} must be fully known here")
+    for d in known:
         if d < 0:
             raise ValueError(f"Dimension {d} must be >= 0")
-    check_size(dims)
-    return dims
+    check_size(known)
+    return known
 
 
 def check_size(dims: tuple[int, ...]) -> None:

@@ -117,7 +117,7 @@ def _named(prim: Primitive, error: OpError) -> OpError:
     )
     if type(error) is OpError:
         return OpError(None, None, text, error.error_code)
-    return type(error)(None, None, text)  # type: ignore[call-arg, arg-type]
+    return type(error)(None, None, text)
 
 
 def out_of_memory(dims: tuple[int, ...], dtype: DType) -> str:

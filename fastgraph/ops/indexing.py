@@ -28,7 +28,7 @@ _INT64_MAX = 2**63 - 1
 # ---- from a key to a spec --------------------------------------------------------------------------------------------
 
 
-def getitem(tensor: Tensor, key: Any) -> Tensor:
+def getitem(tensor: Tensor, key: Any) -> Any:
     """tensor[key]. TypeError for what is no index, InvalidArgumentError for one out of bounds.
 
     Source: tf.Tensor.__getitem__.
@@ -180,8 +180,8 @@ def numpy_key(spec: Spec, shape: tuple[int, ...]) -> tuple[Any, ...]:
         sliced_shape(spec, shape)
     except ValueError as error:
         raise InvalidArgumentError(None, None, str(error)) from None
-    key = {"n": lambda: None, "e": lambda: Ellipsis, "i": lambda n: n, "s": slice}
-    return tuple([key[item[0]](*item[1:]) for item in spec])
+    make: dict[str, Callable[..., Any]] = {"n": lambda: None, "e": lambda: Ellipsis, "i": lambda n: n, "s": slice}
+    return tuple([make[item[0]](*item[1:]) for item in spec])
 
 
 # ---- kernels ---------------------------------------------------------------------------------------------------------
