@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, static_axes
 from fastgraph.ops.elementwise import cast, conj
-from fastgraph.ops.families import accumulator, broadcast, contraction, invalid, public, shape_text
+from fastgraph.ops.families import accumulator, broadcast, contraction, invalid, is_one, public, shape_text
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze, transpose
 from fastgraph.ops.sums import HALF
 from fastgraph.shapes import Aval
@@ -37,24 +37,22 @@ def _infer_matmul(a: Aval, b: Aval, *, transpose_a: bool, transpose_b: bool) -> 
 
 def _lower_matmul(b: Any, node: Any) -> list[Any]:
     left, right = b.input(0), b.input(1)
-    shapes = [v.aval.shape for v in (*node.inputs, node.outputs[0])]
     dtype = node.inputs[0].aval.dtype
     wide = accumulator(dtype)
     transpose_a, transpose_b = node.attrs["transpose_a"], node.attrs["transpose_b"]
 
-    def lead(own: Sequence[int], index: Sequence[Any]) -> list[Any]:
+    def lead(operand: Any, index: Sequence[Any]) -> list[Any]:
         """Where the batch axes of an operand stand: a broadcast one stays at 0."""
-        out, at = shapes[2][:-2], index[:-2]
-        skip = len(out) - (len(own) - 2)
-        return [0 if n == 1 and out[skip + i] != 1 else at[skip + i] for i, n in enumerate(own[:-2])]
+        own = index[: -2][len(index) - operand.rank :]
+        return [0 if is_one(n) else i for n, i in zip(operand.shape[:-2], own, strict=True)]
 
     def element(index: Sequence[Any]) -> Any:
         m, n = index[-2:]
 
         def product(position: Sequence[Any]) -> Any:
             k = position[0]
-            x = left.at((*lead(shapes[0], index), *((k, m) if transpose_a else (m, k))))
-            y = right.at((*lead(shapes[1], index), *((n, k) if transpose_b else (k, n))))
+            x = left.at((*lead(left, index), *((k, m) if transpose_a else (m, k))))
+            y = right.at((*lead(right, index), *((n, k) if transpose_b else (k, n))))
             return x * y if wide is dtype else b.cast(x, wide) * b.cast(y, wide)
 
         total = b.reduce("sum", [left.shape[-2 if transpose_a else -1]], product)

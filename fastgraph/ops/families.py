@@ -444,7 +444,7 @@ def lower_reduction(
     def lower(b: Any, node: Any) -> list[Callable[..., Any]]:
         x = b.input(0)
         dtype = node.inputs[0].aval.dtype
-        rank = len(node.inputs[0].aval.shape)
+        rank = x.rank
         axes = canonical_axes(node.attrs["axes"], rank)
         keepdims = node.attrs["keepdims"]
         wide = accumulator(dtype) if kind in ("sum", "prod") else dtype
@@ -474,6 +474,11 @@ def lower_reduction(
         return [element]
 
     return lower
+
+
+def is_one(extent: Any) -> bool:
+    """Whether an extent, in a lowering, is 1 whatever the run-time sizes are."""
+    return bool(extent.op == "const" and extent.attr == 1)
 
 
 def accumulator(dtype: DType) -> DType:

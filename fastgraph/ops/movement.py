@@ -14,7 +14,7 @@ from fastgraph.dtype import DType, as_dtype, int32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, static_axes
 from fastgraph.ops.elementwise import conj
-from fastgraph.ops.families import Dims, accumulator, custom, invalid, movement, public, shape_text
+from fastgraph.ops.families import Dims, accumulator, custom, invalid, is_one, movement, public, shape_text
 from fastgraph.ops.sums import block_sum
 from fastgraph.shapes import Aval
 
@@ -345,12 +345,7 @@ def _infer_broadcast(input: Aval, *, shape: tuple[int, ...]) -> Aval:
 
 def _lower_broadcast(b: Any, node: Any) -> list[Any]:
     x = b.input(0)
-    own, target = node.inputs[0].aval.shape, node.outputs[0].aval.shape
-    lead = len(target) - len(own)
-    # An extent of 1 that meets an extent of 1 may be another at run time, but then it stays equal to it.
-    return [
-        lambda index: x.at([0 if own[i] == 1 and target[lead + i] != 1 else index[lead + i] for i in range(len(own))])
-    ]
+    return [lambda index: x.broadcast_at(index)]
 
 
 @movement(
@@ -430,11 +425,11 @@ def sum_down(dy: np.ndarray[Any, Any], shape: Sequence[int]) -> np.ndarray[Any, 
 
 def _lower_sum_to(b: Any, node: Any) -> list[Any]:
     dy = b.input(0)
-    own, target = node.inputs[0].aval.shape, node.outputs[0].aval.shape
+    own, target = dy.shape, b.output(0).shape
     dtype = node.inputs[0].aval.dtype
     wide = accumulator(dtype)
     lead = len(own) - len(target)
-    axes = [i for i in range(len(own)) if i < lead or (target[i - lead] == 1 and own[i] != 1)]
+    axes = [i for i in range(len(own)) if i < lead or (is_one(target[i - lead]) and not is_one(own[i]))]
 
     def element(index: Sequence[Any]) -> Any:
         def inner(position: Sequence[Any]) -> Any:
