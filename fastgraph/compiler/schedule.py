@@ -86,7 +86,13 @@ class _Schedule:
     """The making of one PlanSpec, of the steps `chosen` of a program."""
 
     def __init__(
-        self, planner: Planner, program: Program, table: dict[Value, Aval], chosen: Iterable[int], inputs: Sequence[int]
+        self,
+        planner: Planner,
+        program: Program,
+        table: dict[Value, Aval],
+        chosen: Iterable[int],
+        inputs: Sequence[int],
+        computed: dict[Value, Aval] | None = None,
     ) -> None:
         self.planner = planner
         self.program = program
@@ -96,6 +102,7 @@ class _Schedule:
             table.get(value, value.aval if value.node.op.name == "partial_result" else None) for value in program.values
         ]
         self.inputs = tuple(inputs)
+        self.computed = computed or {}  # the avals of what steps before these made
         self.keep: list[Any] = []
         self.slots: list[Slot] = []
         self.slot_of: dict[int, int] = {}  # value number -> slot
@@ -127,11 +134,14 @@ class _Schedule:
         now: list[int] = []
         later: list[int] = []
         waiting: set[int] = set()  # old indices of the steps that come later
+        missing: set[int] = set()  # what they produce
         for old in chosen:
             step = self.program.steps[old]
-            if not self._ready(step) or any(before in waiting for before in self._program_after(old)):
+            known = self._ready(step) and missing.isdisjoint(step.inputs)
+            if not known or not waiting.isdisjoint(self._program_after(old)):
                 later.append(old)
                 waiting.add(old)
+                missing.update(step.outputs)
             else:
                 now.append(old)
         return now, later
@@ -479,18 +489,21 @@ class _Schedule:
             self._slot(Place.GIVEN, number, dynamic=not self.static(number))
         plans: OrderedDict[tuple[tuple[int, ...], ...], Plan] = OrderedDict()
         dynamic = [number for number in numbers if self.slots[self.slot_of[number]].dynamic]
-        known = {value: aval for value, aval in self.table.items() if aval.is_static or aval.dtype == "resource"}
+        # All else is inferred again: what follows from a shape has a value once the shape is known.
+        computed = [*self.inputs, *[number for old in self.now for number in self.program.steps[old].outputs]]
+        known = dict(self.computed)
+        known.update({self.program.values[n]: self.aval(n) for n in computed if self.static(n)})
 
         def resolve(shapes: tuple[tuple[int, ...], ...]) -> Plan:
             found = plans.get(shapes)
             if found is None:
-                table = dict(known)
+                given = dict(known)
                 for number, shape in zip(dynamic, shapes, strict=True):
-                    table[self.program.values[number]] = Aval(self.aval(number).dtype, shape)
+                    given[self.program.values[number]] = Aval(self.aval(number).dtype, shape)
                 arguments = [self.table[value] for value in self.program.graph.parameters]
-                table = infer_graph(self.program.graph, arguments, table)
+                table = infer_graph(self.program.graph, arguments, given)
                 part = _Part(self.program, tuple(outputs))
-                found = Plan(_Schedule(self.planner, part, table, self.later, numbers).spec)
+                found = Plan(_Schedule(self.planner, part, table, self.later, numbers, given).spec)
                 plans[shapes] = found
                 while len(plans) > PLANS_KEPT:
                     plans.popitem(last=False)

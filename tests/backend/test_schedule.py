@@ -300,6 +300,18 @@ def test_two_dynamic_steps_one_after_the_other() -> None:
     assert run(m.output(m.kernel("inc", INC, w, in_place=True)), tensor(1, -1, 2)) == [[3, 5]]
 
 
+def test_a_step_after_the_rest_waits_with_it() -> None:
+    """sum(x[x > 0]) has a known shape, but its producer comes later; so does what takes it."""
+    total = Primitive("t_sum", body=lambda x: x.sum(keepdims=True), infer=lambda x: Aval(F32, (1,)), inputs=("x",))
+    m = Maker()
+    x = m.input(None)
+    node = m.node(POSITIVE, x)
+    y = m.step(programs.DynamicStep, node, (x,), node=node)
+    node = m.node(total, y)
+    z = m.step(programs.HostStep, node, (y,), node=node)
+    assert run(m.output(m.kernel("add", ADD, z, z), x), tensor(1, -1, 2)) == [[6], [1, -1, 2]]
+
+
 def branch(op_name: str, op: Any) -> Program:
     m = Maker(op_name)
     x = m.input(None)
