@@ -1,0 +1,237 @@
+"""Functions on compiled plans, end to end: every kind of step against eager mode, on one thread and on many."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph import flags
+from fastgraph._buffer import pool_statistics
+from fastgraph._pool import num_threads, set_num_threads
+from fastgraph.compiler import costs
+
+
+@pytest.fixture(autouse=True)
+def _last_tier() -> Iterator[None]:
+    """Each call waits for its kernels, so that what runs is the plan."""
+    before = num_threads()
+    with flags.override(tier="last"):
+        yield
+    set_num_threads(before)
+
+
+def f32(*shape: int) -> Any:
+    return fg.constant(np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32))
+
+
+def flat(result: Any) -> list[np.ndarray]:
+    parts = result if isinstance(result, (tuple, list)) else [result]
+    return [np.asarray(part) for part in parts]
+
+
+def mlp_gradient(x: Any, w: Any, v: Any) -> Any:
+    with fg.GradientTape() as tape:
+        tape.watch([w, v])
+        hidden = fg.tanh(fg.matmul(x, w))
+        loss = fg.reduce_mean(fg.square(fg.matmul(hidden, v)))
+    return [loss, *tape.gradient(loss, [w, v])]
+
+
+def doubling(x: Any) -> Any:
+    """A loop whose carried value grows."""
+    shapes = [fg.TensorShape([]), fg.TensorShape([None, 3])]
+    return fg.while_loop(
+        lambda i, y: i < 3,
+        lambda i, y: (i + 1, fg.concat([y, y + 1.0], 0)),
+        [fg.constant(0), x],
+        shape_invariants=shapes,
+    )[1]
+
+
+def loop_gradient(x: Any) -> Any:
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        _, y = fg.while_loop(lambda i, y: i < 5, lambda i, y: (i + 1, fg.tanh(y) * x), [fg.constant(0), x])
+        loss = fg.reduce_sum(y)
+    return tape.gradient(loss, x)
+
+
+def cond_gradient(x: Any) -> Any:
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        y = fg.cond(fg.reduce_sum(x) > 0.0, lambda: x * x, lambda: fg.exp(x))
+        loss = fg.reduce_sum(y)
+    return tape.gradient(loss, x)
+
+
+CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "elementwise": (lambda x, y: fg.tanh(x) * fg.sigmoid(y) + fg.exp(-x * x), [f32(4, 5), f32(4, 5)]),
+    "broadcast": (lambda x, y: (x + y) * 2.0, [f32(4, 5), f32(5)]),
+    "reduction": (lambda x: (fg.reduce_sum(x, 0), fg.reduce_max(x, 1), fg.reduce_mean(x)), [f32(7, 9)]),
+    "large reduction": (lambda x: fg.reduce_sum(fg.exp(-x * x)), [f32(300_000)]),
+    "movement": (lambda x: (fg.transpose(x)[1:], fg.reshape(x, [-1]), fg.concat([x, x], 1)), [f32(3, 4)]),
+    "matmul": (lambda x, y: fg.nn.relu(fg.matmul(x, y)), [f32(50, 30), f32(30, 20)]),
+    "large matmul": (lambda x, y: fg.matmul(x, y, transpose_b=True), [f32(300, 100), f32(400, 100)]),
+    "batched matmul": (lambda x, y: fg.matmul(x, y), [f32(2, 3, 4, 5), f32(5, 6)]),
+    "integer matmul": (lambda x: fg.matmul(x, x), [fg.constant(np.arange(16, dtype=np.int32).reshape(4, 4))]),
+    "gather": (lambda x: fg.gather(x, [2, 0, 2]), [f32(3, 4)]),
+    "mask": (lambda x: fg.boolean_mask(x, x > 0.0) * 2.0 + 1.0, [f32(4, 5)]),
+    "mask, then a sum": (lambda x: (fg.reduce_sum(fg.boolean_mask(x, x > 0.0)), x + 1.0), [f32(4, 5)]),
+    "mask of a mask": (lambda x: fg.boolean_mask(fg.boolean_mask(x, x > 0.0), fg.boolean_mask(x, x > 0.0) < 1.0), [f32(30)]),
+    "cond": (lambda x: fg.cond(fg.reduce_sum(x) > 0.0, lambda: x * 2.0, lambda: x - 1.0), [f32(4)]),
+    "while": (lambda x: fg.while_loop(lambda y: fg.reduce_sum(y * y) > 0.01, lambda y: y * 0.5, [x]), [f32(6)]),
+    "growing loop": (doubling, [f32(2, 3)]),
+    "loop's gradient": (loop_gradient, [f32(2, 3)]),
+    "cond's gradient": (cond_gradient, [f32(5)]),
+    "gradient": (mlp_gradient, [f32(64, 20), f32(20, 30), f32(30, 5)]),
+    "shapes": (lambda x: x / fg.cast(fg.shape(x)[0] * 2, fg.float32), [f32(6, 2)]),
+    "nothing": (lambda x: (x, x), [f32(3)]),
+    "constant": (lambda x: (fg.constant([1.0, 2.0]), x + 1.0), [f32(2)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_eager_and_compiled_agree_on_any_number_of_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function, arguments = CASES[name]
+    expected = flat(function(*arguments))
+    bits = set()
+    for forced in (False, True):  # as the costs say, and with everything cut and parallel
+        if forced:
+            monkeypatch.setattr(costs, "WAKE_NS", -1e12)
+            monkeypatch.setattr(costs, "SHARD_NS", 10.0)
+        staged = fg.function(function)
+        for threads in (1, 2, 8):
+            set_num_threads(threads)
+            for _ in range(2):
+                got = flat(staged(*arguments))
+                for a, b in zip(got, expected, strict=True):
+                    assert a.dtype == b.dtype
+                    np.testing.assert_allclose(a, b, rtol=3e-5, atol=1e-6)
+                bits.add(tuple(a.tobytes() for a in got))
+    assert len(bits) == 1
+
+
+@pytest.mark.parametrize("name", ["elementwise", "mask", "growing loop", "loop's gradient", "cond", "gradient"])
+def test_nothing_leaks(name: str) -> None:
+    function, arguments = CASES[name]
+    staged = fg.function(function)
+    for _ in range(4):
+        staged(*arguments)
+    before = pool_statistics()["live_blocks"]
+    for _ in range(20):
+        staged(*arguments)
+    assert pool_statistics()["live_blocks"] <= before
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 17])
+def test_a_none_dimension_runs_the_same_kernels(rows: int) -> None:
+    @fg.function(input_signature=[fg.TensorSpec([None, 3], fg.float32)])
+    def f(x: Any) -> Any:
+        return fg.reduce_sum(fg.exp(x) * 2.0, 1) + fg.cast(fg.shape(x)[0], fg.float32)
+
+    x = f32(rows, 3)
+    np.testing.assert_allclose(f(x), np.exp(np.asarray(x)).sum(1) * 2 + rows, rtol=1e-5)
+
+
+def test_variables_keep_program_order() -> None:
+    v = fg.Variable([1.0, 2.0])
+
+    @fg.function
+    def f(x: Any) -> Any:
+        before = v + 0.0
+        v.assign_add(x)
+        middle = v * 1.0
+        v.assign(v * 2.0)
+        return before, middle, v.read_value()
+
+    x = fg.constant([1.0, 1.0])
+    assert [np.asarray(t).tolist() for t in f(x)] == [[1, 2], [2, 3], [4, 6]]
+    assert [np.asarray(t).tolist() for t in f(x)] == [[4, 6], [5, 7], [10, 14]]
+    assert v.numpy().tolist() == [10, 14]
+
+
+def test_what_was_read_stays_when_the_variable_is_assigned() -> None:
+    v = fg.Variable(np.zeros(1000, np.float32))
+
+    @fg.function
+    def f() -> Any:
+        old = v.read_value()
+        v.assign_add(fg.ones([1000]))
+        return old
+
+    results = [f() for _ in range(5)]
+    assert [float(np.asarray(t)[7]) for t in results] == [0, 1, 2, 3, 4]
+    assert all(len(set(np.asarray(t).tolist())) == 1 for t in results)
+
+
+def test_readers_see_whole_values_while_another_thread_trains() -> None:
+    """A step adds 1 everywhere; a reader on another thread never sees two different elements."""
+    v = fg.Variable(np.zeros(20_000, np.float32))
+
+    @fg.function
+    def step() -> Any:
+        v.assign_add(fg.ones([20_000]))
+        return v.read_value()[0]
+
+    @fg.function
+    def spread() -> Any:
+        value = v.read_value()
+        return fg.reduce_max(value) - fg.reduce_min(value)
+
+    step(), spread()
+    stop = threading.Event()
+    seen: list[float] = []
+
+    def read() -> None:
+        while not stop.is_set():
+            seen.append(float(spread()))
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    for _ in range(300):
+        step()
+    stop.set()
+    thread.join()
+    assert seen and set(seen) == {0.0}
+    assert float(v[0]) == 301
+
+
+def test_one_function_from_many_threads() -> None:
+    function, arguments = CASES["gradient"]
+    staged = fg.function(function)
+    expected = [a.tobytes() for a in flat(staged(*arguments))]
+    wrong: list[int] = []
+
+    def work(k: int) -> None:
+        for _ in range(40):
+            if [a.tobytes() for a in flat(staged(*arguments))] != expected:
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_failing_check_names_the_line() -> None:
+    f = fg.function(lambda x, i: fg.gather(x + 1.0, i) * 2.0)
+    x = f32(3, 2)
+    with pytest.raises(fg.errors.InvalidArgumentError, match=r"indices\[1\] = 7 is not in \[0, 3\)"):
+        f(x, fg.constant([0, 7]))
+    np.testing.assert_allclose(f(x, fg.constant([0, 2])), (np.asarray(x)[[0, 2]] + 1) * 2, rtol=1e-6)
+
+
+def test_an_unused_failing_op_does_not_fail() -> None:
+    @fg.function
+    def f(x: Any, i: Any) -> Any:
+        fg.gather(x, i)
+        return x + 1.0
+
+    np.testing.assert_allclose(f(fg.constant([1.0]), fg.constant([5])), [2.0])
