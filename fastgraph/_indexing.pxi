@@ -13,7 +13,8 @@ cdef bint _plain_number(object n) noexcept:
 
 
 cdef bint _plain_slice(object key) noexcept:
-    return _plain_number(key.start) and _plain_number(key.stop) and _plain_number(key.step)
+    cdef object step = key.step
+    return _plain_number(key.start) and _plain_number(key.stop) and (step is None or (type(step) is int and step))
 
 
 cdef EagerTensor _part(EagerTensor x, int64_t offset, int ndim, const int64_t* dims):
