@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 ALIGNMENT = 64
+TRIES = 24  # holes looked at for one tenant: a plan of thousands of steps must not take seconds
 
 
 @dataclass
@@ -39,8 +40,22 @@ def place(tenants: Sequence[Tenant], ended: Sequence[int] | None) -> tuple[list[
 
     `ended[i]`: the steps that have ended when step i begins (bits); None for a plan that runs in program order.
     """
+    offsets, size, _ = _place(tenants, ended)
+    return offsets, size
+
+
+def place_tightly(tenants: Sequence[Tenant]) -> tuple[list[int], int, list[int]]:
+    """Return offsets and size as in program order, and for each tenant the steps (bits) its first step must wait for.
+
+    For a plan that runs on several threads and would need too much memory otherwise.
+    """
+    return _place(tenants, None)
+
+
+def _place(tenants: Sequence[Tenant], ended: Sequence[int] | None) -> tuple[list[int], int, list[int]]:
     offsets = [0] * len(tenants)
-    arena = _Arena()
+    waits = [0] * len(tenants)
+    arena = _Arena(ended is None)
     coming = sorted(range(len(tenants)), key=lambda t: (tenants[t].first, -tenants[t].nbytes, t))
     going = sorted(range(len(tenants)), key=lambda t: (tenants[t].last, t))
     gone = 0
@@ -48,10 +63,10 @@ def place(tenants: Sequence[Tenant], ended: Sequence[int] | None) -> tuple[list[
         tenant = tenants[t]
         while gone < len(going) and tenants[going[gone]].last < tenant.first:
             old = going[gone]
-            arena.free(offsets[old], _padded(tenants[old].nbytes), 0 if ended is None else tenants[old].users)
+            arena.free(offsets[old], _padded(tenants[old].nbytes), tenants[old].users)
             gone += 1
-        offsets[t] = arena.take(_padded(tenant.nbytes), None if ended is None else ended[tenant.first])
-    return offsets, arena.size
+        offsets[t], waits[t] = arena.take(_padded(tenant.nbytes), None if ended is None else ended[tenant.first])
+    return offsets, arena.size, waits
 
 
 def _padded(nbytes: int) -> int:
@@ -59,53 +74,58 @@ def _padded(nbytes: int) -> int:
 
 
 class _Arena:
-    """Holes between tenants: by offset, to join neighbours, and by size, to find the best fit."""
+    """Holes between tenants: by offset, to join neighbours, and by size, to find the best fit.
 
-    def __init__(self) -> None:
+    Of holes of one size the one left last comes first: in a chain of steps its users are the likeliest to have ended.
+    """
+
+    def __init__(self, in_order: bool) -> None:
+        self.in_order = in_order  # every hole is free for whoever comes, and all neighbours may be joined
         self.size = 0
+        self.age = 0
         self.offsets: list[int] = []
-        self.holes: dict[int, tuple[int, int]] = {}  # offset -> size, the steps that used it
-        self.sizes: list[tuple[int, int]] = []  # (size, offset), ascending
+        self.holes: dict[int, tuple[int, int, int]] = {}  # offset -> size, age, the steps that used it
+        self.sizes: list[tuple[int, int, int]] = []  # (size, age, offset), ascending
 
     def _remove(self, offset: int) -> tuple[int, int]:
-        size, users = self.holes.pop(offset)
+        size, age, users = self.holes.pop(offset)
         del self.offsets[bisect_left(self.offsets, offset)]
-        del self.sizes[bisect_left(self.sizes, (size, offset))]
+        del self.sizes[bisect_left(self.sizes, (size, age, offset))]
         return size, users
 
     def _insert(self, offset: int, size: int, users: int) -> None:
-        self.holes[offset] = (size, users)
+        self.age -= 1
+        self.holes[offset] = (size, self.age, users)
         insort(self.offsets, offset)
-        insort(self.sizes, (size, offset))
+        insort(self.sizes, (size, self.age, offset))
 
     def free(self, offset: int, size: int, users: int) -> None:
         """Make a hole; neighbours with the same past become one with it."""
         at = bisect_left(self.offsets, offset)
-        if at < len(self.offsets) and self.offsets[at] == offset + size:
-            after, past = self.holes[offset + size]
-            if past == users or not past or not users:
-                self._remove(offset + size)
-                size, users = size + after, users | past
-        if at > 0:
+        if at < len(self.offsets) and self.offsets[at] == offset + size and self._alike(offset + size, users):
+            length, past = self._remove(offset + size)
+            size, users = size + length, users | past
+        if at > 0 and self.offsets[at - 1] + self.holes[self.offsets[at - 1]][0] == offset:
             before = self.offsets[at - 1]
-            length, past = self.holes[before]
-            if before + length == offset and (past == users or not past or not users):
-                self._remove(before)
+            if self._alike(before, users):
+                length, past = self._remove(before)
                 offset, size, users = before, size + length, users | past
         self._insert(offset, size, users)
 
-    def take(self, size: int, ended: int | None) -> int:
-        """Return the offset of the smallest hole that fits and is surely free, or of new memory at the end."""
-        at = bisect_left(self.sizes, (size, -1))
-        while at < len(self.sizes):
-            length, offset = self.sizes[at]
-            users = self.holes[offset][1]
-            if ended is None or not users & ~ended:
+    def _alike(self, hole: int, users: int) -> bool:
+        return self.in_order or self.holes[hole][2] == users
+
+    def take(self, size: int, ended: int | None) -> tuple[int, int]:
+        """Return the offset of the smallest hole that fits and is surely free, or of new memory, and its last users."""
+        running = 0 if ended is None else ~ended
+        at = bisect_left(self.sizes, (size, -(1 << 60), -1))
+        for length, _, offset in self.sizes[at : at + TRIES]:
+            users = self.holes[offset][2]
+            if not users & running:
                 self._remove(offset)
                 if length > size:
                     self._insert(offset + size, length - size, users)
-                return offset
-            at += 1
+                return offset, users
         offset = self.size
         self.size += size
-        return offset
+        return offset, 0

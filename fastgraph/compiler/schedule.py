@@ -19,7 +19,7 @@ from fastgraph._tensor import EagerTensor, from_array
 from fastgraph.compiler import plan as specs
 from fastgraph.compiler.costs import CALL_NS, gemm_cost, gemm_shards, kernel_chunk, worth_threads
 from fastgraph.compiler.kernel import KernelSpec
-from fastgraph.compiler.memory import Tenant, ancestors, place
+from fastgraph.compiler.memory import Tenant, ancestors, place, place_tightly
 from fastgraph.compiler.plan import Operand, Place, PlanSpec, Slot, StepSpec
 from fastgraph.compiler.program import (
     AliasStep,
@@ -42,6 +42,7 @@ from fastgraph.shapes import Aval
 
 # Gives the address of a kernel: a number, or what holds the kernel and has one (`.address`), which the plan then keeps.
 Link = Callable[[KernelSpec], Any]
+LARGE_ARENA = 64 << 20  # from here on a parallel plan may wait for memory that other steps use
 PLANS_KEPT = 64  # per place that asks for plans by run-time shapes
 
 _MADE = (KernelStep, GemmStep)  # steps that write into memory they are given
@@ -474,6 +475,14 @@ class _Schedule:
                 tenants.append(Tenant(self.slots[slot].nbytes, first, first if short_lives else last, bits))
                 homes.append(slot)
         offsets, spec.arena_bytes = place(tenants, ended)
+        if ended is not None and spec.arena_bytes > LARGE_ARENA:
+            tight, size, waits = place_tightly(tenants)
+            if 2 * size < spec.arena_bytes:  # rather wait for memory than take so much more of it
+                offsets, spec.arena_bytes = tight, size
+                for tenant, users in zip(tenants, waits):
+                    missing = users & ~ended[tenant.first]
+                    step = spec.steps[tenant.first]
+                    step.after = tuple(sorted({*step.after, *_bits(missing)}))
         for slot, offset in zip(homes, offsets):
             self.slots[slot].offset = offset
 
@@ -535,6 +544,16 @@ class _Part(Program):
             whole.shape_values,
             whole.after,
         )
+
+
+def _bits(mask: int) -> list[int]:
+    """Return the positions of the bits that are set."""
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low.bit_length() - 1)
+        mask ^= low
+    return found
 
 
 def _dims(aval: Aval) -> tuple[int, ...]:

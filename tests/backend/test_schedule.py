@@ -7,13 +7,13 @@ from typing import Any
 import native_kernels as native
 import numpy as np
 import pytest
-from fastgraph._buffer import Cell, pool_statistics
-from fastgraph._primitive import Primitive
-from fastgraph._tensor import as_array, cell_assign, cell_read, from_array
 
 from fastgraph import errors, flags
+from fastgraph._buffer import Cell, pool_statistics
 from fastgraph._pool import num_threads, set_num_threads
-from fastgraph.compiler import costs
+from fastgraph._primitive import Primitive
+from fastgraph._tensor import as_array, cell_assign, cell_read, from_array
+from fastgraph.compiler import costs, schedule
 from fastgraph.compiler import program as programs
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.memory import Tenant, ancestors, place
@@ -493,12 +493,14 @@ def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     argument = from_array(np.arange(n, dtype=np.float32))
     before = num_threads()
     try:
-        for parallel in (False, True):
-            if parallel:
+        for parallel in (False, True, "tight"):
+            if parallel == "tight":
+                monkeypatch.setattr(schedule, "LARGE_ARENA", 0)
+            elif parallel:
                 monkeypatch.setattr(costs, "WAKE_NS", -1e12)
                 monkeypatch.setattr(costs, "SHARD_NS", 20.0)
             made = plan(program, [argument.aval], link)
-            assert made.parallel == parallel
+            assert made.parallel == bool(parallel)
             for threads in (1, 8):
                 set_num_threads(threads)
                 for _ in range(3):
