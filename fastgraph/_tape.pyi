@@ -88,7 +88,7 @@ class Tape(Records):
     def watched(self) -> list[Any]:
         """The Variables that this tape follows, in the order in which it met them."""
     def watch(self, tensor: Any) -> None:
-        """Follow a Tensor or Variable, or every one in a structure, from here on. Raises ValueError for anything else."""
+        """Follow a Tensor or Variable, or every one in a structure, from here on. ValueError for anything else."""
     def watch_nested(self, tensor: Any) -> None:
         """`watch` of anything but one floating EagerTensor."""
     def cotangents(

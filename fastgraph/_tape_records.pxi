@@ -21,10 +21,12 @@ cdef class Records(Recorder):
     cdef int64_t map_mask, map_used
     cdef list kept                   # tensors and attributes that rules ask for
     cdef list variables              # watched Variables, in the order in which they were watched
+    cdef bint busy                   # a record is being written: a finalizer's ops that come in between are not recorded
+    cdef int walkers                 # walks that go on: the records must stay
     cdef set blocked                 # ops without a gradient that followed tensors went through
 
-    def __cinit__(self, persistent=False, watch_accessed_variables=True):
-        self.watch_accessed_variables = watch_accessed_variables
+    def __cinit__(self, *args, **kwargs):
+        self.watch_accessed_variables = True
         self.kept = []
         self.variables = []
 
@@ -38,6 +40,8 @@ cdef class Records(Recorder):
 
     cdef int clear(self) except -1:
         """Forget every record; keeps its memory for the next ones unless it is much."""
+        if self.walkers:
+            raise RuntimeError("A GradientTape cannot be reset or used up by a gradient function that it calls itself")
         self.kept = []
         self.blocked = None
         self.n_records = self.n_entries = self.n_extents = self.n_tensors = self.map_used = 0
@@ -158,6 +162,16 @@ cdef class Records(Recorder):
 
     cdef int note(self, Primitive prim, PyObject** inputs, Py_ssize_t n_inputs, dict attrs,
                   PyObject** outputs, Py_ssize_t n_outputs) except -1:
+        if self.busy or (self.n_tensors == 0 and prim.effect is None):
+            return 0  # nothing is followed yet, and no Variable is read
+        self.busy = True
+        try:
+            return self._note(prim, inputs, n_inputs, attrs, outputs, n_outputs)
+        finally:
+            self.busy = False
+
+    cdef int _note(self, Primitive prim, PyObject** inputs, Py_ssize_t n_inputs, dict attrs,
+                   PyObject** outputs, Py_ssize_t n_outputs) except -1:
         cdef Rules rules
         cdef Rule rule
         cdef Py_ssize_t i
@@ -167,8 +181,6 @@ cdef class Records(Recorder):
         cdef Entry* entry
         cdef Record* record
         cdef Entry* start
-        if self.n_tensors == 0 and prim.effect is None:
-            return 0  # nothing is followed yet, and no Variable is read
         start = self._reserve(n_inputs + n_outputs)
         # Which inputs does this tape follow?
         for i in range(n_inputs):
@@ -229,6 +241,15 @@ cdef class Records(Recorder):
         return 0
 
     cdef int note_custom(self, Custom custom, list inputs, list outputs) except -1:
+        if self.busy:
+            return 0
+        self.busy = True
+        try:
+            return self._note_custom(custom, inputs, outputs)
+        finally:
+            self.busy = False
+
+    cdef int _note_custom(self, Custom custom, list inputs, list outputs) except -1:
         cdef Py_ssize_t i, n_inputs = len(inputs), n_outputs = len(outputs)
         cdef Entry* start
         cdef Entry* entry

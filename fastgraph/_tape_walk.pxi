@@ -8,9 +8,12 @@ cdef class Tape(Records):
     cdef bint fresh                  # nothing to differentiate: never entered, or used up
     cdef object recorder_of          # the ThreadState whose list this tape stands in while it records
 
-    def __cinit__(self, persistent=False, watch_accessed_variables=True):
-        self.persistent = persistent
+    def __cinit__(self, *args, **kwargs):
         self.fresh = True
+
+    def __init__(self, bint persistent=False, bint watch_accessed_variables=True):
+        self.persistent = persistent
+        self.watch_accessed_variables = watch_accessed_variables
 
     def __enter__(self):
         cdef ThreadState state
@@ -41,8 +44,8 @@ cdef class Tape(Records):
 
     @property
     def used_up(self) -> bool:
-        """Whether there is nothing to differentiate: never entered, or its one gradient was taken."""
-        return self.fresh
+        """Whether there is nothing to differentiate: never entered, or its one gradient was taken or is being taken."""
+        return self.fresh or (self.walkers > 0 and not self.persistent)
 
     @property
     def n_operations(self) -> int:
@@ -86,6 +89,7 @@ cdef class Tape(Records):
         live = <char*>calloc(self.n_tensors + 1, 1)
         if live == NULL:
             raise MemoryError()
+        self.walkers += 1
         try:
             for source in sources:
                 number = self.find(_key(source))
@@ -107,6 +111,7 @@ cdef class Tape(Records):
             for position in range(last, first - 1, -1):
                 self._step_back(position, live, cotangents, release)
         finally:
+            self.walkers -= 1
             free(live)
         return [cotangents[number] if number >= 0 else None for number in found]
 
@@ -332,6 +337,9 @@ cdef class Tape(Records):
     cpdef list finish(self, list targets, list sources, list seeds, bint report=True):
         """The cotangents of `sources`; a tape that is not persistent has nothing left afterwards."""
         cdef list found
+        if not self.persistent and self.walkers:
+            raise RuntimeError(
+                "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)")
         try:
             found = self.cotangents(targets, sources, seeds, not self.persistent)
             if report and _has_none(found):

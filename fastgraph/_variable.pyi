@@ -11,3 +11,9 @@ def read(primitive: Primitive, cell: Cell, attrs: dict[str, Any]) -> Any:
 
 def replace(cell: Cell, before: EagerTensor, after: EagerTensor) -> bool:
     """Put `after`, of the same dtype and shape, where `before` is; False if the Cell no longer holds `before`."""
+
+def assign(primitive: Primitive, cell: Cell, value: Any) -> None:
+    """Make `cell` hold the Tensor `value` by the op `primitive`."""
+
+def update(primitive: Primitive, cell: Cell, change: Any, sign: int, attrs: dict[str, Any]) -> None:
+    """cell += sign * change by the op `primitive`; at once, and in place, where that is possible."""

@@ -226,8 +226,8 @@ class GradientTape(Tape):
                 1,
                 f"Calling GradientTape.{asked} on a persistent tape inside its context is significantly less efficient "
                 "than calling it outside the context (it causes the gradient ops to be recorded on the tape, leading "
-                f"to increased CPU and memory usage). Only call GradientTape.{asked} inside the context if you actually "
-                "want to trace the gradient in order to compute higher order derivatives.",
+                f"to increased CPU and memory usage). Only call GradientTape.{asked} inside the context if you "
+                "actually want to trace the gradient in order to compute higher order derivatives.",
             )
         else:
             self.pause()
@@ -249,8 +249,8 @@ class GradientTape(Tape):
             )
         if reason == "unwatched":
             return (
-                f"{begin}this tape does not watch it. Call tape.watch(x) on a tensor before it is used; a Variable must "
-                f"be trainable and read while the tape records.{end}"
+                f"{begin}this tape does not watch it. Call tape.watch(x) on a tensor before it is used; a Variable "
+                f"must be trainable and read while the tape records.{end}"
             )
         blocked = self.ops_without_gradient
         hint = f" Ops without a gradient on the way: {', '.join(blocked)}." if blocked else ""

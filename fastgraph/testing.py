@@ -1,4 +1,4 @@
-"""Checks for programs that use fastgraph: gradients against finite differences, values against values, mode against mode.
+"""Checks for users' programs: gradients against finite differences, values against values, mode against mode.
 
 Rule: every check raises AssertionError that says where the two sides differ most, and how to see it again.
 """
@@ -32,8 +32,8 @@ def assert_close(
 ) -> None:
     """Check that two structures of tensors, arrays or numbers hold the same values.
 
-    Integers, bools and strings must be equal; floats within rtol * |expected| + atol, by default rtol after the coarser of
-    the two dtypes (float32: 2e-5) and atol = rtol. NaNs and infinities must stand at the same places. Shapes must be
+    Integers, bools and strings must be equal; floats within rtol * |expected| + atol, by default rtol after the coarser
+    of the two dtypes (float32: 2e-5) and atol = rtol. NaNs and infinities must stand at the same places. Shapes must be
     equal. Raises AssertionError that shows the worst element.
     """
     nesting.assert_same_structure(actual, expected, check_types=False)
@@ -64,7 +64,8 @@ def _leaf_close(ours: Any, theirs: Any, rtol: float | None, atol: float | None, 
         if wrong.any():
             at = tuple(int(i) for i in np.argwhere(wrong)[0])
             raise AssertionError(
-                f"{where}: {int(wrong.sum())} of {wrong.size} elements differ; at {list(at)}: {ours[at]!r} against {theirs[at]!r}"
+                f"{where}: {int(wrong.sum())} of {wrong.size} elements differ; at {list(at)}: {ours[at]!r} against "
+                f"{theirs[at]!r}"
             )
         return
     rtol = max(tolerances) if rtol is None else rtol
@@ -77,10 +78,10 @@ def _leaf_close(ours: Any, theirs: Any, rtol: float | None, atol: float | None, 
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     excess = np.where(special, np.where(same, -np.inf, np.inf), excess)
     if excess.size and excess.max() > 0:
-        at = np.unravel_index(int(np.argmax(excess)), excess.shape)
+        at = tuple(int(i) for i in np.unravel_index(int(np.argmax(excess)), excess.shape))
         raise AssertionError(
             f"{where}: {int((excess > 0).sum())} of {excess.size} elements differ by more than {rtol:g} * |expected| + "
-            f"{atol:g}; worst at {[int(i) for i in at]}: {ours[at]!r} against {theirs[at]!r}"
+            f"{atol:g}; worst at {list(at)}: {ours[at]!r} against {theirs[at]!r}"
         )
 
 
@@ -95,10 +96,10 @@ def check_gradients(
 ) -> None:
     """Check f's gradients of order 1 .. `order` against central differences along a random direction.
 
-    inputs: floating tensors, arrays or numbers; they are cast to float64, so `f` must take that. `f` gives a tensor or a
-    structure of them; outputs that are not floating are left out. For a random w the gradient g of <w, f(x)> is compared
-    with (<w, f(x + h u)> - <w, f(x - h u)>) / 2h along a random u: <g, u>. Order 2 does the same with g in the place of
-    f. Raises AssertionError, naming the order and the seed. Source: the same test as autograd's check_grads.
+    inputs: floating tensors, arrays or numbers; they are cast to float64, so `f` must take that. `f` gives a tensor or
+    a structure of them; outputs that are not floating are left out. For a random w the gradient g of <w, f(x)> is
+    compared with (<w, f(x + h u)> - <w, f(x - h u)>) / 2h along a random u: <g, u>. Order 2 does the same with g
+    in the place of f. Raises AssertionError, naming the order and the seed. Source: check_grads of autograd.
     """
     points = [convert(np.asarray(_array(given), np.float64)) for given in inputs]
     _check_order(f, points, 1, order, step, rtol, atol, np.random.default_rng(seed), seed)
@@ -150,8 +151,8 @@ def _check_order(
     difference = (moved(step) - moved(-step)) / (2 * step)
     if not abs(along - difference) <= atol + rtol * abs(difference):
         raise AssertionError(
-            f"check_gradients: order {order}: along a random direction the gradient gives {along!r}, finite differences "
-            f"{difference!r} (seed={seed}, step={step:g})"
+            f"check_gradients: order {order}: along a random direction the gradient gives {along!r}, finite "
+            f"differences {difference!r} (seed={seed}, step={step:g})"
         )
     if order < last:
         _check_order(gradient, points, order + 1, last, step, rtol, atol, random, seed)
@@ -160,10 +161,10 @@ def _check_order(
 def compare_modes(
     f: Callable[..., Any], *args: Any, gradients: bool = True, rtol: float | None = None, atol: float | None = None
 ) -> Any:
-    """Check that `f` gives the same eagerly and as a Function, and that so do its gradients; return the eager result.
+    """Check that `f` and its gradients are the same eagerly and as a Function; return the eager result.
 
-    args: tensors, arrays or numbers. With `gradients` the sum of the floating outputs is differentiated for the floating
-    tensors among `args`, in both modes. Raises AssertionError.
+    args: tensors, arrays or numbers. With `gradients` the sum of the floating outputs is differentiated for the
+    floating tensors among `args`, in both modes. Raises AssertionError.
     """
     function = _function()
     tensors = [given if isinstance(given, Tensor) or is_variable(given) else convert(given) for given in args]
@@ -194,7 +195,7 @@ def _function() -> Callable[..., Any]:
     """`function`, which only this check needs."""
     from fastgraph.staging.function import function
 
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 __all__ = ["assert_close", "check_gradients", "compare_modes"]

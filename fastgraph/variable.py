@@ -11,7 +11,7 @@ import functools
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -402,13 +402,13 @@ class Variable(metaclass=_VariableType):
         Raises ValueError or TypeError if the dtype or shape does not fit.
         """
         given = convert(value, self.dtype)
-        if not compatible(self.__fg_cell__.aval.shape, given.aval.shape):
+        if not self._takes(given):
             raise ValueError(
                 f"Cannot assign value to variable ' {self._name}': Shape mismatch.The variable shape "
                 f"{dims_text(self.__fg_cell__.aval.shape)}, and the assigned value shape {dims_text(given.aval.shape)} "
                 "are incompatible."
             )
-        bind(ASSIGN, (self.__fg_cell__, given), {})
+        _variable.assign(ASSIGN, self.__fg_cell__, given)
         return self._after_assign() if read_value else None
 
     def assign_add(
@@ -425,22 +425,28 @@ class Variable(metaclass=_VariableType):
 
     def _change(self, primitive: Primitive, delta: Any, read_value: bool) -> Any:
         given = convert(delta, self.dtype)
-        if not compatible(self.__fg_cell__.aval.shape, given.aval.shape) and current_trace() is not None:
+        if not self._takes(given) and current_trace() is not None:
             raise ValueError(
                 f"Shapes must be equal rank, but are {len(self.__fg_cell__.aval.shape or ())} and "
                 f"{len(given.aval.shape or ())}"
                 if len(self.__fg_cell__.aval.shape or ()) != len(given.aval.shape or ())
                 else f"Shapes must be equal, but are {self.shape} and {given.shape}"
             )
-        bind(primitive, (self.__fg_cell__, given), self._read_attrs)
+        _variable.update(primitive, self.__fg_cell__, given, 1 if primitive is ASSIGN_ADD else -1, self._read_attrs)
         return self._after_assign() if read_value else None
 
     def _after_assign(self) -> Variable:
-        after: Variable = _UnreadVariable.__new__(_UnreadVariable)
-        after.__dict__.update(self.__dict__)
-        after._name = "UnreadVariable"
-        after._owner = self  # type: ignore[attr-defined]  # the Cell's Variable must outlive what stands for it
+        after = _UnreadVariable.__new__(_UnreadVariable)
+        after.__fg_cell__ = self.__fg_cell__
+        after._read_attrs = self._read_attrs
+        after._owner = self
         return after
+
+    def _takes(self, given: Any) -> bool:
+        """Whether a tensor has a shape that may be assigned."""
+        dims = given.dims if type(given) is EagerTensor else given.aval.shape
+        wanted = self._read_attrs["shape"]
+        return bool(dims == wanted) or compatible(wanted, dims)
 
     def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
         """Add the slices of an IndexedSlices to the rows they name."""
@@ -457,6 +463,40 @@ class Variable(metaclass=_VariableType):
         return segment_sum(slices.values, slices.indices, self.shape[0])
 
     # As a tensor.
+
+    if TYPE_CHECKING:  # set below, one by one: what the value's operators do
+
+        def __add__(self, other: Any) -> Any: ...
+        def __radd__(self, other: Any) -> Any: ...
+        def __sub__(self, other: Any) -> Any: ...
+        def __rsub__(self, other: Any) -> Any: ...
+        def __mul__(self, other: Any) -> Any: ...
+        def __rmul__(self, other: Any) -> Any: ...
+        def __truediv__(self, other: Any) -> Any: ...
+        def __rtruediv__(self, other: Any) -> Any: ...
+        def __floordiv__(self, other: Any) -> Any: ...
+        def __rfloordiv__(self, other: Any) -> Any: ...
+        def __mod__(self, other: Any) -> Any: ...
+        def __rmod__(self, other: Any) -> Any: ...
+        def __pow__(self, other: Any) -> Any: ...
+        def __rpow__(self, other: Any) -> Any: ...
+        def __matmul__(self, other: Any) -> Any: ...
+        def __rmatmul__(self, other: Any) -> Any: ...
+        def __and__(self, other: Any) -> Any: ...
+        def __rand__(self, other: Any) -> Any: ...
+        def __or__(self, other: Any) -> Any: ...
+        def __ror__(self, other: Any) -> Any: ...
+        def __xor__(self, other: Any) -> Any: ...
+        def __rxor__(self, other: Any) -> Any: ...
+        def __lt__(self, other: Any) -> Any: ...
+        def __le__(self, other: Any) -> Any: ...
+        def __gt__(self, other: Any) -> Any: ...
+        def __ge__(self, other: Any) -> Any: ...
+        def __eq__(self, other: object) -> Any: ...
+        def __ne__(self, other: object) -> Any: ...
+        def __neg__(self) -> Any: ...
+        def __abs__(self) -> Any: ...
+        def __invert__(self) -> Any: ...
 
     def __getitem__(self, key: Any) -> Any:
         return self.value()[key]
@@ -516,10 +556,15 @@ class Variable(metaclass=_VariableType):
 
 
 class _UnreadVariable(Variable):
-    """What an assign returns: reads as the Variable does, at the time of its use."""
+    """What an assign returns: reads as the Variable does, at the time of its use; for the rest it asks the Variable."""
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return super().__reduce__()
+    _name = "UnreadVariable"
+    _owner: Variable  # which must outlive what stands for it
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_owner":
+            raise AttributeError(name)
+        return getattr(self._owner, name)
 
 
 def _initial(initial_value: Any, dtype: DType | None) -> EagerTensor:

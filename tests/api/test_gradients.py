@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import logging
+import pickle
 import sys
 import threading
 
 import numpy as np
 import pytest
-from fastgraph._buffer import pool_statistics
 
 import fastgraph as fg
 from fastgraph import gradient as gradient_module
+from fastgraph._buffer import pool_statistics
 
 
 def derivative(f, x, order=1):
@@ -321,7 +323,7 @@ def test_an_exception_in_the_context_ends_the_recording():
     v = fg.Variable(2.0)
     with pytest.raises(ZeroDivisionError), fg.GradientTape() as tape:
         y = v * v
-        1 / 0  # noqa: B018
+        1 / 0
     _ = v * v
     assert tape.gradient(y, v).numpy() == 4.0
     with fg.GradientTape() as other:
@@ -806,3 +808,65 @@ def test_no_python_function_is_entered_while_a_plus_b_is_recorded():
             sys.setprofile(None)
     assert entered == []
     assert tape.gradient(c, a).numpy().tolist() == [1.0] * 10
+
+
+def test_a_gradient_function_cannot_pull_the_tape_from_under_the_walk():
+    v = fg.Variable(2.0)
+    caught = []
+
+    @fg.custom_gradient
+    def f(x):
+        def grad(dy):
+            for attempt in (lambda: tape.gradient(y, v), tape.forget, lambda: tape.jacobian(y, v)):
+                try:
+                    attempt()
+                except RuntimeError as error:
+                    caught.append(str(error))
+            return dy
+
+        return x * 2.0, grad
+
+    with fg.GradientTape() as tape:
+        y = f(v * v)
+    assert tape.gradient(y, v).numpy() == 4.0
+    assert len(caught) == 3 and "A non-persistent GradientTape" in caught[0]
+
+
+def test_ops_of_a_finalizer_do_not_disturb_the_record_that_is_written():
+    x = fg.constant(2.0)
+
+    class Finalized:
+        def __del__(self):
+            _ = x * x
+
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        y = x
+        for _ in range(2000):
+            cycle = Finalized()
+            cycle.me = cycle
+            del cycle
+            y = y * 1.0
+    assert tape.gradient(y, x).numpy() == 1.0
+
+
+def test_a_tape_can_be_subclassed_and_not_copied():
+    class Counting(fg.GradientTape):
+        def __init__(self, log):
+            super().__init__(persistent=True)
+            self.log = log
+
+        def gradient(self, *args, **kwargs):
+            self.log.append(1)
+            return super().gradient(*args, **kwargs)
+
+    log = []
+    v = fg.Variable(3.0)
+    with Counting(log) as tape:
+        y = v * v
+    assert tape.gradient(y, v).numpy() == 6.0 == tape.gradient(y, v).numpy() and log == [1, 1]
+    for copier in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError):
+            copier(tape)
+    with pytest.raises(TypeError):
+        fg.GradientTape(nonsense=True)

@@ -10,10 +10,10 @@ import weakref
 
 import numpy as np
 import pytest
-from fastgraph._tensor import as_array
 
 import fastgraph as fg
 from fastgraph import nesting
+from fastgraph._tensor import as_array
 from fastgraph.variable import Variable, variable_creator_scope
 
 # ---- creation and what it is ----------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ def test_properties():
     with pytest.raises(AttributeError):
         v.trainable = False
     with pytest.raises(RuntimeError, match=r"This property is not supported when eager execution is enabled."):
-        v.initial_value  # noqa: B018
+        v.initial_value
 
 
 @pytest.mark.parametrize("value", [1.0, 1, True, "a", [1.0, 2.0], np.ones((2, 2), np.int64), lambda: fg.ones([2])])
@@ -415,3 +415,36 @@ def test_indexed_slices_is_a_composite():
     assert repr(spec) == "IndexedSlicesSpec(TensorShape([4]), tf.float32, tf.int32, tf.int32, TensorShape([2]))"
     assert spec == slices()._type_spec and spec != slices(None)._type_spec
     assert spec.is_compatible_with(s)
+
+
+def test_what_an_assign_returns_is_a_variable_in_every_way():
+    v = fg.Variable([1.0, 2.0], name="w", trainable=False, constraint=abs)
+    after = v.assign([3.0, 4.0])
+    assert isinstance(after, fg.Variable) and after.shape == (2,) and after.dtype == fg.float32
+    assert not after.trainable and after.constraint is abs and after.ref().deref() is after
+    after.assign_add([1.0, 1.0])
+    assert v.numpy().tolist() == [4.0, 5.0]
+    assert (after * 2.0).numpy().tolist() == [8.0, 10.0] and len(list(after)) == 2
+    other = pickle.loads(pickle.dumps(after))
+    assert other.numpy().tolist() == [4.0, 5.0]
+
+
+def test_an_update_is_in_place_only_while_nothing_else_sees_the_memory():
+    v = fg.Variable([1.0, 2.0])
+    v.assign_add([1.0, 1.0])
+    own = v.value().buffer.pointer
+    v.assign_add([1.0, 1.0])
+    assert v.value().buffer.pointer == own
+    held = v.value()
+    v.assign_sub([5.0, 5.0])
+    assert v.value().buffer.pointer != own
+    assert held.numpy().tolist() == [3.0, 4.0] and v.numpy().tolist() == [-2.0, -1.0]
+    view = as_array(v.value())
+    v.assign_add([1.0, 1.0])
+    assert view.tolist() == [-2.0, -1.0] and v.numpy().tolist() == [-1.0, 0.0]
+    for dtype in (fg.float64, fg.int32, fg.int64, fg.uint8, fg.float16, fg.complex64):
+        w = fg.Variable(fg.cast([5, 6], dtype))
+        for _ in range(2):
+            w.assign_add(fg.cast([1, 2], dtype))
+            w.assign_sub(fg.cast([3, 3], dtype))
+        assert w.numpy().tolist() == [1, 4], dtype
