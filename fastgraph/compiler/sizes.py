@@ -79,6 +79,8 @@ def infer_node(node: Node, inputs: list[Aval]) -> Sequence[Aval]:
 
 def infer_loop(node: Node, inputs: Sequence[Aval]) -> list[Aval]:
     """Return the avals of a while node's results; a dimension that an iteration changes is unknown."""
+    if node.attrs.get("joined"):
+        raise CannotPlan(node, ValueError("each iteration gives another number of rows: the loop is interpreted"))
     n_carried: int = node.attrs["n_carried"]
     body: Graph = node.attrs["body_graph"]
     carried = [aval.without_value() for aval in inputs[:n_carried]]

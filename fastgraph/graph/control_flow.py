@@ -252,15 +252,15 @@ def bind_cast(tensor: Any, dtype: Any) -> Any:
 
 def _eager_while(cond: Any, body: Any, loop_vars: Any, maximum_iterations: Any) -> Any:
     """The loop in eager mode."""
+    kind = list if isinstance(loop_vars, list) else tuple
+    limit = None if maximum_iterations is None else int(maximum_iterations)
     count = 0
-    is_list = isinstance(loop_vars, list)
-    while cond(*loop_vars):
-        if maximum_iterations is not None and count >= int(maximum_iterations):
-            break
-        loop_vars = body(*loop_vars)
-        if not isinstance(loop_vars, list | tuple):
-            loop_vars = [loop_vars] if is_list else (loop_vars,)
-        nesting.assert_same_structure(list(loop_vars), list(loop_vars))
+    while cond(*loop_vars) and (limit is None or count < limit):
+        result = body(*loop_vars)
+        if not isinstance(result, list | tuple):
+            result = [result]
+        nesting.assert_same_structure(list(result), list(loop_vars), check_types=False, expand_composites=True)
+        loop_vars = result if hasattr(result, "_fields") else kind(result)
         count += 1
     return nesting.map_structure(as_tensor, loop_vars)
 

@@ -6,6 +6,7 @@ forward loop stacks, one row an iteration. The forward node gets its residuals a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,9 +17,10 @@ from fastgraph._buffer import Cell
 from fastgraph._tensor import Tensor, bind, current_trace, from_array, get_slot
 from fastgraph.graph.branches import make_cond, make_while, subgraph_name, traced
 from fastgraph.graph.differentiate import Derivative, add_outputs, derive, differentiable, extended
-from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.ir import Graph, Node, Value, infer
 from fastgraph.graph.structure import CONST, rules
 from fastgraph.graph.trace import GraphTrace
+from fastgraph.ops import movement, reduction
 from fastgraph.primitive import get
 from fastgraph.shapes import Aval
 
@@ -143,11 +145,13 @@ def _while_gradient(
     stacked = [i for i in range(n_carried, len(dys)) if dys[i] is not None]
     outputs = tuple([body.outputs[i] for i in (*floating, *stacked)])
     derivative = derive(body.trace, (*floating, *invariants), outputs)
-    rows = _save_rows(node, trace, derivative, operands)
+    rows = _Rows(node, trace, derivative, operands)
     argument = {
         value: operands[i] for i, value in enumerate(derivative.forward.graph.inputs) if i >= n_carried
     }
-    trips = get_slot("shape")(next(iter(rows.values())))[0]
+    trips = rows.trips()
+    joined = node.attrs.get("joined", ())
+    lengths = {k: rows.lengths(body.outputs[k]) for k in stacked if k in joined}
 
     start = [dys[i] if dys[i] is not None else _zeros_like(outs[i]) for i in floating]
     carried_avals = [body.inputs[i].aval for i in floating]
@@ -165,9 +169,9 @@ def _while_gradient(
         d_carried, totals = values[: len(floating)], values[len(floating) :]
 
         def residual(value: Value) -> Any:
-            return argument[value] if value in argument else rows[value][at]
+            return argument[value] if value in argument else rows.row(value, at)
 
-        d_rows = [dys[k][at] for k in stacked]
+        d_rows = [_piece(dys[k], lengths[k], at) if k in lengths else dys[k][at] for k in stacked]
         grads = derivative.apply([*d_carried, *d_rows], residual)
         next_carried = [
             get_slot("zeros_like")(before) if grad is None else _dense(grad)
@@ -189,32 +193,126 @@ def _while_gradient(
     return {"operands": grads}
 
 
-def _save_rows(
-    node: Node, trace: GraphTrace, derivative: Derivative, operands: Sequence[Any]
-) -> dict[Value, Any]:
-    """Let the loop stack what its gradient needs of each iteration; return the stacked tensors by the body's values."""
-    n_carried = node.attrs["n_carried"]
-    body = node.attrs["body_graph"]
-    fixed = set(derivative.forward.graph.inputs[n_carried:])
-    wanted = [value for value in derivative.residuals if value not in fixed]
-    have = {value: i for i, value in enumerate(body.outputs) if i >= n_carried}
-    missing = [value for value in wanted if value not in have]
-    if not have and not missing:  # the number of iterations is then what is needed
-        body = extended(body, [])
-        missing = [body.add(CONST, (), {"value": _scalar(Aval(dtypes.bool_, ()))}).outputs[0]]
-    if missing:
-        for value in missing:
-            if value.aval.shape is None:
-                raise NotImplementedError(
-                    f"The gradient of the while_loop {node.name} needs {value} of every iteration, whose rank is not "
-                    "known: give the loop variables a static rank."
-                )
-        body = extended(body, missing)
-        node.attrs = {**node.attrs, "body_graph": body}
-        avals = [Aval(value.aval.dtype, (None, *(value.aval.shape or ()))) for value in missing]
-        add_outputs(node, avals, trace, operands)
-    rows = {value: trace.tensor(node.outputs[i]) for i, value in enumerate(body.outputs) if i >= n_carried}
-    return {**{value: rows[value] for value in wanted}, **rows}
+class _Rows:
+    """What a loop saves of each iteration for its gradient, and how an iteration's part is found again.
+
+    A residual with the same shape in every iteration is stacked. One whose size changes (it comes from an inner loop, or
+    grows) is saved as a vector, end to end with those of the other iterations, and its shapes are stacked beside it.
+    """
+
+    def __init__(self, node: Node, trace: GraphTrace, derivative: Derivative, operands: Sequence[Any]) -> None:
+        self.node, self.trace = node, trace
+        n_carried = node.attrs["n_carried"]
+        forward = derivative.forward
+        body = extended(node.attrs["body_graph"], [])
+        joined = list(node.attrs.get("joined", ()))
+        fixed = set(forward.graph.inputs[n_carried:])
+        wanted = [value for value in derivative.residuals if value not in fixed]
+        steady = _steady(forward.graph, n_carried)
+        avals: list[Aval] = []
+
+        def save(value: Value, *, vector: bool = False) -> None:
+            if value in body.outputs[n_carried:]:
+                return
+            if vector:
+                joined.append(len(body.outputs))
+            body.outputs.append(value)
+            avals.append(Aval(value.aval.dtype, (None,) if vector else (None, *(value.aval.shape or ()))))
+
+        for value in wanted:
+            if value in steady:
+                save(value)
+            else:
+                flat, dims = _flattened(forward, body, value)
+                save(flat, vector=True)
+                save(dims)
+        if len(body.outputs) == n_carried:  # the number of iterations is then what is needed
+            save(body.add(CONST, (), {"value": _scalar(Aval(dtypes.bool_, ()))}).outputs[0])
+        if avals:
+            node.attrs = {**node.attrs, "body_graph": body}
+            if joined:
+                node.attrs["joined"] = tuple(joined)
+            add_outputs(node, avals, trace, operands)
+        self.position = {value: i for i, value in enumerate(body.outputs) if i >= n_carried}
+        self.flattened = forward.flattened
+
+    def _tensor(self, value: Value) -> Any:
+        return self.trace.tensor(self.node.outputs[self.position[value]])
+
+    def trips(self) -> Any:
+        """The number of iterations, i32[]."""
+        joined = self.node.attrs.get("joined", ())
+        first = next(value for value, i in self.position.items() if i not in joined)
+        return get_slot("shape")(self._tensor(first))[0]
+
+    def row(self, value: Value, at: Any) -> Any:
+        """The value in iteration `at`."""
+        if value in self.position:
+            return self._tensor(value)[at]
+        flat, dims = self.flattened[value]
+        shapes = self._tensor(dims)
+        tensor = movement.reshape(_piece(self._tensor(flat), reduction.reduce_prod(shapes, axis=1), at), shapes[at])
+        tensor.set_shape(value.aval.shape)
+        return tensor
+
+    def lengths(self, flat: Value) -> Any:
+        """The lengths of a saved vector in the iterations, i32[trips]."""
+        dims = next(dims for vector, dims in self.flattened.values() if vector is flat)
+        return reduction.reduce_prod(self._tensor(dims), axis=1)
+
+
+def _piece(joined: Any, lengths: Any, at: Any) -> Any:
+    """The part of `joined` that iteration `at` put there."""
+    begin = reduction.reduce_sum(lengths[:at])
+    return joined[begin : begin + lengths[at]]
+
+
+def _flattened(forward: GraphTrace, body: Graph, value: Value) -> tuple[Value, Value]:
+    """Return `value` as a vector and its shape, made in the body (once) and known to later derivatives of it."""
+    found = forward.flattened.get(value)
+    if found is None:
+        if value.aval.shape is None:
+            raise NotImplementedError(
+                f"The gradient of a while_loop needs {value} of every iteration, whose rank is not known: give the loop "
+                "variables a static rank."
+            )
+        graph = forward.graph
+        vector = graph.add(get("reshape"), (value,), {"shape": (-1,)})
+        dims = graph.add(get("shape"), (value,), {"out_type": dtypes.int32})
+        found = forward.flattened[value] = vector.outputs[0], dims.outputs[0]
+    for made in found:
+        if made.node not in body.nodes:
+            body.nodes.append(made.node)
+    return found
+
+
+def _steady(graph: Graph, n_carried: int) -> set[Value]:
+    """Return the values of a loop's body that have the same shape in every iteration.
+
+    Unknown sizes of the body's inputs are given numbers (different ones, or, where that does not fit, one); what is
+    then known, while the loop variables keep their shapes, is the same in every iteration.
+    """
+    for number in (itertools.count(1_000_003, 1_000), itertools.repeat(1_000_003)):
+        table: dict[Value, Aval] = {}
+        for value in graph.inputs:
+            shape = value.aval.shape
+            if shape is not None:
+                shape = tuple([next(number) if size is None else size for size in shape])
+            table[value] = Aval(value.aval.dtype, shape)
+        try:
+            for node in graph.nodes:
+                if node.op.name != "placeholder":
+                    avals = infer(node.op, [table[value] for value in node.inputs], node.attrs)
+                    table.update(zip(node.outputs, avals, strict=True))
+        except (TypeError, ValueError):
+            continue
+        if all(
+            table[before] == table[after]
+            for before, after in zip(graph.inputs[:n_carried], graph.outputs[:n_carried], strict=True)
+        ):
+            return {value for value, aval in table.items() if aval.is_static}
+        break
+    return {value for node in graph.nodes for value in node.outputs if value.aval.is_static}
 
 
 rules["cond"] = _cond_gradient

@@ -130,8 +130,18 @@ def _while(node: Node, inputs: tuple[Any, ...]) -> list[Any]:
         carried = results[:n_carried]
         for column, result in zip(rows, results[n_carried:], strict=True):
             column.append(as_array(result))
-    stacked = [_stack(column, value) for column, value in zip(rows, body.outputs[n_carried:], strict=True)]
+    joined = node.attrs.get("joined", ())
+    stacked = [
+        _join(column, value) if i in joined else _stack(column, value)
+        for i, (column, value) in enumerate(zip(rows, body.outputs[n_carried:], strict=True), start=n_carried)
+    ]
     return [*carried, *stacked]
+
+
+def _join(rows: list[Any], like: Value) -> Any:
+    """Return vectors of any lengths end to end."""
+    dtype = like.aval.dtype
+    return from_array(np.concatenate(rows) if rows else np.empty((0,), dtype.as_numpy_dtype), dtype)
 
 
 def _stack(rows: list[Any], like: Value) -> Any:

@@ -54,13 +54,16 @@ def _infer_cond(pred: Aval, *operands: Aval, then_graph: Graph, else_graph: Grap
     )
 
 
-def _infer_while(*operands: Aval, cond_graph: Graph, body_graph: Graph, n_carried: int) -> tuple[Aval, ...]:
+def _infer_while(
+    *operands: Aval, cond_graph: Graph, body_graph: Graph, n_carried: int, joined: tuple[int, ...] = ()
+) -> tuple[Aval, ...]:
+    """The carried values, then what the iterations give besides: stacked, or (outputs named by `joined`) end to end."""
     carried = [value.aval.without_value() for value in body_graph.inputs[:n_carried]]
-    stacked = [
-        Aval(value.aval.dtype, None if value.aval.shape is None else (None, *value.aval.shape))
-        for value in body_graph.outputs[n_carried:]
-    ]
-    return (*carried, *stacked)
+    rows = []
+    for i, value in enumerate(body_graph.outputs[n_carried:], start=n_carried):
+        shape = value.aval.shape
+        rows.append(Aval(value.aval.dtype, (None,) if i in joined else None if shape is None else (None, *shape)))
+    return (*carried, *rows)
 
 
 # Backward functions of custom gradients: Python callables are no attributes, their keys are. They live as long as the
@@ -157,7 +160,7 @@ WHILE = register(
         n_outputs=None,
         inputs=("*operands",),
         groups=("-",),
-        attrs=("cond_graph", "body_graph", "n_carried"),
+        attrs=("cond_graph", "body_graph", "n_carried", "joined"),
         vjp_all=_while_vjp,
         step="while",
     )

@@ -247,6 +247,7 @@ class GraphTrace(Trace):
         self.residuals: list[Value] = []
         self.variables: list[Any] = []  # Variables made while tracing
         self.derivatives: dict[Any, Any] = {}  # backward graphs by what they are with respect to
+        self.flattened: dict[Value, tuple[Value, Value]] = {}  # of a loop's body: what its gradient saves as vectors
         self.sealed = False
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
         self._captured: dict[Any, Value] = {}

@@ -10,15 +10,15 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph._buffer import Cell
 from fastgraph._tape import record_operation, watch_accessed
-from fastgraph._tensor import bind, current_state, get_slot
+from fastgraph._tensor import bind, current_state, get_slot, run
 from fastgraph.graph import passes
 from fastgraph.graph.differentiate import Derivative, closed, derive, differentiable, extended
 from fastgraph.graph.interpret import interpret
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.graph.structure import CALL
 from fastgraph.graph.trace import GraphTrace
+from fastgraph.primitive import get
 
 Executable = Callable[[list[Any]], list[Any]]
 
@@ -104,7 +104,7 @@ class Runner:
         # Only where a gradient may be differentiated again do the residuals count as outputs of the record.
         again = len(followers) > 1 or followers[0].persistent
         derivative = (closed if again else derive)(self.trace, wanted, self._outputs)
-        results = self.executable(derivative)(operands)
+        results = _distinct(self.executable(derivative)(operands), operands)
         outputs = results[: len(self.graph.outputs)]
         known = dict(zip(self.graph.parameters, operands, strict=True))
         known.update(zip(self._results(derivative), results, strict=True))
@@ -121,7 +121,9 @@ class Runner:
         """The values that the executable for a derivative gives: the graph's outputs, then the residuals."""
         if derivative is None:
             return self.graph.outputs
-        return [*self.graph.outputs, *[value for value in derivative.saved() if value not in self.graph.outputs]]
+        parameters = set(self.graph.parameters)
+        wanted = [value for value in (*derivative.outputs, *derivative.saved()) if value not in parameters]
+        return list(dict.fromkeys([*self.graph.outputs, *wanted]))
 
     def _backward_of(self, derivative: Derivative, known: dict[Value, Any]) -> Callable[..., list[Any]]:
         """Return the record's backward: it runs the backward graph for the cotangents that come."""
@@ -148,6 +150,13 @@ class Runner:
         return backward
 
 
-def captured_operands(graph: Graph) -> list[Any]:
-    """Return what the graph captures: tensors and Cells; None where a Cell is gone."""
-    return [held if not callable(held) or isinstance(held, Cell) else held() for held, _ in graph.captures]
+def _distinct(results: list[Any], operands: list[Any]) -> list[Any]:
+    """Return the results as tensors that are no operands and differ from each other: a tape tells tensors apart by id."""
+    seen = {operand.id for operand in operands}
+    distinct = []
+    for result in results:
+        if result.id in seen:
+            result = run(get("identity"), (result,), {})
+        seen.add(result.id)
+        distinct.append(result)
+    return distinct
