@@ -1,0 +1,59 @@
+"""The ops that run on the host in a compiled graph, each with its reason. The list only shrinks."""
+
+from __future__ import annotations
+
+import fastgraph.ops  # noqa: F401 - registers the primitives
+from fastgraph.primitive import all_primitives
+
+COMPLEX = "complex numbers: kernels have no complex elements yet"
+STRINGS = "strings: their bytes lie in Python objects, which kernels do not see"
+SCATTER = (
+    "a scatter: every row of the result would have to look at all indices; the kernels have no ordered scatter yet"
+)
+COUNTED = "the number of results is data: a pass over all elements decides it"
+
+#: Primitive -> why it has no lowering, as its definition says.
+HOST_STEPS = {
+    "complex_abs": COMPLEX,
+    "conj": COMPLEX,
+    "real": COMPLEX,
+    "imag": COMPLEX,
+    "complex": COMPLEX,
+    "as_string": STRINGS,
+    "to_number": STRINGS,
+    "string_join": STRINGS,
+    "reduce_join": STRINGS,
+    "string_lower": STRINGS,
+    "string_upper": STRINGS,
+    "string_strip": STRINGS,
+    "string_length": STRINGS,
+    "substr": STRINGS,
+    "print": "it writes to a Python stream",
+    "assert": "its message is made of whole tensors",
+    "gather_grad": SCATTER,
+    "segment_sum": SCATTER,
+    "where_index": COUNTED,
+    "mask": COUNTED,
+    "mask_scatter": "where an element goes depends on how many came before it: a running count, which kernels do not have yet",
+}
+
+
+def ops_without_lowering() -> dict[str, str]:
+    return {
+        p.name: p.extra.get("reason")
+        for p in all_primitives()
+        if p.body.__module__.startswith("fastgraph.ops")
+        and p.lower is None
+        and p.decompose is None
+        and not (p.family == "elementwise" and p.expr is not None)
+    }
+
+
+def test_ops_without_a_lowering_are_those_of_the_list() -> None:
+    assert ops_without_lowering() == HOST_STEPS
+
+
+def test_an_op_with_a_lowering_gives_no_reason() -> None:
+    for p in all_primitives():
+        if p.lower is not None or p.decompose is not None:
+            assert p.extra.get("reason") is None, p.name

@@ -1,0 +1,72 @@
+"""Every primitive in a graph: first tier and kernels give what eager mode gives; lowered ones run without host steps.
+
+Inputs that decide shapes are constants of the graph. Repeat one op's by `pytest tests/ops/test_compiled.py -k "[name]"`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph import flags
+from fastgraph._tensor import as_array, bind, from_array
+from op_samples import assert_same, op_primitives, samples
+
+PRIMITIVES = [
+    pytest.param(p, id=p.name)
+    for p in op_primitives()
+    if p.samples is not None or p.family in ("elementwise", "reduction")
+]
+#: The dtypes for which kernels are made here; every other one is compiled by the fuzzer.
+COMPILED = {"float32", "float64", "bfloat16", "int32", "int64", "uint8", "bool"}
+#: Dtypes whose elements kernels do not have.
+HOST_DTYPES = {"complex64", "complex128", "object"}
+
+
+def chosen(primitive: Any, tier: str) -> list[Any]:
+    """A few samples of each combination of dtypes."""
+    found: dict[Any, list[Any]] = {}
+    for arrays, attrs in samples(primitive):
+        key = tuple(str(np.asarray(a).dtype) for a in arrays)
+        if tier == "last" and not COMPILED.issuperset(key) and COMPILED.intersection(key):
+            continue
+        found.setdefault(key, []).append((tuple(np.asarray(a) for a in arrays), attrs))
+    few = 2 if tier == "last" else 4
+    return [s for group in found.values() for s in group[:: max(1, len(group) // few)][-few:]]
+
+
+def as_list(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+@pytest.mark.parametrize("tier", ["first", pytest.param("last", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("primitive", PRIMITIVES)
+def test_graph_is_eager(primitive: Any, tier: str) -> None:
+    cases = chosen(primitive, tier)
+
+    def apply_all(*given: Any) -> list[Any]:
+        queue = list(given)
+        results = []
+        for arrays, attrs in cases:
+            inputs = [
+                from_array(a) if i in primitive.shape_inputs else queue.pop(0) for i, a in enumerate(arrays)
+            ]
+            results += as_list(bind(primitive, tuple(inputs), attrs))
+        return results
+
+    arguments = [
+        from_array(a) for arrays, _ in cases for i, a in enumerate(arrays) if i not in primitive.shape_inputs
+    ]
+    wanted = apply_all(*arguments)
+    with flags.override(tier=tier):
+        function = fg.function(apply_all)
+        got = function(*arguments)
+        for result, expected in zip(got, wanted, strict=True):
+            assert_same(as_array(result), as_array(expected), primitive.name)
+        if tier == "last" and primitive.lower is not None:
+            plain = not any(str(np.asarray(a).dtype) in HOST_DTYPES for arrays, _ in cases for a in arrays)
+            if plain:
+                assert function.get_concrete_function(*arguments).host_steps == 0
