@@ -7,9 +7,10 @@ variables; reductions and stores over the same extents share a loop.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from fastgraph.compiler import columns_cpu as columns
 from fastgraph.compiler import spell_cpu as spell
 from fastgraph.compiler.arrange import FlatNest, FlatStore, arrange
 from fastgraph.compiler.kernel import KernelSpec
@@ -34,26 +35,28 @@ class Emitted:
 
 def emit(nest: LoopNest | FlatNest) -> Emitted:
     """The kernel of a loop nest."""
-    return _Emitter(arrange(nest) if isinstance(nest, LoopNest) else nest).run()
+    return Emitter(arrange(nest) if isinstance(nest, LoopNest) else nest).run()
 
 
-class _Block:
+class Block:
     """Lines of one loop's body, or of a guarded branch, with the names that are defined in it."""
 
-    def __init__(self, parent: _Block | None, variables: frozenset[Scalar], *, guard: bool = False) -> None:
+    def __init__(self, parent: Block | None, variables: frozenset[Scalar], *, guard: bool = False) -> None:
         self.variables = variables
         self.guard = guard
-        self.chain: tuple[_Block, ...] = (*parent.chain, self) if parent else (self,)  # from the root to this block
+        self.chain: tuple[Block, ...] = (*parent.chain, self) if parent else (self,)  # from the root to this block
         self.guarded: bool = any(b.guard for b in self.chain)
         self.lines: list[str] = []
         self.names: dict[Scalar, str] = {}
 
-    def nest(self, header: str, child: _Block) -> None:
+    def nest(self, header: str, child: Block) -> None:
         """Append a finished child under its header."""
         self.lines += [header, *["    " + line for line in child.lines]]
 
 
-class _Emitter:
+class Emitter:
+    """Writes one kernel."""
+
     def __init__(self, nest: FlatNest) -> None:
         self.nest = nest
         self.buffers: dict[object, str] = {}
@@ -63,7 +66,8 @@ class _Emitter:
         self.fallible: dict[object, int] = {}
         self.variables: dict[Scalar, str] = {}
         self.n_locals = 0
-        self.barriers: list[_Block] = []  # nothing risky may move out of the innermost of these
+        self.arrays: dict[str, str] = {}  # the kernel's own arrays, with their dtypes
+        self.barriers: list[Block] = []  # nothing risky may move out of the innermost of these
         self.emitted: set[int] = set()  # stores with loops of their own that are written already
         self.groups: dict[tuple[Index, int], list[Scalar | int]] = {}
         for item, stage in nest.stage.items():
@@ -72,14 +76,16 @@ class _Emitter:
 
     def run(self) -> Emitted:
         """Write the whole kernel."""
-        block = root = _Block(None, frozenset())
+        block = root = Block(None, frozenset())
         blocks, headers = [root], []
         for k, v in enumerate(self.nest.dims):
             self.variables[v] = f"i{k}"
             headers.append(f"for i{k} in range({self.size(v.args[0]) if k else 'begin, end'}):")
-            block = _Block(block, block.variables | {v})
+            block = Block(block, block.variables | {v})
             blocks.append(block)
-        for i, store in enumerate(self.nest.stores):
+        if columns.apply(self.nest):
+            headers[-1], blocks[-1] = columns.emit(self, blocks[-2])
+        for i, store in enumerate(self.nest.stores if not self.arrays else ()):
             if not store.variables:
                 self.emit_store(store, block)
             elif i not in self.emitted:
@@ -88,6 +94,7 @@ class _Emitter:
             blocks[k].nest(headers[k], blocks[k + 1])
         lines = [f"{name} = buffers[{k}]" for k, name in enumerate(self.buffers.values())]
         lines += [f"{name} = sizes[{k}]" for k, name in enumerate(self.sizes.values())]
+        lines += [f"{name} = {self.call(f'local_{dtype}', str(columns.TILE))}" for name, dtype in self.arrays.items()]
         lines += [*root.lines, "return 0"]
         source = "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in lines)
         spec = KernelSpec(source, tuple(self.buffer_types), len(self.sizes), tuple(sorted(self.imports)))
@@ -115,7 +122,7 @@ class _Emitter:
         """A run-time size; a product of extents is passed as one size."""
         return str(extent.attr) if extent.op == "const" else self.sizes.setdefault(extent, f"n{len(self.sizes)}")
 
-    def bounds(self, v: Scalar, place: _Block) -> tuple[str, str]:
+    def bounds(self, v: Scalar, place: Block) -> tuple[str, str]:
         """Where the loop over an inner variable begins and ends."""
         if len(v.args) == 1:
             return "0", self.size(v.args[0])
@@ -123,7 +130,7 @@ class _Emitter:
 
     # -- where a term goes ---------------------------------------------------------------------------------------------
 
-    def place(self, free: frozenset[Scalar], risky: bool, block: _Block) -> _Block:
+    def place(self, free: frozenset[Scalar], risky: bool, block: Block) -> Block:
         """The outermost block that has all variables; what belongs to the loop round a guard stays in the guard."""
         home = next(b for b in block.chain if free <= b.variables)
         for b in block.chain[len(home.chain) :]:
@@ -133,7 +140,7 @@ class _Emitter:
             return self.barriers[-1]
         return home
 
-    def emit(self, term: Scalar, block: _Block) -> str:
+    def emit(self, term: Scalar, block: Block) -> str:
         """The text of a term as an operand; the lines that compute it are written where it belongs."""
         if term.op == "const":
             return spell.number(term.attr, term.dtype)
@@ -159,18 +166,18 @@ class _Emitter:
             place.lines.append(f"{place.names[term]} = {text}")
         return place.names[term]
 
-    def text(self, term: Scalar, place: _Block) -> str:
+    def text(self, term: Scalar, place: Block) -> str:
         args = [self.emit(a, place) for a in term.args]
         if term.op == "read":
             return spell.loaded(f"{self.buffer(term.attr, term.dtype)}[{args[0]}]", term.dtype, self.call)
         return spell.operation(term, args, self.call)
 
-    def emit_store(self, store: FlatStore, block: _Block) -> None:
+    def emit_store(self, store: FlatStore, block: Block) -> None:
         value, at = self.emit(store.scalar, block), self.emit(store.position, block)
         text = spell.stored(value, store.dtype, self.call)
         block.lines.append(f"{self.buffer(store.key, store.dtype)}[{at}] = {text}")
 
-    def emit_check(self, term: Scalar, block: _Block) -> str:
+    def emit_check(self, term: Scalar, block: Block) -> str:
         """Leave the kernel where a condition fails; what depends on the condition stays behind that line."""
         ok, result, position = term.args
         place = self.place(ok.free | position.free, True, block)
@@ -184,11 +191,11 @@ class _Emitter:
         home.names[term] = name
         return name
 
-    def emit_guarded(self, term: Scalar, place: _Block) -> None:
+    def emit_guarded(self, term: Scalar, place: Block) -> None:
         """A select one branch of which must not be computed for nothing."""
         condition, name = self.emit(term.args[0], place), self.local()
         for header, branch in ((f"if {condition}:", term.args[1]), ("else:", term.args[2])):
-            guard = _Block(place, place.variables, guard=True)
+            guard = Block(place, place.variables, guard=True)
             self.barriers.append(guard)
             guard.lines.append(f"{name} = {self.emit(branch, guard)}")
             self.barriers.pop()
@@ -201,7 +208,7 @@ class _Emitter:
         """The variables of a reduction, or of the store of this number."""
         return self.nest.stores[item].variables if isinstance(item, int) else item.args[: item.attr[1]]
 
-    def members(self, key: tuple[Index, int], place: _Block) -> list[Scalar | int]:
+    def members(self, key: tuple[Index, int], place: Block) -> list[Scalar | int]:
         """What shares one loop in this block: all of a group that is not computed yet and belongs here."""
 
         def fits(item: Scalar | int) -> bool:
@@ -211,13 +218,13 @@ class _Emitter:
 
         return [item for item in self.groups[key] if fits(item)]
 
-    def emit_loop(self, members: Sequence[Scalar | int], place: _Block) -> None:
+    def emit_loop(self, members: Sequence[Scalar | int], place: Block) -> None:
         """One loop for reductions and stores over the same variables."""
         variables = self.bound(members[0])
         blocks = [place]
         for v in variables:
             self.variables.setdefault(v, f"i{len(self.variables)}")
-            blocks.append(_Block(blocks[-1], blocks[-1].variables | {v}))
+            blocks.append(Block(blocks[-1], blocks[-1].variables | {v}))
         inner, last = blocks[-1], self.variables[variables[-1]]
         folds: list[spell.Fold] = []
         for item in members:
@@ -226,21 +233,35 @@ class _Emitter:
                 self.emit_store(self.nest.stores[item], inner)
                 continue
             value = self.emit(item.args[-1], inner)
-            made = spell.fold(item.attr[0], item.args[-1].dtype, value, last, self.local, self.call)
+            name = lambda _: self.local()
+            made = spell.fold(item.attr[0], item.args[-1].dtype, value, last, name, name, self.call)
             inner.lines += made.step
             place.names[item] = made.result
             folds.append(made)
         for made in folds:
             place.lines += made.before
+        self.close_loops(blocks, variables, folds, lambda where, lines: where.lines.extend(lines))
+        for made in folds:
+            place.lines += made.after
+
+    def close_loops(
+        self,
+        blocks: Sequence[Block],
+        variables: Index,
+        folds: Sequence[spell.Fold],
+        put: Callable[[Block, list[str]], None],
+    ) -> None:
+        """Put each block into the one round it under its header; float sums take the innermost loop in pieces."""
+        place, inner, last = blocks[0], blocks[-1], self.variables[variables[-1]]
         bounds = [self.bounds(v, place) for v in variables]
         if any(made.block_before for made in folds):
-            body = _Block(blocks[-2], blocks[-2].variables)
+            body = Block(blocks[-2], blocks[-2].variables)
             low, high = self.local(), self.local()
             first, stop = bounds[-1]
             body.lines.append(f"{high} = {self.call('min_int64', f'{low} + {SUM_BLOCK}', stop)}")
-            body.lines += [line for made in folds for line in made.block_before]
+            put(body, [line for made in folds for line in made.block_before])
             body.nest(f"for {last} in range({low}, {high}):", inner)
-            body.lines += [line for made in folds for line in made.block_after]
+            put(body, [line for made in folds for line in made.block_after])
             body.lines.append(f"{low} = {high}")
             blocks[-2].lines.append(f"{low} = {first}")
             blocks[-2].nest(f"while {low} < {stop}:", body)
@@ -248,8 +269,10 @@ class _Emitter:
             blocks[-2].nest(_for(last, *bounds[-1]), inner)
         for k in reversed(range(len(variables) - 1)):
             blocks[k].nest(_for(self.variables[variables[k]], *bounds[k]), blocks[k + 1])
-        for made in folds:
-            place.lines += made.after
+
+    def block(self, parent: Block, variables: frozenset[Scalar]) -> Block:
+        """A block inside another."""
+        return Block(parent, variables)
 
 
 def _for(variable: str, first: str, stop: str) -> str:

@@ -119,6 +119,68 @@ def _lower_slot_write(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
+class Local(types.Type):
+    """A kernel's own array of a fixed length, on its stack."""
+
+    def __init__(self, dtype: types.Type, length: int) -> None:
+        self.dtype = dtype
+        self.length = length
+        super().__init__(f"local{length}({dtype})")
+
+
+@register_model(Local)
+class _LocalModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: Local) -> None:
+        super().__init__(dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
+
+
+@infer_global(operator.getitem)
+class _LocalRead(AbstractTemplate):
+    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        local, index = args
+        if isinstance(local, Local) and isinstance(index, types.Integer):
+            return local.dtype(local, types.intp)
+        return None
+
+
+@infer_global(operator.setitem)
+class _LocalWrite(AbstractTemplate):
+    def generic(self, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        local, index, _ = args
+        if isinstance(local, Local) and isinstance(index, types.Integer):
+            return types.none(local, types.intp, local.dtype)
+        return None
+
+
+@lower_builtin(operator.getitem, Local, types.intp)
+def _lower_local_read(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    loaded = builder.load(cgutils.gep(builder, *args))
+    return context.data_model_manager[sig.return_type].from_data(builder, loaded)
+
+
+@lower_builtin(operator.setitem, Local, types.intp, types.Any)
+def _lower_local_write(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    data = context.data_model_manager[sig.args[2]].as_data(builder, args[2])
+    builder.store(data, cgutils.gep(builder, args[0], args[1]))
+    return context.get_dummy_value()
+
+
+def _local_array(dtype: types.Type) -> Any:
+    """`local_<dtype>(n)` with a literal n: an array of n elements that lives as long as the kernel's call."""
+
+    @intrinsic(prefer_literal=True)
+    def local(typingctx: Any, length: Any) -> Any:
+        result = Local(dtype, length.literal_value)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            element = context.data_model_manager[dtype].get_data_type()
+            return cgutils.alloca_once(builder, element, size=ir.Constant(ir.IntType(32), result.length))
+
+        return result(length), codegen
+
+    return local
+
+
 # ---- vecmath's functions as intrinsics -------------------------------------------------------------------------------
 
 _NUMBA_TYPES = {"bool": types.boolean, **{str(t): t for t in (*types.integer_domain, types.float32, types.float64)}}
@@ -147,6 +209,7 @@ def _intrinsic(function: vecmath.Function) -> Any:
 
 #: Every function a kernel may call, by the name it is called by.
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: _intrinsic(f) for name, f in vecmath.functions().items()}
+FUNCTIONS.update({f"local_{dtype}": _local_array(kind) for dtype, kind in _NUMBA_TYPES.items()})
 
 
 def _integer_power(dtype: str) -> Any:

@@ -239,7 +239,7 @@ class Table:
             args = tuple([self.substitute(a, mapping, memo) for a in term.args])
             if args == term.args:
                 found = term
-            elif term.dtype == "int64" and term.attr is None:
+            elif term.dtype == "int64" and term.attr is None and term.op not in ("cast", "select"):
                 found = self.op(term.op, *args)
             else:
                 found = self.make(term.op, term.dtype, args, term.attr, witness=term.witness)

@@ -123,18 +123,28 @@ class Fold:
     after: list[str] = field(default_factory=list)
 
 
-def fold(kind: str, dtype: str, value: str, variable: str, local: Callable[[], str], call: Call) -> Fold:
-    """`value` of `dtype` combined over a loop. Sums of floats go in blocks: a narrow part per block, a wide total."""
+def fold(
+    kind: str,
+    dtype: str,
+    value: str,
+    variable: str,
+    cell: Callable[[str], str],
+    local: Callable[[str], str],
+    call: Call,
+) -> Fold:
+    """`value` of `dtype` combined over a loop. Sums of floats go in blocks: a narrow part per block, a wide total.
+
+    `cell(dtype)` names what is kept from one iteration to the next, `local(dtype)` the result after the loop.
+    """
     kept = register(dtype)
     real = kept in _FLOATS
-    total = local()
     if kind in ("argmax", "argmin"):
-        best, sign = local(), ">" if kind == "argmax" else "<"
+        best, total, sign = cell(kept), cell("int64"), ">" if kind == "argmax" else "<"
         before = [f"{best} = {_edge(kind[3:], kept)}", f"{total} = 0"]
         return Fold(before, [f"if {value} {sign} {best}:", f"    {best} = {value}", f"    {total} = {variable}"], total)
     if kind == "sum" and (real or kept.startswith("complex")):
         wide = "float64" if real else "complex128"
-        part, result = local(), local()
+        total, part, result = cell(wide), cell(kept), local(kept)
         step = call(f"fold_add_{kept}", part, value) if real else f"{part} + {value}"
         return Fold(
             [f"{total} = {wide}(0)"],
@@ -144,6 +154,7 @@ def fold(kind: str, dtype: str, value: str, variable: str, local: Callable[[], s
             [f"{total} = {total} + {part if kept == wide else _cast(part, kept, wide, call)}"],
             [f"{result} = {total if dtype == wide else _cast(total, wide, dtype, call)}"],
         )
+    total = cell(kept)
     if kind in ("sum", "prod"):
         op = "add" if kind == "sum" else "mul"
         if kept in _CLOSED and not real:
@@ -152,7 +163,7 @@ def fold(kind: str, dtype: str, value: str, variable: str, local: Callable[[], s
             step = call(f"fold_mul_{kept}" if real else f"{op}_{kept}", total, value)
         after, result = [], total
         if dtype in HALVES:
-            result = local()
+            result = local(kept)
             after = [f"{result} = {rounded(total, dtype, call)}"]
         return Fold([f"{total} = {kept}({int(kind == 'prod')})"], [f"{total} = {step}"], result, after=after)
     if kind in ("any", "all"):

@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Sequence
 
 from fastgraph.compiler.arrange import FlatNest, FlatStore, stages
-from fastgraph.compiler.scalar import Index, Scalar, Table
+from fastgraph.compiler.scalar import Index, Scalar, Table, walk
 
 #: Into how many chunks a long loop is cut, and the least number of elements in one.
 CHUNKS = 64
 LEAST = 2048
-#: Elements from which on a loop counts as long.
-LONG = 16_384
+#: Elements from which on a loop counts as long. No more than a witness: an unknown extent may always be long.
+LONG = 10_000
 _COMBINED = frozenset({"sum", "prod", "max", "min", "any", "all"})
 
 
@@ -33,7 +33,7 @@ def split(nest: FlatNest, scratch: Callable[[str, int], object]) -> list[FlatNes
             break
         part, stores = _chunked(table, stores, *key, scratch)
         done.append(part)
-    long = [s for s in stores if _is_long(s.variables)]
+    long = [s for s in stores if _is_long(s.variables, s.scalar)]
     groups: dict[Index, list[FlatStore]] = {}
     for store in long:
         groups.setdefault(store.variables, []).append(store)
@@ -41,25 +41,49 @@ def split(nest: FlatNest, scratch: Callable[[str, int], object]) -> list[FlatNes
         # The loops of the stores become the shared loops of a kernel of their own.
         alone = [FlatStore(s.key, s.dtype, s.position, (), s.scalar) for s in members]
         done.append(FlatNest(variables, alone, stages(variables, alone), {}))
-    rest = [s for s in stores if not _is_long(s.variables)]
+    rest = [s for s in stores if not _is_long(s.variables, s.scalar)]
     if rest:
         done.append(FlatNest((), rest, stages((), rest), {}))
     return done
 
 
-def _is_long(variables: Sequence[Scalar]) -> bool:
-    return math.prod([v.args[0].witness or 0 for v in variables]) >= LONG
+def _is_long(variables: Sequence[Scalar], body: Scalar) -> bool:
+    """Whether a loop is worth several threads: by its own extents and those of the longest loop inside it."""
+    if not variables:
+        return False
+    return _count(variables) * _inner(variables, body) >= LONG
+
+
+def _inner(variables: Sequence[Scalar], body: Scalar) -> int:
+    """The length of the longest reduction that runs anew in each iteration."""
+    own = frozenset(variables)
+    nested = [t for t in walk([body]) if t.op == "reduce" and t.free & own]
+    return max([_count(t.args[: t.attr[1]]) * _inner(t.args[: t.attr[1]], t.args[-1]) for t in nested], default=1)
+
+
+def _count(variables: Sequence[Scalar]) -> int:
+    return math.prod([v.args[0].witness or 0 for v in variables])
+
+
+def _parts(stores: Sequence[FlatStore]) -> set[Scalar]:
+    """The reductions that may be computed chunk by chunk: always wanted, and combined from partial results."""
+    guarded: set[Scalar] = set()  # what a branch not taken must not compute
+    terms = walk([s.scalar for s in stores])
+    for term in terms:
+        if term.op == "select" and (term.args[1].risky or term.args[2].risky):
+            guarded.update(walk(term.args[1:]))
+        elif term.op == "check":
+            guarded.update(walk([term.args[1]]))
+    return {t for t in terms if t.op == "reduce" and not t.free and t.attr[0] in _COMBINED and t not in guarded}
 
 
 def _first_long_reduction(stores: Sequence[FlatStore]) -> tuple[Index, int] | None:
     """The variables and the stage of the first long loop with a reduction in it."""
+    parts = _parts(stores)
     found = [
         (stage, item.args[: item.attr[1]])
         for item, stage in stages((), stores).items()
-        if isinstance(item, Scalar)
-        and item.attr[0] in _COMBINED
-        and not item.risky
-        and _is_long(item.args[: item.attr[1]])
+        if item in parts and _is_long(item.args[: item.attr[1]], item.args[-1])
     ]
     if not found:
         return None
@@ -73,9 +97,10 @@ def _chunked(
     """The nest that runs one long loop chunk by chunk, and what is left to do with its partial results."""
     chunk = table.var(table.const(CHUNKS, "int64"))
     first, extent = variables[0], variables[0].args[0]
-    length = table.op(
-        "max", (extent + (CHUNKS - 1)) // CHUNKS, table.const(LEAST if len(variables) == 1 else 1, "int64")
-    )
+    bodies = [t.args[-1] for t in stages((), stores) if isinstance(t, Scalar) and t.args[:-1] == variables]
+    plain = len(variables) == 1 and not any(t.op == "reduce" for t in walk(bodies))
+    least = table.const(LEAST if plain else 1, "int64")
+    length = table.op("max", (extent + (CHUNKS - 1)) // CHUNKS, least)
     low = chunk * length
     high = table.op("min", low + length, extent)
     part = table.make("var", "int64", (extent, low, high), first.attr)
@@ -83,9 +108,10 @@ def _chunked(
     when = stages((), stores)
     made: list[FlatStore] = []
     combined: dict[Scalar, Scalar] = {}
-    for term in [t for t in when if isinstance(t, Scalar)]:
+    parts = _parts(stores)
+    for term in [t for t in when if t in parts]:
         kind, n = term.attr
-        if term.args[:n] != variables or when[term] != stage or kind not in _COMBINED or term.risky:
+        if term.args[:n] != variables or when[term] != stage:
             continue
         body = table.substitute(term.args[n], inside)
         key = scratch(body.dtype, CHUNKS)
