@@ -1,7 +1,6 @@
 """Variable: a value that programs may change, kept in a Cell; reads and assigns are effectful ops.
 
-Rule: a Cell is read and written by the primitives defined here and by nothing else, so that tapes and traces see it. An
-assign never writes into memory that a tensor holds: the Cell takes another Block.
+Rule: a Variable is a name, some properties and a Cell; the value is in the Cell and nowhere else.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from fastgraph._tensor import (
     EagerTensor,
     Reference,
     Tensor,
-    bind,
     cell_assign,
     cell_read,
     convert,
@@ -31,13 +29,12 @@ from fastgraph._tensor import (
     executing_eagerly,
     from_array,
     init_scope,
-    run,
 )
 from fastgraph.dtype import DType, DTypeLike, as_dtype
-from fastgraph.errors import InvalidArgumentError
 from fastgraph.names import current_scope
 from fastgraph.primitive import Primitive
 from fastgraph.shapes import Aval, ShapeLike, TensorShape, as_dims, compatible, dims_text, shape_of
+from fastgraph.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ
 
 
 class VariableSynchronization(enum.Enum):
@@ -56,101 +53,6 @@ class VariableAggregation(enum.Enum):
     SUM = 1
     MEAN = 2
     ONLY_FIRST_REPLICA = 3
-
-
-# The primitives. Their first input is the Cell itself, which is never converted.
-
-
-def _read_body(cell: Cell, *, dtype: DType, shape: tuple[int | None, ...] | None) -> EagerTensor:
-    return cell_read(cell)
-
-
-def _assign_body(cell: Cell, value: np.ndarray) -> tuple[()]:
-    cell_assign(cell, from_array(value, cell.aval.dtype, False))
-    return ()
-
-
-def _update_body(slot: str) -> Callable[..., tuple[()]]:
-    def update(cell: Cell, value: np.ndarray, *, dtype: DType, shape: tuple[int | None, ...] | None) -> tuple[()]:
-        change = from_array(value, dtype, False)
-        while True:  # until nobody assigned in between
-            before = cell_read(cell)
-            if before.dims != change.dims:
-                raise InvalidArgumentError(
-                    None,
-                    None,
-                    f"Cannot update variable with shape {_kernel_dims(before.dims)} using a Tensor with shape "
-                    f"{_kernel_dims(change.dims)}, shapes must be equal.",
-                )
-            if _variable.replace(cell, before, run(primitives.get(slot), (before, change), {})):
-                return ()
-
-    return update
-
-
-def _kernel_dims(dims: tuple[int, ...]) -> str:
-    return "[" + ",".join(map(str, dims)) + "]"
-
-
-def _infer_read(resource: Aval, *, dtype: DType, shape: tuple[int | None, ...] | None) -> Aval:
-    return Aval(dtype, shape)
-
-
-def _infer_nothing(*avals: Aval, **attrs: Any) -> tuple[()]:
-    return ()
-
-
-READ = primitives.register(
-    Primitive(
-        "read_variable",
-        op_type="ReadVariableOp",
-        body=_read_body,
-        infer=_infer_read,
-        inputs=("resource",),
-        attrs=("dtype", "shape"),
-        groups=("resource",),
-        vjp={"resource": lambda dy: dy},
-        effect="read",
-    )
-)
-ASSIGN = primitives.register(
-    Primitive(
-        "assign_variable",
-        op_type="AssignVariableOp",
-        body=_assign_body,
-        infer=_infer_nothing,
-        n_outputs=0,
-        inputs=("resource", "value"),
-        groups=("resource", "-"),
-        effect="write",
-    )
-)
-
-
-def _update(name: str, op_type: str, slot: str) -> Primitive:
-    def decompose(resource: Any, value: Any, *, dtype: DType, shape: tuple[int | None, ...] | None) -> tuple[()]:
-        before = bind(READ, (resource,), {"dtype": dtype, "shape": shape})
-        bind(ASSIGN, (resource, bind(primitives.get(slot), (before, value), {})), {})
-        return ()
-
-    return primitives.register(
-        Primitive(
-            name,
-            op_type=op_type,
-            body=_update_body(slot),
-            infer=_infer_nothing,
-            n_outputs=0,
-            inputs=("resource", "value"),
-            attrs=("dtype", "shape"),
-            groups=("resource", "-"),
-            effect="write",
-            decompose=decompose,
-        )
-    )
-
-
-ASSIGN_ADD = _update("assign_add_variable", "AssignAddVariableOp", "add")
-ASSIGN_SUB = _update("assign_sub_variable", "AssignSubVariableOp", "subtract")
 
 
 # Creation goes through this thread's creators, so that a trace can lift it out of itself.

@@ -1,0 +1,115 @@
+"""Reads and assigns of Variables: the effectful primitives by which tapes and traces see them.
+
+Rule: a Cell is read and written by these and by nothing else. An assign never writes into memory that a tensor holds:
+it is in place only while the Cell alone refers to that memory, otherwise the Cell takes another Block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fastgraph import _variable
+from fastgraph import primitive as primitives
+from fastgraph._buffer import Cell
+from fastgraph._tensor import EagerTensor, bind, cell_assign, cell_read, from_array, run
+from fastgraph.dtype import DType
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.primitive import Primitive
+from fastgraph.shapes import Aval
+
+# Their first input is the Cell itself, which is never converted.
+
+
+def _read_body(cell: Cell, *, dtype: DType, shape: tuple[int | None, ...] | None) -> EagerTensor:
+    return cell_read(cell)
+
+
+def _assign_body(cell: Cell, value: np.ndarray) -> tuple[()]:
+    cell_assign(cell, from_array(value, cell.aval.dtype, False))
+    return ()
+
+
+def _update_body(slot: str) -> Callable[..., tuple[()]]:
+    def update(cell: Cell, value: np.ndarray, *, dtype: DType, shape: tuple[int | None, ...] | None) -> tuple[()]:
+        change = from_array(value, dtype, False)
+        while True:  # until nobody assigned in between
+            before = cell_read(cell)
+            if before.dims != change.dims:
+                raise InvalidArgumentError(
+                    None,
+                    None,
+                    f"Cannot update variable with shape {_kernel_dims(before.dims)} using a Tensor with shape "
+                    f"{_kernel_dims(change.dims)}, shapes must be equal.",
+                )
+            if _variable.replace(cell, before, run(primitives.get(slot), (before, change), {})):
+                return ()
+
+    return update
+
+
+def _kernel_dims(dims: tuple[int, ...]) -> str:
+    return "[" + ",".join(map(str, dims)) + "]"
+
+
+def _infer_read(resource: Aval, *, dtype: DType, shape: tuple[int | None, ...] | None) -> Aval:
+    return Aval(dtype, shape)
+
+
+def _infer_nothing(*avals: Aval, **attrs: Any) -> tuple[()]:
+    return ()
+
+
+READ = primitives.register(
+    Primitive(
+        "read_variable",
+        op_type="ReadVariableOp",
+        body=_read_body,
+        infer=_infer_read,
+        inputs=("resource",),
+        attrs=("dtype", "shape"),
+        groups=("resource",),
+        vjp={"resource": lambda dy: dy},
+        effect="read",
+    )
+)
+ASSIGN = primitives.register(
+    Primitive(
+        "assign_variable",
+        op_type="AssignVariableOp",
+        body=_assign_body,
+        infer=_infer_nothing,
+        n_outputs=0,
+        inputs=("resource", "value"),
+        groups=("resource", "-"),
+        effect="write",
+    )
+)
+
+
+def _update(name: str, op_type: str, slot: str) -> Primitive:
+    def decompose(resource: Any, value: Any, *, dtype: DType, shape: tuple[int | None, ...] | None) -> tuple[()]:
+        before = bind(READ, (resource,), {"dtype": dtype, "shape": shape})
+        bind(ASSIGN, (resource, bind(primitives.get(slot), (before, value), {})), {})
+        return ()
+
+    return primitives.register(
+        Primitive(
+            name,
+            op_type=op_type,
+            body=_update_body(slot),
+            infer=_infer_nothing,
+            n_outputs=0,
+            inputs=("resource", "value"),
+            attrs=("dtype", "shape"),
+            groups=("resource", "-"),
+            effect="write",
+            decompose=decompose,
+        )
+    )
+
+
+ASSIGN_ADD = _update("assign_add_variable", "AssignAddVariableOp", "add")
+ASSIGN_SUB = _update("assign_sub_variable", "AssignSubVariableOp", "subtract")
