@@ -286,8 +286,8 @@ def print_c(expression: Expression | Tree, dtypes: Mapping[str, str], result: st
     """The expression as C over variables of the operands' names, cast to `result`'s C type.
 
     `dtypes` maps each operand to its dtype ("float32", ...). The text needs `C_PRELUDE`, and the file must be compiled
-    with `-ffp-contract=off` and without fast-math. There is no undefined behaviour for any operand: integers wrap, a zero
-    divisor gives 0 (see `divisors`), out-of-range casts give what x86-64 gives.
+    with `-ffp-contract=off` and without fast-math. There is no undefined behaviour for any operand: integers wrap, a
+    zero divisor gives 0 (see `divisors`), out-of-range casts give what x86-64 gives.
 
     Raises: CannotPrint for what C has no portable form of here (exp, half floats, complex).
     """
@@ -400,8 +400,8 @@ def _c_cast(text: str, source: str, target: str) -> str:
     return f"(({C_TYPES[target]}){text})"
 
 
-# In the templates: T the C type, U an unsigned type at least 32 bits wide, D the dtype's name, N its bits, F the suffix of
-# libm's float functions. Negations go through U, and x / -1 is one: the smallest integer over -1 traps on x86-64.
+# In the templates: T the C type, U an unsigned type at least 32 bits wide, D the dtype's name, N its bits, F the suffix
+# of libm's float functions. Negations go through U, and x / -1 is one: the smallest integer over -1 traps on x86-64.
 _C_SIGNED = """
 static inline T fg_floordiv_D(T a, T b) {
   if (b == 0) return 0;
@@ -446,8 +446,8 @@ _C_INTEGER = """
 static inline T fg_min_D(T a, T b) { return a < b ? a : b; }
 static inline T fg_max_D(T a, T b) { return a > b ? a : b; }
 """
-# a > b ? a : b is one instruction and gives b when either is NaN; what is left is a itself being NaN. Floor division and
-# modulo are TensorFlow's: floor(a / b), and fmod moved to the divisor's sign.
+# a > b ? a : b is one instruction and gives b when either is NaN; what is left is a itself being NaN. Floor division
+# and modulo are TensorFlow's: floor(a / b), and fmod moved to the divisor's sign.
 _C_FLOAT = """
 static inline T fg_max_D(T a, T b) { T m = a > b ? a : b; return a != a ? a : m; }
 static inline T fg_min_D(T a, T b) { T m = a < b ? a : b; return a != a ? a : m; }

@@ -1,4 +1,4 @@
-"""What kernels need of Numba beyond plain Python: typed buffer slots, and the functions of `vecmath` as typed intrinsics.
+"""What kernels need of Numba beyond plain Python: typed buffer slots, and `vecmath` as typed intrinsics.
 
 Rule: imported only where kernels are compiled (it imports Numba); this file's text is part of every kernel's key.
 
@@ -92,8 +92,8 @@ def _lower_buffers_item(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 def _promise_disjoint(instruction: Any, slot: Slot) -> None:
     """Tell LLVM that slots are bound to disjoint memory.
 
-    Without it every pair of pointers is compared before a loop may run vectorised, and from about eight comparisons LLVM
-    does not vectorise at all.
+    Without it every pair of pointers is compared before a loop may run vectorised, and from about eight comparisons
+    LLVM does not vectorise at all.
     """
     module = instruction.module
     domain = module.add_metadata(["fastgraph"])

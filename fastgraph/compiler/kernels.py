@@ -1,7 +1,7 @@
 """The desk where kernels are asked for: from memory, from the store, or from a compiler in the background.
 
-Rule: `request` never waits for a compilation and never imports Numba; whoever wants the code at once waits on its handle.
-One process holds each kernel once, however many plans use it.
+Rule: `request` never waits for a compilation and never imports Numba; whoever wants the code at once waits on its
+handle. One process holds each kernel once, however many plans use it.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class _Desk:
         """Link `code` and mark the entry done; False if there is none, or stored code does not link."""
         if code is None:
             return False
-        from fastgraph.compiler.loader import LoadError, Library
+        from fastgraph.compiler.loader import Library, LoadError
         from fastgraph.compiler.target import symbol
 
         try:
@@ -317,7 +317,7 @@ class _Desk:
             self.compiling.release()
 
     def after_fork_in_child(self) -> None:
-        """The child has the kernels, but no thread and no worker; what was pending starts over when it is waited for."""
+        """The child has the kernels, but no thread and no worker; what was pending starts over when waited for."""
         for worker in self.workers:
             worker.disown()
         self._reset()

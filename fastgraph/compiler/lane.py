@@ -1,7 +1,7 @@
 """One element inside a kernel, as LLVM IR under construction: arithmetic on a `Lane` appends instructions.
 
-Rule: every operation is defined for every operand (no undefined behaviour, no poison), has no branch, and stays a vector
-instruction when LLVM runs many lanes side by side; `call` is the one exception and says so.
+Rule: every operation is defined for every operand (no undefined behaviour, no poison), has no branch, and stays a
+vector instruction when LLVM runs many lanes side by side; `call` is the one exception and says so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ _TYPES: dict[str, Any] = {
     "float32": ir.FloatType(),
     "float64": ir.DoubleType(),
 }
-Number = "Lane | int | float"
 
 
 def is_float(dtype: str) -> bool:
@@ -145,8 +144,8 @@ class Lane:
     def select(self, yes: Any, no: Any) -> Lane:
         """`yes` where this bool lane is true, else `no`; both are computed."""
         if not isinstance(yes, Lane):
-            yes = no.constant(yes)
-        return yes._make(self.builder.select(self.value, yes.value, yes._lift(no).value))
+            yes = Lane.constant(no, yes)
+        return self._make(self.builder.select(self.value, yes.value, yes._lift(no).value), yes.dtype)
 
     def quotient(self, other: Any) -> Lane:
         """Integer division towards zero; the caller keeps out zero, and the smallest integer over -1."""
@@ -167,7 +166,7 @@ class Lane:
         )
 
     def muladd(self, factor: Any, summand: Any) -> Lane:
-        """self * factor + summand: rounded once where the CPU can, else twice; the same in every lane on one machine."""
+        """self * factor + summand: rounded once where the CPU can, else twice; the same in every lane on a machine."""
         return self._llvm("llvm.fmuladd", factor, summand)
 
     def sqrt(self) -> Lane:

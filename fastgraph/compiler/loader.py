@@ -1,4 +1,4 @@
-"""Object code -> an address that can be called, by LLVM's JIT linker; one library per kernel, released with its last user.
+"""Object code -> an address that can be called, by LLVM's JIT linker; one library per kernel.
 
 Rule: imports llvmlite, never Numba.
 """
@@ -72,7 +72,7 @@ def _externals() -> dict[str, int]:
 
 
 def undefined_symbols(code: bytes) -> set[str]:
-    """The names an ELF64 object leaves to the loader (empty for other formats, whose loader then checks them itself)."""
+    """The names an ELF64 object leaves to the loader (empty for other formats, which are not checked)."""
     if code[:6] != b"\x7fELF\x02\x01":
         return set()
     try:

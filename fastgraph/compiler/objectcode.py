@@ -1,7 +1,7 @@
 """KernelSpec -> relocatable object code, by Numba and LLVM.
 
-Rule: the only module that runs the compiler. It is imported by the worker process, or by the thread that stands in for it;
-a program whose kernels are in the store never imports it (it imports Numba).
+Rule: the only module that runs the compiler. It is imported by the worker process, or by the thread that stands in for
+it; a program whose kernels are in the store never imports it (it imports Numba).
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def compile_kernel(spec: KernelSpec, key: str) -> Listing:
         raise KernelError(f"{type(error).__name__}: {error}\nin the kernel\n{spec.source}") from error
     if host().vector_bits:
         # LLVM keeps to half of the widest vectors on most CPUs, from when they slowed the clock.
-        text = re.sub(r"^(define .*\)[^{]*)\{$", rf'\1 "prefer-vector-width"="{host().vector_bits}" {{', text, flags=re.M)
+        wide = f'"prefer-vector-width"="{host().vector_bits}"'
+        text = re.sub(r"^(define .*\)[^{]*)\{$", rf"\1 {wide} {{", text, flags=re.MULTILINE)
     module = llvm.parse_assembly(text)
     _keep_one_entry(module, entry, symbol(key))
     machine = host().machine()
@@ -78,12 +79,12 @@ def compile_kernel(spec: KernelSpec, key: str) -> Listing:
 def _lower(function: Any, signature: Any) -> tuple[str, str]:
     """A function as LLVM IR, with everything it calls, and the name of its entry point.
 
-    Numba's ordinary road would also optimise it twice and load it, which is half of the time and of no use here. So this
-    takes the road that Numba's ahead-of-time compiler takes, up to the IR; where a version of Numba lacks that, the public
-    one.
+    Numba's ordinary road would also optimise it twice and load it, which is half of the time and of no use here. So
+    this takes the road that Numba's ahead-of-time compiler takes, up to the IR; where a version of Numba lacks that,
+    the public one.
     """
     try:
-        flags = compiler.Flags()
+        flags: Any = compiler.Flags()
         flags.no_compile = True
         flags.no_cpython_wrapper = True
         flags.no_cfunc_wrapper = True
@@ -101,8 +102,8 @@ def _lower(function: Any, signature: Any) -> tuple[str, str]:
             module.link_in(called)
         return str(module), result.fndesc.llvm_func_name
     except (AttributeError, TypeError):  # not the kernel's fault: that would be one of Numba's own errors
-        options = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        dispatcher = njit(signature, **options)(function)
+        options: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        dispatcher: Any = njit(signature, **options)(function)
         (compiled,) = dispatcher.overloads.values()
         return dispatcher.inspect_llvm(dispatcher.signatures[0]), compiled.fndesc.llvm_func_name
 

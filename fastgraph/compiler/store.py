@@ -1,8 +1,8 @@
 """The kernel store: a directory of object code, shared by every process of one user.
 
-Rule: nothing is run that was not written, whole, by this user. The directory is refused unless it belongs to the user and
-no other can write to it; files are opened relative to it, checked on the opened descriptor, and carry a checksum. Whatever
-is wrong costs one warning and a compilation, never an error.
+Rule: nothing is run that was not written, whole, by this user. The directory is refused unless it belongs to the user
+and no other can write to it; files are opened relative to it, checked on the opened descriptor, and carry a checksum.
+Whatever is wrong costs one warning and a compilation, never an error.
 
 A file is `MAGIC`, the key it was stored under, the code, and the SHA-256 of all before it. Files are written under a
 temporary name and renamed, so that readers, writers in other processes and a kill at any moment see whole files only.
@@ -47,7 +47,7 @@ class Info:
 
 
 class Store:
-    """One directory of kernels. All methods may be called from any thread, and never raise for what they find on disk."""
+    """One directory of kernels. Its methods may be called from any thread; `read` and `write` never raise."""
 
     def __init__(self, directory: str, limit: int) -> None:
         self.directory = directory
@@ -149,7 +149,7 @@ class Store:
         return files
 
     def _trim(self, folder: int) -> None:
-        """Delete what has not been used for longest, until the store is well below its limit; and abandoned new files."""
+        """Delete what has not been used for longest, until well below the limit; and abandoned new files."""
         files = sorted(self._files(folder))
         total = sum(size for _, size, _ in files)
         if total > self.limit:

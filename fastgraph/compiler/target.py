@@ -24,9 +24,9 @@ OPTIONS = "error_model=numpy opt=3 vectorise slp unroll interleave reloc=pic cod
 
 #: Functions of the maths library that kernels may call, without the "f" of their float32 forms.
 LIBM = (
-    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "exp2",
-    "expm1", "log", "log2", "log10", "log1p", "pow", "fmod", "erf", "erfc", "lgamma", "nextafter", "floor", "ceil", "trunc",
-    "rint", "round", "sqrt", "fma", "ldexp", "hypot",
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "pow", "fmod", "erf", "erfc", "lgamma", "nextafter",
+    "floor", "ceil", "trunc", "rint", "round", "sqrt", "fma", "ldexp", "hypot",
 )  # fmt: skip
 
 #: The files whose text decides what a kernel's calls mean.

@@ -1,10 +1,12 @@
 """The mathematics of kernels, one element at a time: exp, log, tanh, ..., integer helpers, casts and half floats.
 
-Rule: straight-line code over lanes (`lane.py`): no branch, no table, no call where a polynomial will do, so that LLVM runs
-many lanes side by side; right for NaN, infinities, zeros, denormals, overflow and underflow. Imports nothing of Numba.
+Rule: straight-line code over lanes (`lane.py`): no branch, no table, no call where a polynomial will do, so that LLVM
+runs many lanes side by side; right for NaN, infinities, zeros, denormals, overflow and underflow. It imports nothing of
+Numba.
 
 Worst errors found, in units in the last place (tests/backend/test_vecmath.py; all 2**32 float32 values in `make soak`)
-stand beside each function. Polynomials are minimax fits of our own (Remez exchange) to the stated function and interval.
+stand beside each function. Polynomials are minimax fits of our own (Remez exchange) to the stated function and
+interval.
 """
 
 from __future__ import annotations
@@ -48,8 +50,9 @@ LAYOUTS = {
     ),
     "float64": Layout(
         52, 1023, 6.93147180369123816490e-01, 1.90821492927058770002e-10, -746.0, 710.0, 0x3FE6A09E667F3BCD, 2.0**-1022,
-        (0.5, 0.16666666666666682, 0.04166666666666614, 0.008333333333317417, 0.0013888888889104327, 0.0001984126989558522,
-         2.4801586940939128e-05, 2.75572355551665e-06, 2.755757349399387e-07, 2.511182218275177e-08, 2.082845072962251e-09),
+        (0.5, 0.16666666666666682, 0.04166666666666614, 0.008333333333317417, 0.0013888888889104327,
+         0.0001984126989558522, 2.4801586940939128e-05, 2.75572355551665e-06, 2.755757349399387e-07,
+         2.511182218275177e-08, 2.082845072962251e-09),
         "int64",
     ),
 }  # fmt: skip
@@ -182,7 +185,8 @@ def softplus(x: Lane) -> Lane:
 
 #: 2 / pi in parts of 29 bits, so that a part times a float32 is exact in float64.
 _TWO_OVER_PI = tuple(
-    float(int(0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE >> (200 - 29 * (k + 1)) & (1 << 29) - 1)) * 2.0 ** (-29 * (k + 1))
+    float(int(0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE >> (200 - 29 * (k + 1)) & (1 << 29) - 1))
+    * 2.0 ** (-29 * (k + 1))
     for k in range(6)
 )
 
@@ -190,7 +194,8 @@ _TWO_OVER_PI = tuple(
 def _quarter_turns(x: Lane) -> tuple[Lane, Lane]:
     """(n, r) with x = (n + 4 k) pi / 2 + r, |r| <= pi / 4, for any float32 x; n is an int32 lane.
 
-    Payne and Hanek's reduction, without a branch: x times each part of 2 / pi is exact, and loses its multiples of 4 exactly.
+    Payne and Hanek's reduction, without a branch: x times each part of 2 / pi is exact, and so is taking
+    the multiples of 4 from it.
     """
     wide = x.to("float64")
     turns = None
@@ -209,7 +214,9 @@ def _sine_and_cosine(r: Lane) -> tuple[Lane, Lane]:
     """Both, for |r| <= pi / 4."""
     z = r * r
     sine = (r * z).muladd(polynomial(z, (-0.1666666716337204, 0.008333329111337662, -0.0001983933470910415, 2.7183154998056125e-06)), r)  # fmt: skip
-    cosine = polynomial(z, (0.0416666679084301, -0.0013888883404433727, 2.4799521270324476e-05, -2.7210390385334904e-07))
+    cosine = polynomial(
+        z, (0.0416666679084301, -0.0013888883404433727, 2.4799521270324476e-05, -2.7210390385334904e-07)
+    )
     return sine, (z * z).muladd(cosine, z.muladd(-0.5, z.constant(1.0)))
 
 
@@ -308,7 +315,7 @@ def sign(x: Lane) -> Lane:
 
 def isnan(x: Lane) -> Lane:
     """Whether x is NaN."""
-    return x.differs(x) if x.dtype in FLOATS else x.differs(x)
+    return x.differs(x)
 
 
 def isinf(x: Lane) -> Lane:
@@ -328,7 +335,7 @@ def abs_(x: Lane) -> Lane:
     return x if x.dtype in UNSIGNED else (x < 0).select(-x, x)
 
 
-# ---- division: a zero integer divisor gives 0, as the C loops do; the op reports it ----------------------------------
+# ---- division: a zero integer divisor gives 0, as the C loops do; the op reports it ----
 
 
 def _divide(a: Lane, b: Lane) -> tuple[Lane, Lane, Lane]:
@@ -397,7 +404,7 @@ def _outside(b: Lane, width: int) -> Lane:
     return (b >= width) if b.dtype in UNSIGNED else (b < 0) | (b >= width)
 
 
-# ---- half floats ------------------------------------------------------------------------------------------------------
+# ---- half floats ----
 
 
 def _from_float16(h: Lane) -> Lane:
@@ -431,7 +438,7 @@ def _to_bfloat16(x: Lane) -> Lane:
 
 
 def _narrow_to_odd(x: Lane) -> Lane:
-    """float64 -> float32 so that rounding once more to float16 gives what rounding once would: inexact results are odd."""
+    """float64 -> float32, inexact results made odd: rounded once more to float16 it is as if rounded once."""
     narrow = x.to("float32")
     wide = narrow.to("float64")
     bits = narrow.bits() - (wide.abs() > x.abs()).to("int32")
@@ -452,7 +459,7 @@ def _cast(source: str, target: str) -> Callable[[Lane], Lane]:
     return body
 
 
-# ---- the table ---------------------------------------------------------------------------------------------------------
+# ---- the table ----
 
 
 @dataclass(frozen=True)
@@ -519,9 +526,7 @@ def _libm(symbol: str) -> Callable[..., Lane]:
 
 def _reordered(method: str) -> Callable[[Lane, Lane], Lane]:
     """A sum or product that LLVM may reorder: the loop of a reduction vectorises, everything round it stays strict."""
-    return lambda total, x: total._make(
-        getattr(total.builder, method)(total.value, x.value, flags=("reassoc", "nsz"))
-    )
+    return lambda total, x: total._make(getattr(total.builder, method)(total.value, x.value, flags=("reassoc", "nsz")))
 
 
 #: Steps of reductions: fold_add_float32(total, x). Maximum and minimum propagate NaN.

@@ -1,4 +1,4 @@
-"""Kernels of one expression, for the tests of the compiler's back end: source, compilation here, and a call on arrays."""
+"""Kernels of one expression for the tests of the compiler's back end: source, compilation, a call on arrays."""
 
 from __future__ import annotations
 

@@ -104,6 +104,7 @@ def test_key_covers_everything_the_code_depends_on(monkeypatch: pytest.MonkeyPat
 
 PROGRAM = textwrap.dedent(
     """
+    import hashlib
     import sys
     import numpy as np
     from elementwise_kernels import elementwise, run
@@ -114,7 +115,8 @@ PROGRAM = textwrap.dedent(
     x = np.linspace(-3, 3, 1001).astype("float32")
     s = kernels.statistics()
     out = b"".join(run(handle.address, [x], np.float32).tobytes() for handle in handles)
-    print(s.loaded_from_store, s.compiled, s.failed, "numba" in sys.modules, __import__("hashlib").sha256(out).hexdigest())
+    digest = hashlib.sha256(out).hexdigest()
+    print(s.loaded_from_store, s.compiled, s.failed, "numba" in sys.modules, digest)
     """
 )
 

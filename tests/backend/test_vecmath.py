@@ -1,4 +1,4 @@
-"""Vector maths: every special value, every kind of argument, errors in units of the last place against wider arithmetic."""
+"""Vector maths: every special value, every kind of argument, errors in units of the last place."""
 
 from __future__ import annotations
 
@@ -157,7 +157,9 @@ def test_every_float32(name: str) -> None:
         with np.errstate(all="ignore"):
             wide = reference(x.astype(np.float64))
             # The exact measure is slow: only where the result is not the nearest float32, NaN alike.
-            differ = np.flatnonzero((got.view(np.int32) != wide.astype(np.float32).view(np.int32)) & ~(np.isnan(got) & np.isnan(wide)))
+            differ = np.flatnonzero(
+                (got.view(np.int32) != wide.astype(np.float32).view(np.int32)) & ~(np.isnan(got) & np.isnan(wide))
+            )
         if differ.size:
             wrong = errors(got[differ], wide[differ])
             at = int(np.argmax(wrong))

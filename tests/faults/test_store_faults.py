@@ -1,4 +1,4 @@
-"""A store that is unwritable, torn, tampered with, foreign, open to others, or from another machine: one warning, no harm."""
+"""A store that is unwritable, torn, tampered with, foreign, open to others, or from elsewhere: one warning, no harm."""
 
 from __future__ import annotations
 

@@ -86,13 +86,15 @@ def test_c_has_no_form_of_some() -> None:
 
 
 INTEGER_TEXTS = [
-    "x + y", "x - y", "x * y", "-x", "x // y", "x % y", "truncatediv(x, y)", "truncatemod(x, y)", "min(x, y)", "max(x, y)",
-    "abs(x)", "sign(x)", "x & y", "x | y", "x ^ y", "~x", "x << (y & 7)", "x >> (y & 7)", "x ** (y & 7)", "select(x < y, x, 3)",
+    "x + y", "x - y", "x * y", "-x", "x // y", "x % y", "truncatediv(x, y)", "truncatemod(x, y)", "min(x, y)",
+    "max(x, y)", "abs(x)", "sign(x)", "x & y", "x | y", "x ^ y", "~x", "x << (y & 7)", "x >> (y & 7)", "x ** (y & 7)",
+    "select(x < y, x, 3)",
 ]  # fmt: skip
 COMPARE_TEXTS = ["x < y", "x <= y", "x > y", "x >= y", "x == y", "x != y", "(x < y) | ~(x == y)"]
 FLOAT_TEXTS = [
-    "x + y", "x - y", "x * y", "x / y", "-x", "x // y", "x % y", "min(x, y)", "max(x, y)", "abs(x)", "sign(x)", "sqrt(x)",
-    "rsqrt(x)", "floor(x)", "ceil(x)", "round(x)", "trunc(x)", "select(x < y, x, 0.1)", "max(x, 0)", "x * x + inf",
+    "x + y", "x - y", "x * y", "x / y", "-x", "x // y", "x % y", "min(x, y)", "max(x, y)", "abs(x)", "sign(x)",
+    "sqrt(x)", "rsqrt(x)", "floor(x)", "ceil(x)", "round(x)", "trunc(x)", "select(x < y, x, 0.1)", "max(x, 0)",
+    "x * x + inf",
 ]  # fmt: skip
 
 
@@ -135,14 +137,15 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
             c, r = expr.C_TYPES[dtype], expr.C_TYPES[result]
             body = print_c(parse(text), {"x": dtype, "y": dtype}, result)
             lines.append(
-                f"void f_{dtype}_{number}(const {c} *px, const {c} *py, {r} *out, int64_t n) {{ for (int64_t i = 0; i < n; i++)"
-                f" {{ {c} x = px[i], y = py[i]; (void)y; out[i] = {body}; }} }}"
+                f"void f_{dtype}_{number}(const {c} *px, const {c} *py, {r} *out, int64_t n) {{"
+                f" for (int64_t i = 0; i < n; i++) {{ {c} x = px[i], y = py[i]; (void)y; out[i] = {body}; }} }}"
             )
     for source in expr.C_TYPES:
         for target in expr.C_TYPES:
+            c, r = expr.C_TYPES[source], expr.C_TYPES[target]
             lines.append(
-                f"void cast_{source}_{target}(const {expr.C_TYPES[source]} *px, {expr.C_TYPES[target]} *out, int64_t n) {{"
-                f" for (int64_t i = 0; i < n; i++) {{ {expr.C_TYPES[source]} x = px[i];"
+                f"void cast_{source}_{target}(const {c} *px, {r} *out, int64_t n) {{"
+                f" for (int64_t i = 0; i < n; i++) {{ {c} x = px[i];"
                 f" out[i] = {print_c(parse(f'{target}(x)'), {'x': source}, target)}; }} }}"
             )
     (folder / "e.c").write_text("\n".join(lines))
@@ -226,12 +229,13 @@ def test_c_of_floats_is_numpys(library: ctypes.CDLL, dtype: str) -> None:
         r = np.fmod(a, b)
         return np.where((r != 0) & ((b < 0) != (r < 0)), r + b, r)
 
-    one = np.dtype(dtype).type(1)
+    kind = np.dtype(dtype).type
     table = {
-        "x + y": x + y, "x - y": x - y, "x * y": x * y, "x / y": x / y, "-x": -x, "x // y": np.floor(x / y), "x % y": modulo(x, y),
-        "min(x, y)": np.minimum(x, y), "max(x, y)": np.maximum(x, y), "abs(x)": abs(x), "sign(x)": np.sign(x), "sqrt(x)": np.sqrt(x),
-        "rsqrt(x)": one / np.sqrt(x), "floor(x)": np.floor(x), "ceil(x)": np.ceil(x), "round(x)": np.round(x), "trunc(x)": np.trunc(x),
-        "select(x < y, x, 0.1)": np.where(x < y, x, np.dtype(dtype).type(0.1)), "max(x, 0)": np.maximum(x, 0), "x * x + inf": x * x + np.dtype(dtype).type(np.inf),
+        "x + y": x + y, "x - y": x - y, "x * y": x * y, "x / y": x / y, "-x": -x, "x // y": np.floor(x / y),
+        "x % y": modulo(x, y), "min(x, y)": np.minimum(x, y), "max(x, y)": np.maximum(x, y), "abs(x)": abs(x),
+        "sign(x)": np.sign(x), "sqrt(x)": np.sqrt(x), "rsqrt(x)": kind(1) / np.sqrt(x), "floor(x)": np.floor(x),
+        "ceil(x)": np.ceil(x), "round(x)": np.round(x), "trunc(x)": np.trunc(x), "max(x, 0)": np.maximum(x, 0),
+        "select(x < y, x, 0.1)": np.where(x < y, x, kind(0.1)), "x * x + inf": x * x + kind(np.inf),
         "x < y": x < y, "x <= y": x <= y, "x > y": x > y, "x >= y": x >= y, "x == y": x == y, "x != y": x != y,
         "(x < y) | ~(x == y)": (x < y) | ~(x == y),
     }  # fmt: skip
