@@ -172,7 +172,7 @@ cdef tuple _convert_inputs(Primitive prim, tuple inputs):
         elif letter == "resource":
             raise TypeError(f"{prim.name}(): input {i} must be a resource, not {type(value).__name__}")
         else:
-            value = converted[i] = _convert_like(value, _dtype.as_dtype(letter))
+            value = converted[i] = convert(value, _dtype.as_dtype(letter))
         if letter != "-" and letter != "resource" and not isinstance(value, Cell):
             found = value.dtype
             expected = known.get(letter) if letter[0].isupper() else _dtype.as_dtype(letter)

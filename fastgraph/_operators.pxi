@@ -171,6 +171,10 @@ cdef object _equality(object slot, str name, object tensor, object other, bint n
         if "Incompatible shapes" in error.message:
             return from_array(np.array(negated))
         raise
+    except ValueError as error:  # the same while tracing
+        if thread_state().trace is not None and "Dimensions must be equal" in str(error):
+            return convert(negated)
+        raise
 
 
 cdef object _multiply(object tensor, object other, bint reflected):

@@ -27,7 +27,7 @@ Pass = Callable[[Graph], Graph]
 ALGEBRA = (
     Row("identity(x)", "x"),
     Row("stop_gradient(x)", "x"),
-    Row("zeros_like(x)", "0"),
+    Row("zeros_like(x)", "0", when="number"),
     Row("ones_like(x)", "1"),
     # sums
     Row("negative(negative(x))", "x"),

@@ -338,6 +338,7 @@ def _dtype_check(when: str) -> Callable[[DType], bool]:
         "floating": lambda dtype: dtype.is_floating,
         "real": lambda dtype: dtype.is_integer or dtype.is_floating,
         "bool": lambda dtype: dtype.is_bool,
+        "number": lambda dtype: dtype.is_numeric or dtype.is_bool,
     }
     return checks[when]
 

@@ -283,7 +283,8 @@ def _reversed_axes(axes: tuple[int, ...], rank: int) -> set[int]:
     found: set[int] = set()
     for i, a in enumerate(axes):
         if not -rank <= a < rank:
-            raise ValueError(f"'axis'[{i}] = {a} is out of valid range [0, {rank - 1}]")
+            raise ValueError(f"'axis'[{i}] = {a} is out of valid range [0, {rank - 1}")  # TensorFlow's text
+
         if a % rank in found:
             raise ValueError(f"axis {a % rank} specified more than once.")
         found.add(a % rank)

@@ -187,13 +187,13 @@ def prod_p(x, *, axes, keepdims):
     return np.prod(wide, axis=canonical_axes(axes, x.ndim), dtype=wide.dtype, keepdims=keepdims).astype(x.dtype)
 
 
-@reduction(op="Any", kind="any", dtypes="bool")
+@reduction(op="Any", kind="any", dtypes="any", groups=("bool",))
 def any_p(x, *, axes, keepdims):
     """Whether any element along `axes` holds. bool[*s] -> bool[*r]."""
     return np.any(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims)
 
 
-@reduction(op="All", kind="all", dtypes="bool")
+@reduction(op="All", kind="all", dtypes="any", groups=("bool",))
 def all_p(x, *, axes, keepdims):
     """Whether all elements along `axes` hold. bool[*s] -> bool[*r]."""
     return np.all(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims)

@@ -15,7 +15,7 @@ from fastgraph.graph import ir, passes
 from fastgraph.graph.rewrite import Fuel, Rebuild, Row, _number, compile_row
 from fastgraph.primitive import get
 
-DTYPES = {"any": "float32", "integer": "int32", "floating": "float32", "real": "float32"}
+DTYPES = {"any": "float32", "integer": "int32", "floating": "float32", "real": "float32", "number": "float32"}
 BOOLEAN = ("logical", "select")
 BITS = ("invert", "bitwise")
 
@@ -132,7 +132,7 @@ def test_row_survives_broadcasting(row):
 
 @pytest.mark.parametrize("row", [r for r in passes.ALGEBRA if r.when != "any"], ids=lambda row: row.title)
 def test_row_respects_its_dtypes(row):
-    wrong = {"integer": "float32", "floating": "int32", "real": "complex64"}[row.when]
+    wrong = {"integer": "float32", "floating": "int32", "real": "complex64", "number": "string"}[row.when]
     try:
         graph = build(row, {name: (3,) for name in variables(row.lhs)}, wrong)
     except (TypeError, ValueError):
