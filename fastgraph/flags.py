@@ -129,6 +129,17 @@ FLAGS: dict[str, Flag] = {
 }
 
 _overrides: dict[str, Any] = {}
+_listeners: list[Callable[[], None]] = []
+
+
+def on_change(listener: Callable[[], None]) -> None:
+    """Have `listener` called whenever a flag is set or cleared from Python."""
+    _listeners.append(listener)
+
+
+def _changed() -> None:
+    for listener in _listeners:
+        listener()
 
 
 def get(name: str) -> Any:
@@ -153,11 +164,13 @@ def set_flag(name: str, value: Any) -> None:
     if name not in FLAGS:
         raise KeyError(f"There is no flag {name!r}; the flags are {', '.join(FLAGS)}.")
     _overrides[name] = value
+    _changed()
 
 
 def clear_flag(name: str) -> None:
     """Let the environment, or the default, decide over the flag `name` again."""
     _overrides.pop(name, None)
+    _changed()
 
 
 @contextmanager
@@ -174,7 +187,7 @@ def override(**values: Any) -> Iterator[None]:
             if value is missing:
                 clear_flag(name)
             else:
-                _overrides[name] = value
+                set_flag(name, value)
 
 
 def variables() -> str:

@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastgraph import nesting
-from fastgraph._tensor import Tensor, convert
+from fastgraph._tensor import EagerTensor, Tensor, convert, current_state
 from fastgraph.errors import FailedPreconditionError, InvalidArgumentError
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 from fastgraph.op_errors import message_name
 from fastgraph.shapes import TensorSpec, TypeSpec, generalises
 from fastgraph.staging import keys
+from fastgraph.staging._call import FastCall
 from fastgraph.staging.keys import Held
 from fastgraph.staging.runner import Runner
 
@@ -41,7 +42,7 @@ class Signature:
         )
 
 
-class ConcreteFunction:
+class ConcreteFunction(FastCall):
     """A graph that can be called. Source: tf.types.experimental.ConcreteFunction.
 
     Call it as the function that was traced: with tensors in the places of tensors; Python values may be left out, and if
@@ -56,6 +57,7 @@ class ConcreteFunction:
         self._guard = guard
         self._cell_names = [_cell_name(held) for held, _ in trace.graph.captures]
         flat = nesting.flatten(structure, expand_composites=True)
+        self._flat = flat
         self._single = len(flat) == 1 and flat[0] is structure
         self._kept = [leaf is not None for leaf in flat]
         self.name = name
@@ -132,30 +134,61 @@ class ConcreteFunction:
 
     # -- calling it
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _call_slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the graph. Raises TypeError for arguments that do not fit, InvalidArgumentError for wrong dtypes."""
-        return self.call_flat(self._bind(args, kwargs))
+        leaves = self._bind(args, kwargs)
+        state = current_state()
+        if state.trace is None and not state.tapes and not kwargs:
+            self.offer(self, args, leaves)
+        return self.call_flat(leaves)
+
+    def offer(self, caller: FastCall, args: tuple[Any, ...], leaves: list[Any]) -> None:
+        """Let `caller` remember the Plan for these arguments, if there is one and they say at sight that it fits."""
+        tensors = [argument for argument in args if type(argument) is EagerTensor]
+        if len(tensors) != len(leaves) or any(a is not b for a, b in zip(tensors, leaves, strict=True)):
+            return
+        kinds = "".join([keys.kind_at_sight(argument) for argument in args])
+        if len(kinds) != len(args):
+            return
+        captures = [held for held, _ in self.graph.captures]
+        if any(held() is None for held in captures if isinstance(held, weakref.ref)):
+            return
+        plan = getattr(self.executable, "plan", None)
+        found = None if plan is None else plan(self._operands(leaves))
+        if found is None:
+            return
+        structure = self._structure
+        flat_tensors = all(self._kept) and all(isinstance(leaf, Tensor) for leaf in self._flat)
+        if self._single and self._kept[0]:
+            caller.remember(args, kinds, captures, found, "single", None)
+        elif structure is None or structure == ():
+            caller.remember(args, kinds, captures, found, "constant", structure)
+        elif type(structure) in (tuple, list) and len(structure) == len(self._flat) and flat_tensors:
+            caller.remember(args, kinds, captures, found, type(structure).__name__, None)
+        else:
+            caller.remember(args, kinds, captures, found, "packed", self.pack)
 
     def call_flat(self, leaves: list[Any]) -> Any:
         """Call the graph on its input tensors and return the structured result."""
-        operands = leaves
-        captures = self._trace.graph.captures
-        if captures:
-            operands = list(leaves)
-            for i, (held, _) in enumerate(captures):
-                if type(held) is weakref.ref:
-                    cell = held()
-                    if cell is None:
-                        raise self._gone(i)
-                    operands.append(cell)
-                else:
-                    operands.append(held)
-        return self.pack(self._runner(operands))
+        return self.pack(self._runner(self._operands(leaves)))
+
+    def _operands(self, leaves: list[Any]) -> list[Any]:
+        """Return the parameters of the graph: the input tensors, then what is captured. Raises FailedPreconditionError."""
+        operands = list(leaves)
+        for i, (held, _) in enumerate(self._trace.graph.captures):
+            if type(held) is weakref.ref:
+                cell = held()
+                if cell is None:
+                    raise self._gone(i)
+                operands.append(cell)
+            else:
+                operands.append(held)
+        return operands
 
     def pack(self, results: Sequence[Any]) -> Any:
         """Return the flat results in the structure that the function returned."""
         if self._single:
-            return results[0] if results else None
+            return results[0] if len(results) else None
         if not self._kept:
             return self._structure
         tensors = iter(results)

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from fastgraph import nesting
+from fastgraph import flags, nesting
 from fastgraph._tensor import EagerTensor, Tensor, convert, current_state, init_scope
 from fastgraph.errors import InaccessibleTensorError, InputSignatureError
 from fastgraph.graph import ir, passes
@@ -24,9 +24,12 @@ from fastgraph.graph.interpret import interpret
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, out_of_reach
 from fastgraph.shapes import Aval, TensorSpec, TypeSpec, generalises
 from fastgraph.staging import keys
+from fastgraph.staging._call import BoundCall, FastCall, forget_all, set_run_eagerly
 from fastgraph.staging.concrete import ConcreteFunction, Signature
 from fastgraph.staging.keys import Arguments, Guard
 from fastgraph.variable import variable_creator_scope
+
+flags.on_change(forget_all)
 
 _log = logging.getLogger("tensorflow")
 _numbers = itertools.count(1)
@@ -49,7 +52,7 @@ def run_functions_eagerly(run_eagerly: bool) -> None:
     """Let Functions run as plain Python from now on (True), or as graphs again. Source: tf.config."""
     global _run_eagerly
     _run_eagerly = bool(run_eagerly)
-    Function._eager_mode_changed(_run_eagerly)
+    set_run_eagerly(_run_eagerly)
 
 
 def functions_run_eagerly() -> bool:
@@ -61,13 +64,11 @@ def functions_run_eagerly() -> bool:
 # Function
 
 
-class Function:
+class Function(FastCall):
     """What `tf.function` makes of a Python function. Source: tf.types.experimental.PolymorphicFunction.
 
     Calling it looks for a graph that was traced for arguments of this kind, and traces one if there is none.
     """
-
-    _all: weakref.WeakSet[Function] = weakref.WeakSet()
 
     def __init__(
         self,
@@ -97,7 +98,6 @@ class Function:
         self._lock = threading.RLock()
         self._first_call_done = False
         self._n_traces = 0
-        self._calls = 0
         self._recent_traces: list[int] = []
         self._variables: list[Any] = []  # weak references to those made while tracing
         self._instances: dict[int, tuple[Any, Function]] = {}
@@ -109,11 +109,6 @@ class Function:
             "reduce_retracing": reduce_retracing,
         }
         functools.update_wrapper(self, python_function, updated=())
-        Function._all.add(self)
-
-    @classmethod
-    def _eager_mode_changed(cls, eager: bool) -> None:
-        """Tell all Functions how they run from now on."""
 
     # -- what it is
 
@@ -153,16 +148,18 @@ class Function:
 
     # -- calling it
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _call_slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the graph for arguments of this kind; trace it first if need be."""
         if _run_eagerly:
             return self._call_python(args, kwargs)
-        self._calls += 1
         concrete, leaves = self._find(args, kwargs)
-        if current_state().trace is None:
+        state = current_state()
+        if state.trace is None:
             for leaf in leaves:
                 if type(leaf) is not EagerTensor:
                     raise _no_value(leaf)
+            if not state.tapes and not kwargs:
+                concrete.offer(self, args, leaves)
         return concrete.call_flat(leaves)
 
     def _call_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -426,49 +423,33 @@ class Function:
         return function
 
 
-class BoundFunction:
+class BoundFunction(BoundCall):
     """A Function as a method of an object: calls the Function of this instance, and has its attributes."""
-
-    __slots__ = ("_function", "_instance")
-
-    def __init__(self, instance: Any, function: Function) -> None:
-        self._instance = instance
-        self._function = function
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._function(*args, **kwargs)
-
-    @property
-    def __self__(self) -> Any:
-        return self._instance
 
     @property
     def __func__(self) -> Function:
-        return self._function
+        return self.function
 
     @property
     def __wrapped__(self) -> Any:
-        return types.MethodType(self._function.python_function, self._instance)
+        return types.MethodType(self.function.python_function, self.__self__)
 
     @property
     def python_function(self) -> Any:
         """The Python method."""
-        return types.MethodType(self._function.python_function, self._instance)
+        return types.MethodType(self.function.python_function, self.__self__)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._function, name)
+        return getattr(self.function, name)
 
     def __repr__(self) -> str:
-        return f"<bound {self._function!r} of {self._instance!r}>"
+        return f"<bound {self.function!r} of {self.__self__!r}>"
 
     def __eq__(self, other: Any) -> bool:
-        return isinstance(other, BoundFunction) and (self._instance, self._function) == (
-            other._instance,
-            other._function,
-        )
+        return isinstance(other, BoundFunction) and (self.__self__, self.function) == (other.__self__, other.function)
 
     def __hash__(self) -> int:
-        return hash((id(self._instance), id(self._function)))
+        return hash((id(self.__self__), id(self.function)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

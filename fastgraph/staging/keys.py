@@ -49,6 +49,28 @@ def is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray | np.generic)
 
 
+def kind_at_sight(value: Any) -> str:
+    """Return how a later call tells that an argument is of the same kind: "t" a tensor by dtype and shape, "o" by being
+    the same object, "w" likewise, held weakly; "" where only taking it apart tells.
+    """
+    kind = type(value)
+    if kind is EagerTensor:
+        return "t"
+    if kind in _PRIMITIVES:
+        return "o"
+    if is_variable(value):
+        return "w"
+    if isinstance(value, Tensor | TypeSpec | Mapping | types.MethodType) or is_array(value) or nesting.is_nested(value):
+        return ""
+    if getattr(value, "_type_spec", None) is not None:
+        return ""
+    try:
+        weakref.ref(value)
+    except TypeError:
+        return ""
+    return "w"
+
+
 def analyse(named: Mapping[str, Any]) -> Arguments:
     """Take the arguments of a call apart; `named` maps each parameter to its value, in order."""
     found = Arguments({})
