@@ -1,0 +1,196 @@
+"""The warm call: no Python function is entered, and it is found again only for what it was made for."""
+
+from __future__ import annotations
+
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph import flags
+
+
+def entered(call):
+    """Names of the Python functions that `call` enters."""
+    seen = []
+
+    def profile(frame, event, arg):
+        if event == "call" and frame.f_code is not call.__code__:
+            seen.append(frame.f_code.co_qualname if hasattr(frame.f_code, "co_qualname") else frame.f_code.co_name)
+
+    gc.disable()
+    sys.setprofile(profile)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    return seen
+
+
+@pytest.fixture
+def compiled():
+    with flags.override(tier="last"):
+        yield
+
+
+def warm(f, *args):
+    for _ in range(3):
+        result = f(*args)
+    return result
+
+
+X = fg.constant([1.0, 2.0, 3.0])
+W = fg.Variable([1.0, 1.0, 1.0])
+
+
+class Model(fg.Module):
+    def __init__(self):
+        self.w = fg.Variable(2.0)
+
+    @fg.function
+    def __call__(self, x):
+        return x * self.w
+
+
+@pytest.mark.parametrize(
+    "f, args",
+    [
+        (lambda x: fg.exp(x) * 2.0, (X,)),
+        (lambda x, y: (x + y, x - y), (X, X)),
+        (lambda x, y: [x * y], (X, X)),
+        (lambda x: W.assign_add(x), (X,)),
+        (lambda x: None, (X,)),
+        (lambda v, x, n: v * x + n, (W, X, 2)),
+        (lambda: W * 2.0, ()),
+        (lambda x: fg.while_loop(lambda i, s: i < 5, lambda i, s: (i + 1, s * 0.5), (0, x))[1], (X,)),
+        (lambda x: fg.cond(fg.reduce_sum(x) > 0.0, lambda: x, lambda: -x), (X,)),
+    ],
+    ids=["one", "tuple", "list", "assign", "none", "variable and number", "no arguments", "loop", "cond"],
+)
+def test_no_python_in_a_warm_call(compiled, f, args):
+    function = fg.function(f)
+    warm(function, *args)
+    concrete = function.get_concrete_function(*args)
+    assert concrete.host_steps == 0
+    assert entered(lambda: function(*args)) == []
+
+
+def test_no_python_in_methods_signatures_and_concrete_functions(compiled):
+    model = Model()
+    warm(model, X)
+    assert [name for name in entered(lambda: model(X)) if "Function.__get__" not in name and "_for_instance" not in name] == []
+    f = fg.function(lambda x: x + 1.0, input_signature=[fg.TensorSpec([None], fg.float32)])
+    warm(f, X)
+    assert entered(lambda: f(X)) == []
+    concrete = f.get_concrete_function()
+    warm(concrete, X)
+    assert entered(lambda: concrete(X)) == []
+
+
+def test_a_training_step_enters_no_python(compiled):
+    w, b = fg.Variable(fg.random.normal([4, 3])), fg.Variable(fg.zeros([3]))
+
+    @fg.function
+    def step(x, y):
+        with fg.GradientTape() as tape:
+            loss = fg.reduce_mean(fg.nn.sparse_softmax_cross_entropy_with_logits(y, fg.matmul(x, w) + b))
+        for v, g in zip([w, b], tape.gradient(loss, [w, b]), strict=True):
+            v.assign_sub(0.1 * g)
+        return loss
+
+    x, y = fg.random.normal([8, 4]), fg.constant([0, 1, 2, 0, 1, 2, 0, 1])
+    first = float(warm(step, x, y))
+    assert entered(lambda: step(x, y)) == []
+    for _ in range(50):
+        step(x, y)
+    assert float(step(x, y)) < first
+
+
+def test_found_again_only_for_its_own_kind(compiled):
+    f = fg.function(lambda x, k: x * k)
+    warm(f, X, 2.0)
+    np.testing.assert_array_equal(f(X, 3.0), [3.0, 6.0, 9.0])
+    np.testing.assert_array_equal(f(fg.constant([1.0, 2.0]), 2.0), [2.0, 4.0])
+    np.testing.assert_array_equal(f(fg.constant([[1.0]]), 2.0), [[2.0]])
+    assert f(fg.constant([1.0], fg.float64), 2.0).dtype == fg.float64
+    with pytest.raises(TypeError):
+        f(X)
+    np.testing.assert_array_equal(f(X, k=2.0), [2.0, 4.0, 6.0])
+    g = fg.function(lambda x, flag: x if flag else -x)
+    assert float(warm(g, fg.constant(1), True)) == 1 and float(warm(g, fg.constant(1), 1)) == 1
+    assert int(g(fg.constant(1), 0)) == -1 and int(g(fg.constant(1), False)) == -1
+
+
+def test_many_kinds_take_turns(compiled):
+    f = fg.function(lambda x: fg.reduce_sum(x), input_signature=[fg.TensorSpec([None], fg.float32)])
+    for _ in range(3):
+        for n in range(40):
+            assert float(f(fg.ones([n]))) == n
+
+
+def test_a_freed_object_is_not_found(compiled):
+    class Scale:
+        def __init__(self, k):
+            self.k = k
+
+    f = fg.function(lambda s, x: x * s.k)
+    for k in range(1, 30):
+        s = Scale(float(k))
+        assert float(warm(f, s, fg.constant(1.0))) == k
+        del s
+
+
+def test_a_freed_variable_is_an_error_in_a_warm_call(compiled):
+    v = fg.Variable(2.0)
+    f = fg.function(lambda x: x * v)
+    warm(f, X)
+    del v
+    gc.collect()
+    with pytest.raises((fg.errors.FailedPreconditionError, NameError), match="reading resource variable|free variable"):
+        f(X)
+
+
+def test_the_tape_and_other_traces_see_a_warm_function(compiled):
+    f = fg.function(lambda x: x * x)
+    x = fg.constant(3.0)
+    warm(f, x)
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    assert float(tape.gradient(y, x)) == 6.0
+    assert float(fg.function(lambda x: f(x) + 1.0)(x)) == 10.0
+
+
+def test_run_eagerly_and_tiers_after_warm_calls():
+    log = []
+
+    @fg.function
+    def f(x):
+        log.append(1)
+        return fg.exp(x)
+
+    with flags.override(tier="last"):
+        warm(f, X)
+    fg.config.run_functions_eagerly(True)
+    try:
+        f(X)
+        assert len(log) == 2
+    finally:
+        fg.config.run_functions_eagerly(False)
+    with flags.override(tier="first"):
+        assert entered(lambda: f(X)) != []  # interpreted
+    with flags.override(tier="last"):
+        warm(f, X)
+        assert entered(lambda: f(X)) == []
+
+
+def test_errors_of_a_warm_call_leave_it_warm(compiled):
+    f = fg.function(lambda x, i: fg.gather(x, i))
+    warm(f, X, fg.constant([1]))
+    for _ in range(2):
+        with pytest.raises(fg.errors.InvalidArgumentError, match=r"indices\[0\] = 7 is not in \[0, 3\)"):
+            f(X, fg.constant([7]))
+        np.testing.assert_array_equal(f(X, fg.constant([2])), [3.0])
