@@ -129,7 +129,8 @@ def _from_shape(shape: TensorShape, dtype: DType | None) -> EagerTensor:
 def _from_sequence(value: Any, dtype: DType | None) -> Tensor:
     leaves = take_apart(value)
     if leaves.kinds & TENSOR:
-        return _pack(value, dtype)
+        packed: Tensor = _pack(value, dtype)
+        return packed
     if leaves.kinds & ARRAY:
         if leaves.kinds & (STR | OTHER):
             raise ValueError(MIXED)
