@@ -124,10 +124,10 @@ cdef class Tensor:
         return _operate(op_pow, "pow", self, other, 1)
 
     def __matmul__(self, other):
-        return _operate(op_matmul, "matmul", self, other, 0)
+        return _matmul(self, other, 0)
 
     def __rmatmul__(self, other):
-        return _operate(op_matmul, "matmul", self, other, 1)
+        return _matmul(self, other, 1)
 
     def __and__(self, other):
         return _operate(op_and, "and", self, other, 0)

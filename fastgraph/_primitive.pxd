@@ -38,6 +38,7 @@ cdef class Primitive:
     cdef signed char[MAX_CODE] ufunc_out    # dtype code of what it gives; 0: not asked yet, -1: not to be used
     cdef int n_inputs                   # fixed inputs; a variadic one not counted
     cdef bint variadic
+    cdef bint is_product                # step "gemm" of two matrices, transposed as attributes say
     cdef bint elementwise
     cdef bint same_dtype                # every input has the one letter that every input has
     cdef bint returns_many              # outputs come as a tuple

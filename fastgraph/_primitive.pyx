@@ -95,6 +95,7 @@ cdef class Primitive:
         self.family = family
         self.extra = extra
         self.plan = None
+        self.is_product = step == "gemm" and self.attrs == ("transpose_a", "transpose_b")
         self.elementwise = family == "elementwise"
         self.same_dtype = bool(self.inputs) and self.groups[0][0].isupper() and (
             all(letter == self.groups[0] for letter in self.groups))

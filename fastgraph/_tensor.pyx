@@ -282,5 +282,6 @@ include "_bind.pxi"
 include "_sequence.pxi"
 include "_operators.pxi"
 include "_indexing.pxi"
+include "_products.pxi"
 
 fg_keep_tensors(EagerTensor)

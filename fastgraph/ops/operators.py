@@ -38,6 +38,7 @@ def _fill() -> None:
         register_slot(slot, get(name))
     register_slot("truediv", e.truediv)
     register_slot("matmul", _matmul)
+    register_slot("matmul_primitive", get("matmul"))
     register_slot("and", _by_kind(e.logical_and, e.bitwise_and))
     register_slot("or", _by_kind(e.logical_or, e.bitwise_or))
     register_slot("xor", _by_kind(e.logical_xor, e.bitwise_xor))
