@@ -13,7 +13,7 @@ from typing import Any
 from fastgraph.compiler.arrange import FlatNest, arrange
 from fastgraph.compiler.cost import cost
 from fastgraph.compiler.emit_cpu import emit
-from fastgraph.compiler.extents import FIRST_WITNESS, witness_avals
+from fastgraph.compiler.extents import FIRST_WITNESS, Witnesses, witness_avals
 from fastgraph.compiler.fusion import Cluster, Fusion, lowerable
 from fastgraph.compiler.program import (
     AliasStep,
@@ -31,7 +31,7 @@ from fastgraph.compiler.program import (
     WhileStep,
 )
 from fastgraph.compiler.scalar import Scalar, walk
-from fastgraph.compiler.sizes import infer_loop
+from fastgraph.compiler.sizes import CannotPlan, infer_loop
 from fastgraph.compiler.split import split
 from fastgraph.dtype import as_dtype
 from fastgraph.graph import ir
@@ -55,9 +55,11 @@ def assemble(graph: Graph, shapes: Sequence[Shape], refused: Collection[Node] = 
 
 
 class _Assembler:
-    def __init__(self, graph: Graph, avals: Mapping[Value, Aval], refused: Collection[Node] = ()) -> None:
+    def __init__(self, graph: Graph, known: Witnesses, refused: Collection[Node] = ()) -> None:
         self.graph = graph
         self.refused = refused
+        self.opaque = known.opaque
+        avals: Mapping[Value, Aval] = known.avals
         self.avals = avals
         self.values = [value for node in graph.nodes for value in node.outputs]
         self.number = {value: i for i, value in enumerate(self.values)}
@@ -74,16 +76,20 @@ class _Assembler:
 
     def is_kernel(self, node: Node) -> bool:
         """Whether the node is computed by a kernel (and not by BLAS, Python, or a plan of its own)."""
-        if node.op.step in ("dynamic", "cond", "while", "call") or not lowerable(node) or self.is_dynamic(node):
+        if node.op.name in ("cond", "while", "call") or not lowerable(node) or self.is_dynamic(node):
             return False
         return not self.is_gemm(node) and node not in self.refused
 
     def is_gemm(self, node: Node) -> bool:
-        return node.op.step == "gemm" and node.outputs[0].aval.dtype.name in ("float32", "float64")
+        return (
+            node not in self.opaque
+            and node.op.step == "gemm"
+            and node.outputs[0].aval.dtype.name in ("float32", "float64")
+        )
 
     def is_dynamic(self, node: Node) -> bool:
         """Whether the shape of a result is data."""
-        if node.op.step == "dynamic":
+        if node.op.step == "dynamic" or node in self.opaque:
             return True
         return any(self.avals[node.inputs[i]].value is None for i in node.op.shape_inputs if i < len(node.inputs))
 
@@ -184,12 +190,11 @@ class _Assembler:
         """The step of a node that is no part of a kernel."""
         inputs, outputs, nodes = self.numbers(node.inputs), self.numbers(node.outputs), (node,)
         name = node.op.name
-        if name == "cond":
-            operands = [self.avals[v].shape for v in node.inputs[1:]]
-            branches = [assemble(node.attrs[key], operands, self.refused) for key in ("then_graph", "else_graph")]
-            return CondStep(inputs, outputs, nodes, *branches)
-        if name == "while":
-            return self.loop(node, inputs, outputs)
+        if name in ("cond", "while") and node not in self.opaque:
+            try:
+                return self.branches(node, inputs, outputs) if name == "cond" else self.loop(node, inputs, outputs)
+            except CannotPlan:  # a branch that does not fit these shapes is interpreted if it is taken
+                return HostStep(inputs, outputs, nodes, node)
         if name == "read_variable":
             return ReadStep(inputs, outputs, nodes)
         if name == "assign_variable":
@@ -201,7 +206,14 @@ class _Assembler:
             return DynamicStep(inputs, outputs, nodes, node)
         return HostStep(inputs, outputs, nodes, node)
 
+    def branches(self, node: Node, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
+        """The step of a cond."""
+        operands = [self.avals[v].shape for v in node.inputs[1:]]
+        programs = [assemble(node.attrs[key], operands, self.refused) for key in ("then_graph", "else_graph")]
+        return CondStep(inputs, outputs, (node,), *programs)
+
     def loop(self, node: Node, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
+        """The step of a while."""
         n = node.attrs["n_carried"]
         avals = [self.avals[v] for v in node.inputs]
         carried = infer_loop(node, avals)[:n]

@@ -7,9 +7,10 @@ equal in every call, and nothing that is compiled contains a witness.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-from fastgraph.compiler.sizes import infer_node
-from fastgraph.graph.ir import Graph, Value
+from fastgraph.compiler.sizes import CannotPlan, infer_node
+from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.shapes import Aval, Shape
 
 #: Large enough not to be somebody's layer width, small enough for products of four.
@@ -25,30 +26,64 @@ def primes(taken: set[int]) -> Iterator[int]:
         n += 2
 
 
-def witness_avals(graph: Graph, shapes: Sequence[Shape]) -> dict[Value, Aval]:
-    """The aval of every value of `graph` when its parameters have these shapes; a dimension that is data is a prime.
+@dataclass
+class Witnesses:
+    """The aval of every value, and the nodes whose results only a run can tell: their bodies are run as they are."""
 
-    Raises: what inference raises for shapes that do not fit.
+    avals: dict[Value, Aval] = field(default_factory=dict)
+    opaque: set[Node] = field(default_factory=set)
+
+
+def witness_avals(graph: Graph, shapes: Sequence[Shape]) -> Witnesses:
+    """What is known of every value when the parameters have these shapes; a dimension that is data is a prime.
+
+    Raises: CannotPlan where the shapes do not fit.
     """
     taken = _numbers(graph)
     taken.update(n for shape in shapes for n in shape or () if n is not None)
-    return _avals(graph, shapes, primes(taken).__next__)
+    return _infer(graph, shapes, primes(taken).__next__)
 
 
-def _avals(graph: Graph, shapes: Sequence[Shape], fresh: Callable[[], int]) -> dict[Value, Aval]:
-    avals: dict[Value, Aval] = {}
+def _infer(graph: Graph, shapes: Sequence[Shape], fresh: Callable[[], int]) -> Witnesses:
+    found = Witnesses()
+    data: set[Value] = set()  # values whose shapes depend on data
+    counts: dict[tuple[Value, int], int] = {}
     for value, shape in zip(graph.parameters, shapes, strict=True):
-        avals[value] = Aval(value.aval.dtype, shape)
+        found.avals[value] = Aval(value.aval.dtype, shape)
     for node in graph.nodes:
         if node.op.name == "placeholder":
             continue
-        found = infer_node(node, [avals[v] for v in node.inputs])
-        for value, aval in zip(node.outputs, found, strict=True):
+        tainted = any(v in data for v in node.inputs)
+        try:
+            avals = infer_node(node, [found.avals[v] for v in node.inputs])
+        except Exception as error:
+            # Sizes that are data may fit after all, and so may a branch that is not taken: that is for the run to say.
+            if not (tainted or node.op.name in ("cond", "while")):
+                raise CannotPlan(node, error) from error
+            found.opaque.add(node)
+            avals = [v.aval for v in node.outputs]
+        for value, aval in zip(node.outputs, avals, strict=True):
             aval = _narrowed(aval, value.aval)
-            if aval.shape is not None and None in aval.shape:
-                aval = Aval(aval.dtype, tuple([fresh() if n is None else n for n in aval.shape]))
-            avals[value] = aval
-    return avals
+            if aval.shape is None:
+                raise CannotPlan(node, ValueError("a rank is unknown"))
+            if None in aval.shape:
+                data.add(value)
+                dims = [_count(node, a, counts, fresh) if n is None else n for a, n in enumerate(aval.shape)]
+                aval = Aval(aval.dtype, tuple(dims))
+            elif tainted:
+                data.add(value)
+            found.avals[value] = aval
+    return found
+
+
+def _count(node: Node, axis: int, counts: dict[tuple[Value, int], int], fresh: Callable[[], int]) -> int:
+    """The witness of a dimension that is data; the same for all that one mask picks."""
+    if node.op.name not in ("mask", "where_index"):
+        return fresh()
+    key = (node.inputs[-1], 0)
+    if key not in counts:
+        counts[key] = fresh()
+    return counts[key]
 
 
 def _narrowed(found: Aval, noted: Aval) -> Aval:
@@ -61,7 +96,7 @@ def _narrowed(found: Aval, noted: Aval) -> Aval:
 
 
 def witness_shapes(graph: Graph, shapes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """What stands for these run-time shapes while a Program is made: itself where static, primes where the graph says None.
+    """What stands for these run-time shapes while a Program is made: primes where the graph says None.
 
     Every unknown dimension gets a prime of its own; if inference does not like that, dimensions of equal extent share
     one; if it still fails, the extents themselves are the witness, and the Program is special to them.
@@ -90,8 +125,8 @@ def witness_shapes(graph: Graph, shapes: Sequence[Sequence[int]]) -> tuple[tuple
             ]
         )
         try:
-            _avals(graph, chosen, fresh)
-        except Exception:  # whatever inference says of shapes that do not fit
+            _infer(graph, chosen, fresh)
+        except CannotPlan:
             continue
         return chosen
     return actual

@@ -156,7 +156,9 @@ class Executable:
             version.planner = Planner(lambda spec: handles[spec].address)
             version.program = program
             version.handles = handles
-        except BaseException as error:
+        except CannotPlan as error:
+            version.error = error  # the ops do not fit these shapes: their bodies say what is wrong
+        except Exception as error:
             version.error = error
             warnings.warn(f"{self.name} runs uncompiled: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
         finally:
