@@ -1,0 +1,130 @@
+"""Ops on tensors whose sizes are unknown while tracing: one trace serves all sizes, with eager mode's values and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+
+F = Callable[..., Any]
+
+#: name -> function of x: f32[None, 3]
+CASES: dict[str, F] = {
+    "reshape to its own shape": lambda x: fg.reshape(x, fg.shape(x)),
+    "reshape with a size in a list": lambda x: fg.reshape(x, [fg.shape(x)[0] * 3, 1]),
+    "reshape with -1": lambda x: fg.reshape(x, [-1, 1, 3]),
+    "flatten": lambda x: fg.reshape(x, [-1]),
+    "transpose": lambda x: fg.transpose(x) * 2.0,
+    "expand and squeeze": lambda x: fg.squeeze(fg.expand_dims(x, 1) * 3.0, [1]),
+    "broadcast_to": lambda x: fg.broadcast_to(x, [2, fg.shape(x)[0], 3]),
+    "broadcast of a row": lambda x: x + fg.reduce_mean(x, 1, keepdims=True) * fg.constant([1.0, 2.0, 3.0]),
+    "sum of all": lambda x: fg.reduce_sum(x * x),
+    "sum along the unknown": lambda x: fg.reduce_sum(x * x, 0),
+    "sum along the known": lambda x: fg.reduce_sum(x * x, 1, keepdims=True),
+    "mean of all": lambda x: fg.reduce_mean(x * x),
+    "mean along the known": lambda x: fg.reduce_mean(x, -1),
+    "max": lambda x: fg.reduce_max(x, 1),
+    "prod": lambda x: fg.reduce_prod(x, 1),
+    "logsumexp": lambda x: fg.reduce_logsumexp(x, 1),
+    "cumsum": lambda x: fg.cumsum(x, 0, reverse=True),
+    "concat": lambda x: fg.concat([x, x * 2.0, fg.ones([2, 3])], 0),
+    "concat along the known": lambda x: fg.concat([x, x], 1),
+    "stack": lambda x: fg.stack([x, x * 3.0], 1),
+    "unstack": lambda x: fg.add_n(fg.unstack(x, axis=1)),
+    "split": lambda x: fg.split(x, [1, 2], axis=1)[1] * 2.0,
+    "slice": lambda x: fg.slice(x, [0, 1], [-1, 2]),
+    "slice up to a size": lambda x: fg.slice(x, [0, 0], [fg.shape(x)[0], 2]),
+    "getitem": lambda x: x[:, 1:] * 2.0,
+    "getitem backwards": lambda x: x[::-1, ::2],
+    "gather columns": lambda x: fg.gather(x, [2, 0, 2], axis=1),
+    "pad": lambda x: fg.pad(x, [[1, 2], [0, 1]], constant_values=3.0),
+    "mirror pad": lambda x: fg.pad(x, [[0, 0], [2, 1]], "REFLECT"),
+    "tile": lambda x: fg.tile(x, [2, 3]),
+    "tile by tensors": lambda x: fg.tile(x, fg.stack([fg.constant(2), fg.constant(1)])),
+    "reverse": lambda x: fg.reverse(x, [0]),
+    "roll": lambda x: fg.roll(x, 1, 1),
+    "repeat": lambda x: fg.repeat(x, 2, axis=1),
+    "zeros of the shape": lambda x: x + fg.zeros(fg.shape(x)),
+    "fill of the shape": lambda x: x * fg.fill(fg.shape(x), 2.0),
+    "ones_like": lambda x: x * fg.ones_like(x),
+    "range of the size": lambda x: x * fg.cast(fg.range(fg.shape(x)[0])[:, None], fg.float32),
+    "eye of the size": lambda x: fg.matmul(fg.eye(fg.shape(x)[0]), x),
+    "one_hot of positions": lambda x: fg.one_hot(fg.argmax(x, 1), 3) * x,
+    "matmul": lambda x: fg.matmul(x, fg.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])),
+    "matmul with itself": lambda x: fg.matmul(x, x, transpose_a=True),
+    "outer product": lambda x: fg.matmul(x, x, transpose_b=True),
+    "tensordot": lambda x: fg.tensordot(x, fg.constant([[1.0], [2.0], [3.0]]), [[1], [0]]),
+    "softmax": lambda x: fg.nn.softmax(x) * x,
+    "log_softmax": lambda x: fg.nn.log_softmax(x)[:, 0],
+    "sparse cross entropy": lambda x: fg.nn.sparse_softmax_cross_entropy_with_logits(
+        fg.range(fg.shape(x)[0]) % 3, x
+    ),
+    "select": lambda x: fg.where(x > 0.0, x, x * x),
+    "l2_normalize": lambda x: fg.nn.l2_normalize(x, 1),
+    "moments": lambda x: fg.nn.moments(x, [1])[1],
+    "clip_by_norm": lambda x: fg.clip_by_norm(x, 1.5),
+    "size": lambda x: x * fg.cast(fg.size(x), fg.float32),
+    "boolean_mask": lambda x: fg.boolean_mask(x, x[:, 0] > 0.0) * 2.0,
+    "where": lambda x: fg.gather(x, fg.where(x[:, 0] > 0.0)[:, 0]),
+}
+#: Undefined, or an error, without rows.
+NEED_ROWS = {"mean of all", "mirror pad"}
+SIZES = (4, 1, 0, 5)
+
+
+def value_and_gradient(f: F, x: Any) -> tuple[Any, Any]:
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+        loss = fg.reduce_sum(fg.sin(y))
+    return y, fg.convert_to_tensor(tape.gradient(loss, x))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_trace_for_all_sizes(name: str) -> None:
+    traces = []
+
+    def both(x: Any) -> Any:
+        traces.append(x)
+        return value_and_gradient(CASES[name], x)
+
+    function = fg.function(both, input_signature=[fg.TensorSpec([None, 3], fg.float32)])
+    for n in SIZES:
+        if n == 0 and name in NEED_ROWS:
+            continue
+        x = fg.constant(np.random.default_rng(n).uniform(-2, 2, (n, 3)).astype(np.float32))
+        wanted = value_and_gradient(CASES[name], x)
+        got = function(x)
+        for g, w in zip(got, wanted, strict=True):
+            assert g.shape == w.shape, n
+            np.testing.assert_allclose(g.numpy(), w.numpy(), rtol=2e-5, atol=1e-5, err_msg=f"{name}, {n} rows")
+    assert len(traces) == 1
+
+
+STATIC = {
+    "reshape with -1": (None, 1, 3),
+    "concat": (None, 3),
+    "concat along the known": (None, 6),
+    "stack": (None, 2, 3),
+    "sum along the known": (None, 1),
+    "sum along the unknown": (3,),
+    "pad": (None, 4),
+    "broadcast_to": (2, None, 3),
+    "matmul": (None, 2),
+    "matmul with itself": (3, 3),
+    "getitem": (None, 2),
+    "boolean_mask": (None, 3),
+    "tile": (None, 9),
+    "reshape with a size in a list": (None, 1),
+}
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_known_sizes_stay_known_while_tracing(name: str) -> None:
+    shapes = []
+    fg.function(lambda x: shapes.append(CASES[name](x).shape)).get_concrete_function(fg.TensorSpec([None, 3], fg.float32))
+    assert tuple(shapes[0].as_list()) == STATIC[name]
