@@ -1,8 +1,8 @@
 """The tape: notes which ops followed tensors went through, and walks back over them to make gradients.
 
-Rule: it knows no op by name. What an op's gradient is stands in its Primitive; what the tape itself must compute (adding
-two cotangents, undoing a broadcast, a first cotangent of ones) it asks of the operator slots. Because those are ordinary
-ops, the walk is recorded by other tapes (higher order) and traced by a trace (graph mode) with nothing done for it here.
+Rule: it knows no op by name. What an op's gradient is stands in its Primitive; what the tape itself must compute
+(adding two cotangents, undoing a broadcast, a first cotangent of ones) it asks of the operator slots. Because those are
+ordinary ops, other tapes record the walk (higher order) and a trace traces it, with nothing done for that here.
 """
 
 cimport cython
@@ -37,7 +37,6 @@ cdef enum:                  # what the walk knows of a tensor
 
 cdef enum Kind:             # what one parameter of a rule asks for
     DY, DYS, INPUT, INPUTS, OUTPUT, OUTPUTS, SHAPE, SHAPES, DTYPE, DTYPES, ATTR, NEEDS
-
 
 
 include "_tape_rules.pxi"

@@ -21,7 +21,7 @@ cdef class Records(Recorder):
     cdef int64_t map_mask, map_used
     cdef list kept                   # tensors and attributes that rules ask for
     cdef list variables              # watched Variables, in the order in which they were watched
-    cdef bint busy                   # a record is being written: a finalizer's ops that come in between are not recorded
+    cdef bint busy                   # a record is being written; ops of a finalizer that runs meanwhile are not noted
     cdef int walkers                 # walks that go on: the records must stay
     cdef set blocked                 # ops without a gradient that followed tensors went through
 

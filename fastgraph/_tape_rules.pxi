@@ -122,7 +122,8 @@ cdef tuple _parameters(function, Primitive primitive):
     known = {given.lstrip("*") for given in primitive.inputs} | set(primitive.attrs)
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            raise TypeError(f"A gradient of {primitive.name} has the parameter {parameter}; only plain ones can be filled")
+            raise TypeError(
+                f"A gradient of {primitive.name} has the parameter {parameter}; only plain ones can be filled")
         if parameter.default is not parameter.empty and parameter.name not in known:
             break
         names.append(parameter.name)

@@ -54,7 +54,8 @@ cpdef object assign(Primitive primitive, Cell cell, value):
 
 cpdef object update(Primitive primitive, Cell cell, change, int sign, dict attrs):
     """cell += sign * change by the op `primitive`; at once, and in place, where that is possible."""
-    if not (thread_state().trace is None and type(change) is EagerTensor and _in_place(cell, <EagerTensor>change, sign)):
+    cdef bint eager = thread_state().trace is None and type(change) is EagerTensor
+    if not (eager and _in_place(cell, <EagerTensor>change, sign)):
         bind(primitive, (cell, change), attrs)
 
 

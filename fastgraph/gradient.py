@@ -19,6 +19,7 @@ from fastgraph._buffer import Cell
 from fastgraph._tape import Tape, VariableWatcher, record_operation, stop_recording
 from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.dtype import DType
+from fastgraph.shapes import n_elements
 
 _logger = logging.getLogger("fastgraph")
 _logged: dict[str, int] = {}
@@ -162,9 +163,7 @@ class GradientTape(Tape):
         if None in shape:
             raise ValueError(f"GradientTape.batch_jacobian needs a target of known shape, got {target.shape}")
         reshape = primitives.public_function("reshape")
-        n = 1
-        for dim in shape[1:]:
-            n *= dim
+        n = n_elements(shape[1:]) or 0
         columns = []
         release_after = not self.persistent
         try:
@@ -179,6 +178,8 @@ class GradientTape(Tape):
         finally:
             if release_after:
                 self.finish([], [], [])
+        if not columns:
+            return primitives.public_function("zeros")([*shape, *source_shape[1:]], target.dtype)
         stack = primitives.public_function("stack")
         return reshape(stack(columns, axis=1), [shape[0], *shape[1:], *source_shape[1:]])
 
@@ -191,9 +192,7 @@ class GradientTape(Tape):
             raise ValueError(f"GradientTape.jacobian needs a target of known shape, got {target.shape}")
         leaves = nesting.flatten(sources)
         flat = [_differentiable(leaf, "sources") for leaf in leaves]
-        n = 1
-        for dim in shape:
-            n *= dim
+        n = n_elements(shape) or 0
         zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
         zeros_like = primitives.public_function("zeros_like")
         reshape = primitives.public_function("reshape")

@@ -125,7 +125,7 @@ def _check_order(
         if not outputs:
             raise AssertionError(f"check_gradients: {f} gave no floating output")
         if not weights:
-            weights.extend(convert(random.uniform(-1.0, 1.0, convert(y).shape.as_list())) for y in outputs)
+            weights.extend(convert(random.uniform(-1.0, 1.0, _array(y).shape)) for y in outputs)
         total = None
         for y, w in zip(outputs, weights, strict=True):
             term = reduce_sum(convert(y) * w)
@@ -140,7 +140,7 @@ def _check_order(
         return [zeros_like(x) if g is None else convert(g) for x, g in zip(xs, found, strict=True)]
 
     found = gradient(*points)
-    direction = [random.uniform(-1.0, 1.0, point.shape.as_list()) for point in points]
+    direction = [random.uniform(-1.0, 1.0, as_array(point).shape) for point in points]
     size = np.sqrt(sum(float((u * u).sum()) for u in direction)) or 1.0
     direction = [u / size for u in direction]
     along = sum(float((as_array(g) * u).sum()) for g, u in zip(found, direction, strict=True))

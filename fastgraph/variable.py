@@ -347,7 +347,7 @@ class Variable(metaclass=_VariableType):
     def _takes(self, given: Any) -> bool:
         """Whether a tensor has a shape that may be assigned."""
         dims = given.dims if type(given) is EagerTensor else given.aval.shape
-        wanted = self._read_attrs["shape"]
+        wanted = self.__fg_cell__.aval.shape
         return bool(dims == wanted) or compatible(wanted, dims)
 
     def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:

@@ -358,6 +358,15 @@ def test_batch_jacobian():
         tape.watch(x)
         y = x * x
     assert tape.batch_jacobian(y, x).numpy().tolist() == [[[2.0, 0.0], [0.0, 4.0]], [[6.0, 0.0], [0.0, 8.0]]]
+    with fg.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y, nothing = x * x, x[:, :0]
+    assert tape.batch_jacobian(nothing, x).shape == (2, 0, 2)
+    assert tape.jacobian(nothing, x).shape == (2, 0, 2, 2)
+    with pytest.raises(
+        ValueError, match=r"Need first dimension of target shape \(\(\)\) and source shape \(\(2, 2\)\) to match"
+    ):
+        tape.batch_jacobian(fg.reduce_sum(y), x)
 
 
 # ---- custom gradients -----------------------------------------------------------------------------------------------
