@@ -25,6 +25,11 @@ cdef struct CopySpec:
     int32_t target
     int64_t nbytes
 
+cdef struct Update:         # an in-place update of a Variable: what was read, and the result that takes its place
+    int32_t cell
+    int32_t read
+    int32_t target
+
 cdef struct CSlot:
     int32_t place
     int32_t index
@@ -66,6 +71,8 @@ cdef struct CStep:
     int32_t* successors
     CopySpec* copies
     Value* operands
+    Update* updates
+    int32_t n_updates
     Gemm* gemm
     Value* values           # outputs of a HostCall; the output of a ReadCell; the value of an AssignCell
     int32_t n_values
@@ -141,6 +148,7 @@ cdef struct Frame:          # one run of one plan
     int32_t* next_shard
     int32_t* shards_left
     int32_t* prepared
+    int32_t* claimed        # per step: which of its updates hold their Cell's lock, as bits
     int32_t* heap           # ranks of the ready steps
     int32_t* ready_pinned
     int32_t n_heap

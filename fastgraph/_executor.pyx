@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memset
 from fastgraph._blas cimport Gemm, gemm_units, load_blas
 from fastgraph._buffer cimport (
     BLOCK_MEMORY, MAX_RANK, Block, Cell, block_drain, block_new, block_release, block_retain, fg_atomic_load,
-    fg_spin_lock, fg_spin_unlock,
+    fg_spin_lock, fg_spin_try, fg_spin_unlock,
 )
 from fastgraph._pool cimport (
     Region, fg_event, fg_event_destroy, fg_event_init, fg_event_raise, fg_event_wait, fg_load32, fg_lock, fg_now_ns,

@@ -9,7 +9,7 @@ cdef Frame* _frame_make(CPlan* p) noexcept nogil:
     cdef size_t n = p.n_slots, m = p.n_steps
     cdef size_t at = _padded(sizeof(Frame))
     cdef size_t total = (at + 3 * _padded(n * sizeof(void*)) + _padded(p.n_cells * sizeof(CellRef))
-                         + _padded(p.n_dynamic * sizeof(Dims)) + 6 * _padded(m * sizeof(int32_t)))
+                         + _padded(p.n_dynamic * sizeof(Dims)) + 7 * _padded(m * sizeof(int32_t)))
     cdef char* memory = <char*>calloc(1, total)
     cdef Frame* f = <Frame*>memory
     cdef size_t i
@@ -25,6 +25,7 @@ cdef Frame* _frame_make(CPlan* p) noexcept nogil:
     f.next_shard = <int32_t*>(memory + at); at += _padded(m * sizeof(int32_t))
     f.shards_left = <int32_t*>(memory + at); at += _padded(m * sizeof(int32_t))
     f.prepared = <int32_t*>(memory + at); at += _padded(m * sizeof(int32_t))
+    f.claimed = <int32_t*>(memory + at); at += _padded(m * sizeof(int32_t))
     f.heap = <int32_t*>(memory + at); at += _padded(m * sizeof(int32_t))
     f.ready_pinned = <int32_t*>(memory + at)
     for i in range(n):

@@ -186,6 +186,13 @@ cdef class Plan:
             s.sizes = self.numbers(step.sizes)
             s.extent = step.extent
             s.chunk = max(1, step.chunk or step.extent)
+            s.n_updates = len(step.updates)
+            s.updates = <Update*>self.take(s.n_updates * sizeof(Update))
+            for k, update in enumerate(step.updates):
+                s.updates[k].cell, s.updates[k].read, s.updates[k].target = update
+                if (p.slots[s.updates[k].cell].place != CELL or p.slots[s.updates[k].read].place != GIVEN
+                        or p.slots[s.updates[k].target].place != BLOCK or s.n_updates > 30):
+                    raise ValueError(f"Step {i} cannot update in place: {update}")
         elif s.kind == GEMM:
             self.set_gemm(s, step)
         elif s.kind == HOST:

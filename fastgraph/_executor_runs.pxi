@@ -1,8 +1,30 @@
 # Runs: a frame's steps one after another, or on the pool. Part of _executor.pyx.
 
+cdef inline int _after_step(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
+    """Let go of what the step was the last to use, and look at signals."""
+    cdef int32_t k
+    for k in range(s.n_release):
+        block_release(f.block[s.release[k]])
+        f.block[s.release[k]] = NULL
+    if caller:
+        return _breathe(f, s.cost)
+    if f.call.cancelled:
+        return _fail_code(f, i, FAULT_CANCELLED, 0)
+    return 0
+
+
 cdef inline int _run_step(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     """A whole step, in program order on this thread."""
     cdef int32_t k
+    cdef int failed
+    if s.n_updates:
+        failed = _prepare(f, i, s)
+        for k in range(s.n_shards if not failed else 0):
+            failed = failed or _run_shard(f, i, s, k, caller)
+        _release_claims(f, i, s)
+        if failed:
+            return -1
+        return _after_step(f, i, s, caller)
     if s.n_allocate or s.n_copies:
         if _prepare(f, i, s):
             return -1
@@ -16,14 +38,7 @@ cdef inline int _run_step(Frame* f, int32_t i, CStep* s, bint caller) noexcept n
         for k in range(s.n_shards):
             if _run_shard(f, i, s, k, caller):
                 return -1
-    for k in range(s.n_release):
-        block_release(f.block[s.release[k]])
-        f.block[s.release[k]] = NULL
-    if caller:
-        return _breathe(f, s.cost)
-    if f.call.cancelled:
-        return _fail_code(f, i, FAULT_CANCELLED, 0)
-    return 0
+    return _after_step(f, i, s, caller)
 
 
 cdef int _run_timed(Frame* f, int64_t* times) noexcept nogil:
@@ -129,7 +144,7 @@ cdef void _participate(Frame* f, bint caller) noexcept nogil:
         # What comes after a failed step in program order does not run; what comes before still does.
         skipped = f.call.cancelled or (f.fault.code != FAULT_NONE and i > f.fault.order)
         if not f.prepared[i]:
-            if not skipped and (s.n_allocate or s.n_copies):
+            if not skipped and (s.n_allocate or s.n_copies or s.n_updates):
                 fg_unlock(&f.lock)
                 _prepare(f, i, s)
                 fg_lock(&f.lock)
@@ -152,6 +167,8 @@ cdef void _participate(Frame* f, bint caller) noexcept nogil:
         fg_lock(&f.lock)
         f.shards_left[i] -= 1
         if f.shards_left[i] == 0:
+            if s.n_updates:
+                _release_claims(f, i, s)
             for k in range(s.n_successors):
                 target = s.successors[k]
                 f.waiting_for[target] -= 1

@@ -17,7 +17,60 @@ cdef int _prepare(Frame* f, int32_t i, CStep* s) noexcept nogil:
         f.data[slot] = block.data
     for k in range(s.n_copies):
         memcpy(f.data[s.copies[k].target], f.data[s.copies[k].origin], s.copies[k].nbytes)
+    if s.n_updates:
+        return _prepare_updates(f, i, s)
     return 0
+
+
+cdef bint _claim(Frame* f, Update* update) noexcept nogil:
+    """Whether the step may write over the value it read; then it holds the Cell's lock until the step is done.
+
+    Only the Cell and this run may refer to the Block: whoever else read it keeps what was read. The lock is taken only
+    if it is free, and nothing waits for anything while it is held, so no two runs can wait for each other.
+    """
+    cdef CellRef* cell = <CellRef*>f.data[update.cell]
+    cdef Block* block = f.block[update.read]
+    if (block.kind != BLOCK_MEMORY or block.data != f.data[update.read]
+            or block.nbytes != f.plan.slots[update.target].nbytes or not fg_spin_try(cell.lock)):
+        return False
+    if cell.block[0] == block and cell.data[0] == block.data and fg_atomic_load(&block.refs) == 2:
+        return True
+    fg_spin_unlock(cell.lock)
+    return False
+
+
+cdef int _prepare_updates(Frame* f, int32_t i, CStep* s) noexcept nogil:
+    """Let the results of in-place updates be the Variables' own Blocks, or new ones with copies of what was read."""
+    cdef int32_t k
+    cdef Update* update
+    cdef Block* block
+    for k in range(s.n_updates):
+        update = &s.updates[k]
+        if _claim(f, update):
+            f.claimed[i] |= 1 << k
+            block = f.block[update.read]
+            block_retain(block)
+        else:
+            block = f.spare[update.target]
+            if block != NULL:
+                f.spare[update.target] = NULL
+            else:
+                block = block_new(f.plan.slots[update.target].nbytes)
+                if block == NULL:
+                    return _fail_code(f, i, FAULT_MEMORY, f.plan.slots[update.target].nbytes)
+            memcpy(block.data, f.data[update.read], block.nbytes)
+        f.block[update.target] = block
+        f.data[update.target] = block.data
+    return 0
+
+
+cdef void _release_claims(Frame* f, int32_t i, CStep* s) noexcept nogil:
+    """The step is done: others may read its Variables again."""
+    cdef int32_t k
+    for k in range(s.n_updates):
+        if f.claimed[i] & (1 << k):
+            fg_spin_unlock((<CellRef*>f.data[s.updates[k].cell]).lock)
+    f.claimed[i] = 0
 
 
 cdef int _run_range(Frame* f, int32_t i, CStep* s, int64_t begin, int64_t end) noexcept nogil:

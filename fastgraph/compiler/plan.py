@@ -73,13 +73,18 @@ class StepSpec:
 
 @dataclass
 class KernelCall(StepSpec):
-    """kernel(status, excinfo, buffers, sizes, begin, end) over [0, extent) in ranges of `chunk` units."""
+    """kernel(status, excinfo, buffers, sizes, begin, end) over [0, extent) in ranges of `chunk` units.
+
+    `updates` are (Cell, slot read from it, result slot): the result takes the memory of what was read while nobody but
+    the Variable and this call holds it, else it is a Block of its own that begins as a copy.
+    """
 
     address: int = 0
     buffers: tuple[int, ...] = ()
     sizes: tuple[int, ...] = ()
     extent: int = 0
     chunk: int = 0
+    updates: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass

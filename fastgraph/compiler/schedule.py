@@ -202,6 +202,7 @@ class _Schedule:
         self.groups: dict[int, list[int]] = {}  # slot -> its values
         self.copies: dict[int, list[tuple[int, int, int]]] = {}  # new step -> copies before it
         self.order_after: dict[int, list[int]] = {}  # new step -> readers that an in-place step must wait for
+        self.updates: dict[int, list[tuple[int, int, int]]] = {}  # new step -> Cells, what was read, what is assigned
         for index, number in enumerate(self.inputs):
             resource = self.aval(number).dtype == "resource"
             self._slot(Place.CELL if resource else Place.INPUT, number, index=index)
@@ -263,7 +264,35 @@ class _Schedule:
             return
         made = self._slot(Place.ARENA, target)
         self.groups[made] = [target]
+        cell = self._updated(new, source, target)
+        if cell is not None:
+            self.updates.setdefault(new, []).append((cell, slot, made))
+            return
         self.copies.setdefault(new, []).append((slot, made, self._nbytes(target)))
+
+    def _updated(self, new: int, source: int, target: int) -> int | None:
+        """Return the Cell's slot, if step `new` may write the Variable's next value over the one that it read.
+
+        Then the Variable changes when the step runs: so the step must come after all that its assignment comes after,
+        and nobody may take what was read later, or hold it.
+        """
+        step = self.program.steps[self.now[new]]
+        origin = self.producer.get(source, -1)
+        read = self.program.steps[self.now[origin]] if origin >= 0 else None
+        if not isinstance(read, ReadStep) or source in self.frozen or not isinstance(step, KernelStep) or step.fallible:
+            return None
+        readers = self.consumers.get(source, [])
+        takers = [self.now[reader] for reader in self.consumers.get(target, [])]
+        assigns = [old for old in takers if isinstance(self.program.steps[old], AssignStep)]
+        if len(assigns) != 1 or self.program.steps[assigns[0]].inputs[:2] != (read.inputs[0], target):
+            return None
+        if source not in read.outputs or self._nbytes(source) != self._nbytes(target):
+            return None
+        before = {self.position.get(old, len(self.now)) for old in self._program_after(assigns[0])} - {new}
+        if max([*before, *readers], default=0) > new or list(step.inputs).count(source) != 1:
+            return None
+        self.order_after.setdefault(new, []).extend([*before, *[reader for reader in readers if reader != new]])
+        return self.slot_of[read.inputs[0]]
 
     def _operand(self, number: int) -> Operand:
         aval = self.aval(number)
@@ -304,7 +333,7 @@ class _Schedule:
             "source": step,
         }
         if isinstance(step, KernelStep):
-            return self._kernel(step, common)
+            return self._kernel(step, tuple(self.updates.get(new, ())), common)
         if isinstance(step, GemmStep):
             return self._gemm(step, common)
         if isinstance(step, ReadStep):
@@ -334,7 +363,9 @@ class _Schedule:
     def _variable_name(self, number: int) -> str:
         return str(self.program.values[number].node.name)
 
-    def _kernel(self, step: KernelStep, common: dict[str, Any]) -> StepSpec:
+    def _kernel(
+        self, step: KernelStep, updates: tuple[tuple[int, int, int], ...], common: dict[str, Any]
+    ) -> StepSpec:
         extent = self._size(step.extent)
         per_unit = step.cost
         for factor in step.cost_dims:
@@ -348,6 +379,7 @@ class _Schedule:
             chunk=chunk,
             cost=CALL_NS + extent * per_unit,
             operands=self._operands(step.inputs) if step.fallible else (),
+            updates=updates,
             **common,
         )
 
@@ -464,7 +496,7 @@ class _Schedule:
         for slot, steps in users.items():
             first, last = min(steps), max(steps)
             place_ = self.slots[slot].place
-            if place_ == Place.BLOCK:
+            if place_ == Place.BLOCK and slot not in {target for _, _, target in _updates(spec.steps[first])}:
                 spec.steps[first].allocate += (slot,)
             if place_ in (Place.BLOCK, Place.GIVEN) and slot not in outputs:
                 spec.steps[last].release += (slot,)
@@ -569,6 +601,10 @@ def _batch_offsets(shape: tuple[int, ...], batch: tuple[int, ...]) -> tuple[int,
     return tuple(np.broadcast_to(numbers, batch).reshape(-1).tolist())
 
 
+def _updates(step: StepSpec) -> tuple[tuple[int, int, int], ...]:
+    return step.updates if isinstance(step, specs.KernelCall) else ()
+
+
 def _slots_used(step: StepSpec) -> set[int]:
     """Return the slots that a step touches."""
     used = {operand.slot for operand in step.operands}
@@ -576,6 +612,8 @@ def _slots_used(step: StepSpec) -> set[int]:
         used |= {origin, target}
     if isinstance(step, specs.KernelCall):
         used.update(step.buffers)
+        for update in step.updates:
+            used.update(update)
     elif isinstance(step, specs.GemmCall):
         used |= {step.a, step.b, step.c}
     elif isinstance(step, specs.ReadCell):
