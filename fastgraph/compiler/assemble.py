@@ -42,7 +42,7 @@ from fastgraph.shapes import Aval, Shape
 PARTIAL = Primitive("partial_result", op_type="PartialResult", n_outputs=1)
 PARTIAL_NODE = Node(PARTIAL, (), {}, (), "partial_result")
 #: Whether a Variable's update may be written over the value it replaces (else the two swap Blocks).
-UPDATE_IN_PLACE = False
+UPDATE_IN_PLACE = True
 _SOURCES = frozenset({"placeholder", "const"})
 
 

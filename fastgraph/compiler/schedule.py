@@ -363,9 +363,7 @@ class _Schedule:
     def _variable_name(self, number: int) -> str:
         return str(self.program.values[number].node.name)
 
-    def _kernel(
-        self, step: KernelStep, updates: tuple[tuple[int, int, int], ...], common: dict[str, Any]
-    ) -> StepSpec:
+    def _kernel(self, step: KernelStep, updates: tuple[tuple[int, int, int], ...], common: dict[str, Any]) -> StepSpec:
         extent = self._size(step.extent)
         per_unit = step.cost
         for factor in step.cost_dims:

@@ -235,3 +235,104 @@ def test_an_unused_failing_op_does_not_fail() -> None:
         return x + 1.0
 
     np.testing.assert_allclose(f(fg.constant([1.0]), fg.constant([5])), [2.0])
+
+
+def address(v: Any) -> int:
+    return int(np.asarray(v.read_value()).ctypes.data)
+
+
+def test_an_update_is_in_place_unless_somebody_holds_the_value() -> None:
+    v = fg.Variable(np.zeros(1000, np.float32))
+
+    @fg.function
+    def step(x: Any) -> None:
+        v.assign(v * 0.5 + x)
+
+    x = fg.ones([1000])
+    step(x)
+    first = address(v)
+    step(x)
+    assert address(v) == first
+    held = v.read_value()
+    step(x)
+    assert address(v) != first
+    assert float(held[0]) == 1.5 and float(v[0]) == 1.75
+    second = address(v)
+    del held
+    step(x)
+    assert address(v) == second
+
+
+@pytest.mark.parametrize("forced", [False, True])
+def test_two_variables_in_both_orders_from_two_threads(forced: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No deadlock, no torn value: each step adds the same to every element of both Variables."""
+    if forced:
+        monkeypatch.setattr(costs, "WAKE_NS", -1e12)
+        monkeypatch.setattr(costs, "SHARD_NS", 10.0)
+    set_num_threads(4)
+    n = 5000
+    a, b = fg.Variable(np.zeros(n, np.float32)), fg.Variable(np.zeros(n, np.float32))
+
+    @fg.function
+    def forth() -> Any:
+        a.assign_add(fg.ones([n]))
+        b.assign(b + a * 0.0 + 1.0)
+        return fg.reduce_max(a) - fg.reduce_min(a)
+
+    @fg.function
+    def back() -> Any:
+        b.assign_add(fg.ones([n]))
+        a.assign(a + b * 0.0 + 1.0)
+        return fg.reduce_max(b) - fg.reduce_min(b)
+
+    spreads: set[float] = set()
+
+    def work(f: Callable[[], Any]) -> None:
+        for _ in range(200):
+            spreads.add(float(f()))
+
+    threads = [threading.Thread(target=work, args=(f,)) for f in (forth, back, forth, back)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert spreads == {0.0}
+    assert len(set(a.numpy().tolist())) == len(set(b.numpy().tolist())) == 1
+
+
+def test_a_loop_updates_a_variable_in_place() -> None:
+    v = fg.Variable(np.zeros(100, np.float32))
+
+    @fg.function
+    def f() -> Any:
+        def body(i: Any) -> Any:
+            v.assign_add(fg.ones([100]))
+            return i + 1
+
+        return fg.while_loop(lambda i: i < 10, body, [fg.constant(0)])
+
+    f()
+    f()
+    first = address(v)
+    f()
+    assert float(v[99]) == 30
+    assert address(v) == first
+
+
+def test_a_read_between_update_and_assignment_sees_the_old_value() -> None:
+    """Program order holds although the update is computed where the assignment will be."""
+    v = fg.Variable([1.0, 2.0])
+    w = fg.Variable([0.0, 0.0])
+
+    @fg.function
+    def f() -> Any:
+        new = v + 1.0
+        old = v.read_value() * 1.0
+        w.assign(v.read_value())
+        v.assign(new)
+        return old, v.read_value()
+
+    assert [np.asarray(t).tolist() for t in f()] == [[1, 2], [2, 3]]
+    assert [np.asarray(t).tolist() for t in f()] == [[2, 3], [3, 4]]
+    assert w.numpy().tolist() == [2, 3]
