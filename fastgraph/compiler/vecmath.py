@@ -213,11 +213,10 @@ def _quarter_turns(x: Lane) -> tuple[Lane, Lane]:
 def _sine_and_cosine(r: Lane) -> tuple[Lane, Lane]:
     """Both, for |r| <= pi / 4."""
     z = r * r
-    sine = (r * z).muladd(polynomial(z, (-0.1666666716337204, 0.008333329111337662, -0.0001983933470910415, 2.7183154998056125e-06)), r)  # fmt: skip
-    cosine = polynomial(
-        z, (0.0416666679084301, -0.0013888883404433727, 2.4799521270324476e-05, -2.7210390385334904e-07)
-    )
-    return sine, (z * z).muladd(cosine, z.muladd(-0.5, z.constant(1.0)))
+    # (sin(r) - r) / r**3 and (cos(r) - 1 + r**2 / 2) / r**4, of r**2
+    p = polynomial(z, (-0.1666666716337204, 0.008333329111337662, -0.0001983933470910415, 2.7183154998056125e-06))
+    q = polynomial(z, (0.0416666679084301, -0.0013888883404433727, 2.4799521270324476e-05, -2.7210390385334904e-07))
+    return (r * z).muladd(p, r), (z * z).muladd(q, z.muladd(-0.5, z.constant(1.0)))
 
 
 def sin(x: Lane) -> Lane:

@@ -1,8 +1,8 @@
 """The process that compiles: requests in, object code out, over two private pipes.
 
 Rule: this side of the pipe imports nothing of fastgraph but the compiler. A message is two lengths (8 bytes each,
-little endian), JSON, and code. The process ends when its input does, also in mid-compilation, so it never outlives its parent,
-however that ends.
+little endian), JSON, and code. The process ends when its input does, also in mid-compilation, so it never outlives its
+parent, however that ends.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ FUNCTIONS = {
     "expm1": (np.expm1, 1.6, 2.0),
     "log": (np.log, 1.0, 1.0),
     "log1p": (np.log1p, 1.5, 1.5),
-    "tanh": (np.tanh, 2.6, 2.8),
+    "tanh": (np.tanh, 2.7, 2.8),
     "sigmoid": (lambda x: np.exp(np.minimum(x, 0)) / (1 + np.exp(-abs(x))), 2.5, 2.5),
     "softplus": (lambda x: np.maximum(x, 0) + np.log1p(np.exp(-abs(x))), 2.0, 2.0),
     "sin": (np.sin, 1.6, 1.0),
