@@ -38,7 +38,7 @@ lint: $(VENV)/installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/cython-lint fastgraph
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cython-lint fastgraph
 
 # The suite once on a build with bounds checks, which lies in build/debug and leaves the usual build alone.
 debug: $(VENV)/installed-test
