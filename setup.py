@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import runpy
+import shlex
 import shutil
 import sys
 import sysconfig
@@ -36,7 +37,7 @@ DIRECTIVES = {
 }
 # -fno-math-errno: nothing here reads errno, and with it sqrt becomes one instruction. -ffp-contract=off: a*b+c is
 # rounded twice on every CPU, so that results do not depend on whether the compiler finds a fused instruction.
-COMPILE_ARGS = ["-O1", "-g"] if DEBUG else ["-O3"]
+COMPILE_ARGS = ["-O1", "-g"] if DEBUG else ["-O3", "-g0"]
 COMPILE_ARGS += ["-fno-math-errno", "-ffp-contract=off", "-pthread", "-Wno-unused-function"]
 
 
@@ -44,11 +45,12 @@ class MissingTool(SystemExit):
     """The build cannot start; the text names the package to install."""
 
 
-def check_tools(compiler: str | None) -> None:
+def check_tools() -> None:
     """Raise MissingTool, naming the package, if there is no C compiler or there are no headers of this Python."""
-    if compiler is None or shutil.which(compiler) is None:
+    command = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    if shutil.which(command[0]) is None:
         raise MissingTool(
-            f"fastgraph needs a C compiler to be built, and {compiler or 'cc'!r} was not found. Install one: "
+            f"fastgraph needs a C compiler to be built, and {command[0]!r} was not found. Install one: "
             "'apt install gcc libc6-dev' (Debian, Ubuntu), 'dnf install gcc' (Fedora), 'apk add gcc musl-dev' "
             "(Alpine), 'xcode-select --install' (macOS); or name yours by CC=..."
         )
@@ -98,7 +100,7 @@ def extensions() -> list[Extension]:
 
 
 class BuildExtensions(build_ext):
-    """Compile in parallel, after a check of the tools; build anew where the last build was of the other kind."""
+    """Compile in parallel; build anew where the last build was of the other kind."""
 
     def finalize_options(self) -> None:
         super().finalize_options()
@@ -106,8 +108,6 @@ class BuildExtensions(build_ext):
             self.parallel = int(os.environ.get("FASTGRAPH_BUILD_JOBS", 0)) or os.cpu_count() or 1
 
     def build_extensions(self) -> None:
-        command = getattr(self.compiler, "compiler_so", None)
-        check_tools(command[0] if command else None)
         mark = Path(self.build_temp) / "kind"
         kind = "debug" if DEBUG else "release"
         self.force = self.force or (mark.exists() and mark.read_text() != kind) or (DEBUG and not mark.exists())
@@ -124,8 +124,10 @@ class BuildPackage(build_py):
 
 
 if __name__ == "__main__":
-    # An sdist and the metadata need neither Cython's output nor a compiler.
+    # What follows takes a while: say first if it cannot work. An sdist and the metadata need no compiler.
     building = any(word.startswith(("build", "bdist", "editable", "develop", "install")) for word in sys.argv[1:])
+    if building:
+        check_tools()
     setup(
         ext_modules=extensions() if building else [],
         cmdclass={"build_ext": BuildExtensions, "build_py": BuildPackage},

@@ -163,3 +163,19 @@ def test_config_and_names() -> None:
         _ = fg.keras.optimizers.RMSprop
     with pytest.raises(NotImplementedError, match=r"fastgraph\.keras\.layers is not built yet.*fastgraph\.Module"):
         _ = fg.keras.layers
+
+
+def test_second_optimizer_is_refused() -> None:
+    @fg.function
+    def train_step(w: Any, x: Any, optimizer: Any) -> None:
+        with fg.GradientTape() as tape:
+            loss = fg.reduce_sum(fg.square(w * x))
+        optimizer.apply_gradients(zip(tape.gradient(loss, [w]), [w], strict=True))
+
+    w, x = fg.Variable(2.0), fg.constant([-1.0])
+    train_step(w, x, Adam(1e-2))
+    with pytest.raises(ValueError, match="tried to create variables on non-first call"):
+        train_step(w, x, Adam(1e-3))
+    built = Adam(1e-3)
+    built.build([w])
+    fg.function(train_step.python_function)(w, x, built)

@@ -1,0 +1,52 @@
+"""What every test of this suite gets: a kernel store of its own, and the check that docs/features.md is true."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+FEATURES = HERE.parent / "docs" / "features.md"
+#: Node ids below tests/ of the tests that passed in this run.
+passed: set[str] = set()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernel_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep kernels apart from the user's; a store named in the environment is used as it is."""
+    if "FASTGRAPH_STORE" not in os.environ:
+        os.environ["FASTGRAPH_STORE"] = str(tmp_path_factory.mktemp("kernels"))
+    yield
+
+
+def feature_rows() -> Iterator[tuple[str, str, list[str]]]:
+    """Yield (number, state, tests) of each row of docs/features.md."""
+    for line in FEATURES.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if len(cells) >= 4 and cells[0].strip("| ").isdigit():
+            tests = [part for part in cells[3].split("`") if part.partition("::")[0].endswith(".py")]
+            yield cells[0].strip("| "), cells[2], tests
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note what passed."""
+    if report.when == "call" and report.passed:
+        passed.add(report.nodeid.partition("[")[0].removeprefix("tests/"))
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """After a run of the whole suite: each test of a row called done must have passed, not been skipped."""
+    config = session.config
+    chosen = config.option.keyword or config.option.markexpr not in ("", "not soak") or config.option.collectonly
+    whole = [Path(argument).resolve() for argument in config.args] in ([HERE], [HERE.parent])
+    if exitstatus != 0 or chosen or not whole or hasattr(config, "workerinput") or not FEATURES.exists():
+        return
+    files = {name.partition("::")[0] for name in passed}
+    for number, state, tests in feature_rows():
+        absent = [test for test in tests if test not in passed and test not in files]
+        if state == "done" and absent:
+            print(f"\ndocs/features.md: row {number} is called done, but {', '.join(absent)} did not run")
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED

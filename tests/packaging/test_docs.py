@@ -1,0 +1,111 @@
+"""What the documents show runs, what they quote is in the sources, and their links lead somewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+
+pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="no docs around the tests")
+
+#: What a document's code takes as given.
+SETTING = {
+    "getting_started.md": """
+w1, b1 = tf.Variable(tf.random.normal([4, 8])), tf.Variable(tf.zeros([8]))
+w2, b2 = tf.Variable(tf.random.normal([8, 3])), tf.Variable(tf.zeros([3]))
+weights = [w1, b1, w2, b2]
+""",
+}
+AFTER = {"getting_started.md": "print(step(tf.random.normal([5, 4]), tf.constant([0, 1, 2, 0, 1])))"}
+
+
+def code_of(path: Path) -> str:
+    """Return the Python blocks of a document, one after another."""
+    return "\n".join(re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/getting_started.md"])
+def test_code_runs(name: str, tmp_path: Path) -> None:
+    path = ROOT / name
+    script = tmp_path / "document.py"
+    script.write_text(
+        f"import fastgraph as tf\n{SETTING.get(path.name, '')}\n{code_of(path)}\n{AFTER.get(path.name, '')}\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=250
+    )
+    assert done.returncode == 0, done.stderr
+    if name == "README.md":
+        loss, w, b = map(float, re.findall(r"loss ([\d.]+), w \[\[([\d.]+)\]\], b \[([\d.]+)\]", done.stdout)[0])
+        assert loss < 0.02 and abs(w - 3) < 0.1 and abs(b - 2) < 0.1
+    else:
+        assert "tf.Tensor([2. 4.], shape=(2,), dtype=float32)" in done.stdout
+        assert "tf.Tensor(18.0, shape=(), dtype=float32)" in done.stdout
+
+
+def test_readmes_example_has_about_twenty_lines() -> None:
+    lines = [line for line in code_of(ROOT / "README.md").splitlines() if line.strip()]
+    assert 15 <= len(lines) <= 25
+
+
+def sources() -> str:
+    """Return everything that can say something to a user, with line breaks inside literals taken out."""
+    files = [ROOT / "setup.py", ROOT / "Makefile"]
+    for suffix in ("py", "pyx", "pxi"):
+        files += (ROOT / "fastgraph").rglob(f"*.{suffix}")
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    return re.sub(r'"\s*\n\s*f?r?"', "", text).replace("\\'", "'")
+
+
+def quoted_messages() -> list[str]:
+    """Return the messages that docs/troubleshooting.md begins its paragraphs with."""
+    text = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    heads = re.findall(r"^(\*\*.*?) — ", text, re.MULTILINE | re.DOTALL)
+    return [message for head in heads for message in re.findall(r"\*\*(.+?)\*\*", head, re.DOTALL)]
+
+
+@pytest.mark.parametrize("message", quoted_messages() if (ROOT / "docs" / "troubleshooting.md").exists() else [])
+def test_messages_are_in_the_sources(message: str) -> None:
+    """Every run of words between the parts that vary stands in the sources."""
+    text = sources()
+    parts = [part.strip(" .") for part in re.split(r"\.\.\.|'[^']*'|<[^>]*>|\bX\b|\b\d+\b|`Tensor.*?`", message)]
+    found = [part for part in parts if len(part.split()) >= 2]
+    missing = [part for part in found if " ".join(part.split()) not in text]
+    assert found and not missing, f"not in the sources: {missing}"
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda p: p.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+        if not target.startswith(("http:", "https:")):
+            assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_every_flag_is_in_the_docs() -> None:
+    from fastgraph import flags
+
+    text = (ROOT / "docs" / "performance.md").read_text() + (ROOT / "docs" / "troubleshooting.md").read_text()
+    hidden = {"FASTGRAPH_FAULT"}  # for the tests of tests
+    assert [
+        flag.variable for flag in flags.FLAGS.values() if flag.variable not in {*hidden} and flag.variable not in text
+    ] == []
+
+
+def test_decisions_are_listed() -> None:
+    listed = (ROOT / "docs" / "adr" / "README.md").read_text()
+    for path in (ROOT / "docs" / "adr").glob("0*.md"):
+        assert f"({path.name})" in listed and path.read_text().startswith(f"# {int(path.name[:4])}. ")
+
+
+def test_version_is_the_same_everywhere() -> None:
+    import fastgraph
+
+    assert fastgraph.__version__ in (ROOT / "CHANGELOG.md").read_text()
