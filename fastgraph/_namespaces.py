@@ -73,6 +73,8 @@ PUBLIC: dict[str, str] = {
     **_same("module", "Module"),
     **_same("indexed_slices", "IndexedSlices IndexedSlicesSpec"),
     "function": "staging.function:function",
+    "autograph.experimental.do_not_convert": "staging.autograph:do_not_convert",
+    "autograph.to_code": "staging.autograph:to_code",
     **_same("graph.control_flow", "cond while_loop case switch_case"),
     "config.run_functions_eagerly": "staging.function:run_functions_eagerly",
     "config.functions_run_eagerly": "staging.function:functions_run_eagerly",

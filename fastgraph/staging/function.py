@@ -23,7 +23,7 @@ from fastgraph.graph.differentiate import entering
 from fastgraph.graph.interpret import interpret
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, out_of_reach
 from fastgraph.shapes import Aval, TensorSpec, TypeSpec, generalises
-from fastgraph.staging import keys
+from fastgraph.staging import autograph, keys
 from fastgraph.staging._call import BoundCall, FastCall, forget_all, set_run_eagerly
 from fastgraph.staging.concrete import ConcreteFunction, Signature
 from fastgraph.staging.keys import Arguments, Guard
@@ -269,7 +269,8 @@ class Function(FastCall):
             args.extend(named.get("*" + self._variadic, ()))
         if self._keywords is not None:
             kwargs.update(named.get("**" + self._keywords, {}))
-        return self._python_function(*args, **kwargs)
+        function = autograph.convert(self._python_function) if self._autograph else self._python_function
+        return function(*args, **kwargs)
 
     def _cast_to_signature(self, named: dict[str, Any], args: Any, kwargs: Any) -> dict[str, Any]:
         """Return the arguments as tensors of the input_signature. Raises InputSignatureError if they cannot be."""

@@ -1,0 +1,269 @@
+"""AutoGraph: Python's if, while and for on tensors become cond and while nodes. The one adapter round diastatic-malt.
+
+Rule: only what needs it is converted. A scan of the function, and of the functions it can be seen to call, tells: no
+control flow and no call into the unknown, no conversion. malt is imported when the first function needs it.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import textwrap
+import threading
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+_STAGED = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert)
+_LIBRARIES = frozenset({
+    "fastgraph", "numpy", "scipy", "numba", "malt", "ml_dtypes", "optree", "collections", "copy", "functools", "inspect",
+    "itertools", "math", "operator", "pathlib", "pdb", "random", "re", "threading", "time", "typing", "logging", "os",
+    "matplotlib", "pandas", "PIL", "pytest", "unittest", "abc", "contextlib", "dataclasses", "enum", "warnings",
+})  # fmt: skip
+#: Builtins whose meaning on tensors differs, or that call what they are given.
+_OVERLOADED = frozenset({"print", "range", "len", "int", "float", "enumerate", "map", "filter", "any", "all", "next", "sorted", "abs", "super"})
+_NO_CONVERSION = "_fastgraph_do_not_convert"
+_UNKNOWN = object()
+_LIBRARY_VALUE = object()
+
+_needs: weakref.WeakKeyDictionary[types.CodeType, bool] = weakref.WeakKeyDictionary()
+_converter: Any = None
+_lock = threading.RLock()
+
+
+def convert(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `function`, or what it becomes when its control flow is staged.
+
+    Functions, methods, lambdas, partials and callable objects. Raises ConversionError for one whose source cannot be
+    found although it needs conversion only when a tensor decides in it: until then it runs as it is.
+    """
+    if isinstance(function, functools.partial):
+        return functools.partial(convert(function.func), *function.args, **function.keywords)
+    target, instance = _underlying(function)
+    if target is None or not needs_conversion(target, instance):
+        return function
+    converted = _convert_function(target)
+    if converted is None:
+        return function
+    return converted if instance is None else types.MethodType(converted, instance)
+
+
+def do_not_convert(function: Callable[..., Any] | None = None) -> Any:
+    """Return `function`, marked so that AutoGraph leaves it as it is. Source: tf.autograph.experimental.do_not_convert."""
+    if function is None:
+        return do_not_convert
+    if isinstance(function, types.FunctionType):
+        setattr(function, _NO_CONVERSION, True)
+        return function
+
+    @functools.wraps(function)
+    def unconverted(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    setattr(unconverted, _NO_CONVERSION, True)
+    return unconverted
+
+
+def _underlying(function: Any) -> tuple[types.FunctionType | None, Any]:
+    """Return (the plain Python function behind a callable or None, the instance it is bound to or None)."""
+    if isinstance(function, types.MethodType):
+        inner = function.__func__
+        return (inner, function.__self__) if isinstance(inner, types.FunctionType) else (None, None)
+    if isinstance(function, types.FunctionType):
+        return function, None
+    if isinstance(function, type) or inspect.isbuiltin(function):
+        return None, None
+    call = getattr(type(function), "__call__", None)
+    return (call, function) if isinstance(call, types.FunctionType) else (None, None)
+
+
+def is_library(value: Any) -> bool:
+    """Say whether a callable belongs to a library that is never converted."""
+    module = getattr(value, "__module__", None) or getattr(type(value), "__module__", None) or ""
+    return str(module).partition(".")[0] in _LIBRARIES
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Does it need conversion?
+
+
+def needs_conversion(function: types.FunctionType, instance: Any = None, seen: set[Any] | None = None) -> bool:
+    """Say whether `function`, or a function it may call, has control flow that a tensor could decide."""
+    code = function.__code__
+    known = _needs.get(code)
+    if known is not None:
+        return known
+    if getattr(function, _NO_CONVERSION, False) or is_library(function):
+        return False
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return False
+    seen = set() if seen is None else seen
+    if code in seen:
+        return False
+    seen.add(code)
+    tree = _tree(function)
+    result = tree is not None and _Scan(function, instance, seen).finds(tree)
+    # What a free variable or an instance calls may change: only what stands in the text alone is remembered.
+    if tree is not None and any(isinstance(node, _STAGED) for node in ast.walk(tree)):
+        _needs[code] = True
+    return result
+
+
+def _tree(function: types.FunctionType) -> ast.AST | None:
+    """Return the syntax tree of the function, or None if its source is not to be had."""
+    try:
+        source = textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        return None
+    try:
+        return ast.parse(source)
+    except SyntaxError:  # a lambda amid an expression: assume the worst, the converter reads it better
+        return ast.parse("if True: pass")
+
+
+class _Scan:
+    """One function's text, and what its names stand for."""
+
+    def __init__(self, function: types.FunctionType, instance: Any, seen: set[Any]) -> None:
+        self.seen = seen
+        self.names: dict[str, Any] = {**vars(builtins), **function.__globals__}
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            try:
+                self.names[name] = cell.cell_contents
+            except ValueError:  # not bound yet
+                self.names[name] = _UNKNOWN
+        parameters = function.__code__.co_varnames
+        for name in parameters:
+            self.names[name] = _UNKNOWN
+        if instance is not None and parameters:
+            self.names[parameters[0]] = instance
+
+    def finds(self, tree: ast.AST) -> bool:
+        """Say whether the text has control flow or a call that may lead to some."""
+        nodes = list(ast.walk(tree))
+        if any(isinstance(node, _STAGED) for node in nodes):
+            return True
+        if any(isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) for node in nodes):
+            return True
+        for node in nodes:
+            self._bind(node)
+        return any(isinstance(node, ast.Call) and self._call_matters(node) for node in nodes)
+
+    def _bind(self, node: ast.AST) -> None:
+        """Note local names that hold what the library returned: their methods are the library's."""
+        if isinstance(node, ast.Assign) and self._is_library_value(node.value):
+            for target in node.targets:
+                for name in ast.walk(target):
+                    if isinstance(name, ast.Name):
+                        self.names[name.id] = _LIBRARY_VALUE
+        elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
+            if self._is_library_value(node.context_expr):
+                self.names[node.optional_vars.id] = _LIBRARY_VALUE
+
+    def _is_library_value(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Call):
+            target = self.value(node.func)
+            return target is _LIBRARY_VALUE or (target is not _UNKNOWN and is_library(target))
+        if isinstance(node, ast.BinOp):
+            return self._is_library_value(node.left) or self._is_library_value(node.right)
+        return isinstance(node, ast.Name) and self.names.get(node.id) is _LIBRARY_VALUE
+
+    def value(self, node: ast.AST) -> Any:
+        """Return what an expression of names and attributes stands for, _UNKNOWN where the text does not tell."""
+        if isinstance(node, ast.Name):
+            return self.names.get(node.id, _UNKNOWN)
+        if isinstance(node, ast.Call) and self._is_library_value(node):
+            return _LIBRARY_VALUE
+        if not isinstance(node, ast.Attribute):
+            return _UNKNOWN
+        owner = self.value(node.value)
+        if owner is _UNKNOWN or owner is _LIBRARY_VALUE:
+            return owner
+        if isinstance(owner, types.ModuleType):
+            return getattr(owner, node.attr, _UNKNOWN)
+        static = inspect.getattr_static(owner, node.attr, _UNKNOWN)  # runs no property
+        if isinstance(static, types.FunctionType) and not isinstance(owner, type):
+            return types.MethodType(static, owner)
+        return _UNKNOWN if isinstance(static, property) else static
+
+    def _call_matters(self, node: ast.Call) -> bool:
+        target = self.value(node.func)
+        if target is _LIBRARY_VALUE:
+            return False
+        if target is _UNKNOWN:
+            return True
+        if isinstance(target, functools.partial):
+            target = target.func
+        if inspect.isbuiltin(target) or isinstance(target, type):
+            return getattr(target, "__name__", "") in _OVERLOADED and getattr(target, "__module__", "") == "builtins"
+        if is_library(target):
+            return False
+        function, instance = _underlying(target)
+        return function is not None and needs_conversion(function, instance, self.seen)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Converting
+
+
+def _convert_function(function: types.FunctionType) -> Callable[..., Any] | None:
+    """Return the converted function, or None (with a warning, once) where malt cannot convert it."""
+    with _lock:
+        try:
+            return _get_converter()(function)
+        except Exception as error:
+            import warnings
+
+            if not getattr(function, _NO_CONVERSION, False):
+                setattr(function, _NO_CONVERSION, True)
+                warnings.warn(
+                    f"AutoGraph could not transform {function!r} and will run it as-is. Cause: {error}. To silence this "
+                    "warning, decorate the function with @tf.autograph.experimental.do_not_convert",
+                    stacklevel=2,
+                )
+            return None
+
+
+def _get_converter() -> Any:
+    global _converter
+    if _converter is None:
+        import importlib.util  # malt uses it without importing it
+
+        from fastgraph.staging import autograph_operators
+
+        assert importlib.util is not None
+        _converter = autograph_operators.Converter()
+    return _converter
+
+
+def converted_call(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, scope: Any = None, options: Any = None
+) -> Any:
+    """Call `function` from converted code: converted itself if it needs that and is not a library's."""
+    kwargs = kwargs or {}
+    if function in _builtin_overloads():
+        return _builtin_overloads()[function](*args, **kwargs)
+    if function in (super, eval, globals, locals):
+        from malt.impl import api
+
+        return api.converted_call(function, args, kwargs or None, scope, options)
+    return convert(function)(*args, **kwargs)
+
+
+def _builtin_overloads() -> dict[Any, Callable[..., Any]]:
+    from fastgraph.staging import autograph_operators
+
+    return autograph_operators.BUILTINS
+
+
+def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:
+    """Return the source of what AutoGraph makes of `entity`, a function or a Function. Source: tf.autograph.to_code."""
+    function, _ = _underlying(getattr(entity, "python_function", entity))
+    if function is None:
+        raise ValueError(f"AutoGraph converts Python functions, not {entity!r}.")
+    with _lock:
+        converted = _get_converter()(function)
+    return textwrap.dedent(inspect.getsource(converted))
