@@ -149,7 +149,8 @@ class _Schedule:
 
     def _ready(self, step: Step) -> bool:
         sizes = (*step.sizes, step.extent, *step.cost_dims) if isinstance(step, KernelStep) else ()
-        return (
+        settled = self.program.shape_values  # no step computes these: they are known once the sizes they follow from are
+        return all(number not in settled or self.aval(number).value is not None for number in step.inputs) and (
             all(self.static(number) for number in step.inputs)
             and all(self.static(number) for size in sizes for number, _ in size.dims)
             and (not isinstance(step, (KernelStep, GemmStep)) or all(self.static(n) for n in step.outputs))
