@@ -1,5 +1,6 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
 from fastgraph import autodiff as autodiff
+from fastgraph import autograph as autograph
 from fastgraph import bitwise as bitwise
 from fastgraph import config as config
 from fastgraph import debugging as debugging

@@ -22,6 +22,8 @@ ROOT = "fastgraph"
 #: Public modules that no file stands for, and what is found in each.
 NAMESPACES: dict[str, str] = {
     "autodiff": "automatic differentiation by its other name",
+    "autograph": "Python control flow on tensors",
+    "autograph.experimental": "how AutoGraph treats single functions",
     "bitwise": "operations on the bits of integers",
     "config": "devices, threads, and how Functions run",
     "config.experimental": "settings that may still change",

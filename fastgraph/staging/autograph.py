@@ -24,7 +24,24 @@ _LIBRARIES = frozenset({
     "matplotlib", "pandas", "PIL", "pytest", "unittest", "abc", "contextlib", "dataclasses", "enum", "warnings",
 })  # fmt: skip
 #: Builtins whose meaning on tensors differs, or that call what they are given.
-_OVERLOADED = frozenset({"print", "range", "len", "int", "float", "enumerate", "map", "filter", "any", "all", "next", "sorted", "abs", "super"})
+_OVERLOADED = frozenset(
+    {
+        "print",
+        "range",
+        "len",
+        "int",
+        "float",
+        "enumerate",
+        "map",
+        "filter",
+        "any",
+        "all",
+        "next",
+        "sorted",
+        "abs",
+        "super",
+    }
+)
 _NO_CONVERSION = "_fastgraph_do_not_convert"
 _UNKNOWN = object()
 _LIBRARY_VALUE = object()

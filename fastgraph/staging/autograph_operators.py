@@ -362,6 +362,9 @@ class Converter:
 class _Translator(api.PyToPy):  # type: ignore[misc]
     """malt's own, but for the meaning of the operators; other users of malt in the process keep theirs."""
 
+    def get_transformed_name(self, node: Any) -> str:
+        return "tf__" + super().get_transformed_name(node).removeprefix("ag__")
+
     def get_extra_locals(self) -> dict[str, Any]:
         if self._extra_locals is None:
             from fastgraph.staging.autograph import converted_call

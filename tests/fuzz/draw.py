@@ -54,7 +54,7 @@ class Writer:
         for _ in range(self.n_lines * 4):
             if len(self.lines) >= self.n_lines:
                 break
-            drawer, = self.random.choice(np.array(DRAWERS, object), 1)
+            (drawer,) = self.random.choice(np.array(DRAWERS, object), 1)
             drawer(self)
         used = set().union(*(line.uses for line in self.lines)) if self.lines else set()
         ends = [line.target for line in self.lines if line.target and line.target not in used]
@@ -114,10 +114,12 @@ class Writer:
         random = self.random
 
         def fits(other: str, b: np.ndarray) -> bool:
-            return b.dtype == array.dtype and _broadcasts(array.shape, b.shape) and (not exact or other in self.pool.exact)
+            return (
+                b.dtype == array.dtype and _broadcasts(array.shape, b.shape) and (not exact or other in self.pool.exact)
+            )
 
         found = self.pool.pick(fits)
-        if found is not None and random.random() < 0.7 or len(self.arguments) > 12:
+        if (found is not None and random.random() < 0.7) or len(self.arguments) > 12:
             return found or name
         shape = tuple(1 if random.random() < 0.25 else n for n in array.shape)
         return self.add_argument(shape[int(random.integers(0, len(shape) + 1)) :], fg.as_dtype(array.dtype))

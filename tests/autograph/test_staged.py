@@ -1,0 +1,214 @@
+"""Each function plain (eager, Python's own control flow) against staged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph.staging import autograph
+
+
+def absolute(x: Any) -> Any:
+    if x < 0:
+        return -x
+    return x
+
+
+def collatz_steps(n: Any) -> Any:
+    steps = 0
+    while n != 1:
+        if n % 2 == 0:
+            n = n // 2
+        else:
+            n = 3 * n + 1
+        steps += 1
+    return steps
+
+
+def sum_until_large(n: Any) -> Any:
+    total = 0
+    for i in fg.range(n):
+        if i % 3 == 1:
+            continue
+        total += i
+        if total > 20:
+            break
+    return total
+
+
+def last_defined_inside(n: Any) -> Any:
+    for i in fg.range(n):
+        last = i * 2
+    return last
+
+
+def chosen(x: Any) -> Any:
+    return x * 2 if (x > 1 and x < 5) or x == 7 else -x
+
+
+def nested_call(x: Any) -> Any:
+    return absolute(x) + absolute(x - 4)
+
+
+def not_small(x: Any) -> Any:
+    if not x < 3:
+        return x
+    return x - 100
+
+
+def in_a_dict(x: Any) -> Any:
+    state = {"a": x, "b": (x, x + 1)}
+    while state["a"] < 10:
+        state = {"a": state["a"] + 3, "b": (state["b"][1], state["b"][0])}
+    return state["b"][0] + state["a"]
+
+
+CASES = [
+    *((absolute, v) for v in (-3, 0, 3)),
+    *((collatz_steps, v) for v in (1, 2, 27)),
+    *((sum_until_large, v) for v in (0, 1, 5, 50)),
+    *((last_defined_inside, v) for v in (1, 4)),
+    *((chosen, v) for v in (0, 1, 3, 5, 7, 9)),
+    *((nested_call, v) for v in (-2, 3, 9)),
+    *((not_small, v) for v in (1, 5)),
+    *((in_a_dict, v) for v in (0, 4, 12)),
+]
+
+
+@pytest.mark.parametrize(("function", "value"), CASES)
+def test_staged_equals_plain(function: Callable[[Any], Any], value: int) -> None:
+    plain = np.asarray(function(fg.constant(value)))
+    staged = fg.function(function)
+    assert np.array_equal(staged(fg.constant(value)), plain)
+    assert staged.experimental_get_tracing_count() == 1
+
+
+def test_one_trace_for_both_branches_and_any_count() -> None:
+    staged = fg.function(collatz_steps)
+    assert [int(staged(fg.constant(n))) for n in (1, 6, 7)] == [0, 8, 16]
+    assert staged.experimental_get_tracing_count() == 1
+
+
+def test_gradient_through_a_condition() -> None:
+    @fg.function
+    def gradient(x: Any) -> Any:
+        with fg.GradientTape() as tape:
+            if fg.reduce_sum(x) > 0:
+                y = x * x
+            else:
+                y = x * x * x
+        return tape.gradient(y, x)
+
+    assert np.array_equal(gradient(fg.Variable([-2.0, 2.0])), [12.0, 12.0])
+    assert np.array_equal(gradient(fg.Variable([1.0, 2.0])), [2.0, 4.0])
+
+
+def test_python_conditions_stay_python() -> None:
+    @fg.function
+    def doubled(x: Any, twice: bool) -> Any:
+        if twice:
+            x = x * 2
+        for _ in range(3):
+            x = x + 1
+        return x
+
+    assert int(doubled(fg.constant(1), True)) == 5
+    concrete = doubled.get_concrete_function(fg.constant(1), False)
+    assert not any(node.op.name in ("cond", "while") for node in concrete.graph)
+
+
+def test_a_variable_missing_in_one_branch_is_named() -> None:
+    @fg.function
+    def half_defined(x: Any) -> Any:
+        if x > 0:
+            y = x
+        return y
+
+    with pytest.raises(ValueError, match="'y' must also be initialized in the else branch"):
+        half_defined(fg.constant(1))
+
+
+def test_a_return_missing_in_one_branch_is_said() -> None:
+    @fg.function
+    def half_returned(x: Any) -> Any:
+        if x > 0:
+            return x
+
+    with pytest.raises(ValueError, match="A value must also be returned from the else branch"):
+        half_returned(fg.constant(1))
+
+
+def test_a_break_by_a_tensor_out_of_a_python_loop_is_refused() -> None:
+    @fg.function
+    def broken(x: Any) -> Any:
+        for i in range(3):
+            if x > i:
+                break
+        return x
+
+    with pytest.raises(NotImplementedError, match=r"tf\.range"):
+        broken(fg.constant(1))
+
+
+def test_without_autograph_a_tensor_decides_nothing() -> None:
+    with pytest.raises(TypeError, match="symbolic"):
+        fg.function(absolute, autograph=False)(fg.constant(1))
+
+
+class Doubler:
+    def __call__(self, x: Any) -> Any:
+        return x * 2
+
+
+class Chooser:
+    def __call__(self, x: Any) -> Any:
+        return x * 2 if x > 0 else x
+
+
+def calls(target: Any) -> Callable[[Any], Any]:
+    return lambda x: target(x)
+
+
+def straight(x: Any) -> Any:
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        y = fg.exp(x) * 2
+    return tape.gradient(y, x)
+
+
+@pytest.mark.parametrize(
+    ("function", "needs"),
+    [(absolute, True), (nested_call, True), (straight, False), (calls(Doubler()), False), (calls(Chooser()), True)],
+)
+def test_only_what_needs_it_is_converted(function: Any, needs: bool) -> None:
+    assert autograph.needs_conversion(function) is needs
+
+
+def test_methods_callable_objects_and_lambdas() -> None:
+    class Model:
+        limit = 3
+
+        @fg.function
+        def clip(self, x: Any) -> Any:
+            if x > self.limit:
+                x = fg.constant(self.limit)
+            return x
+
+    assert [int(Model().clip(fg.constant(v))) for v in (1, 9)] == [1, 3]
+    assert int(fg.function(Chooser())(fg.constant(4))) == 8
+    assert int(fg.function(lambda x: x if x > 0 else -x)(fg.constant(-4))) == 4
+
+
+def test_do_not_convert() -> None:
+    marked = fg.autograph.experimental.do_not_convert(lambda x: x if x > 0 else 0)
+    with pytest.raises(TypeError, match="symbolic"):
+        fg.function(marked)(fg.constant(1))
+
+
+def test_to_code() -> None:
+    code = fg.autograph.to_code(absolute)
+    assert code.startswith("def tf__absolute(x") and "ag__.if_stmt(" in code
