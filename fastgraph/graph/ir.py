@@ -6,6 +6,7 @@ constants stand in the list like every other node.
 
 from __future__ import annotations
 
+import functools
 import keyword
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -184,6 +185,7 @@ _OPERATOR_NAMES = {
 }
 
 
+@functools.cache
 def node_name(op: Any) -> str:
     """Return the name TensorFlow would give a node of this op, before it is made unique."""
     op_type: str = op.op_type or op.name
@@ -203,12 +205,18 @@ def subgraphs(node: Node) -> list[tuple[Graph, int]]:
     return [(value, first) for value in node.attrs.values() if isinstance(value, Graph)]
 
 
+_WITH_SUBGRAPHS = frozenset({"cond", "while", "call"})
+_NO_EFFECTS: list[Effect] = []
+
+
 def effects(node: Node) -> list[Effect]:
     """Return what the node does besides computing its results; of a node with subgraphs, what these do.
 
     A resource that only a subgraph touches is named by the node's own input, so that callers never look inside.
     """
     kind = node.op.effect
+    if kind is None and node.op.step not in _WITH_SUBGRAPHS:
+        return _NO_EFFECTS
     found: list[Effect] = []
     if kind == "host":
         found.append(Effect("host", None))

@@ -26,6 +26,8 @@ from fastgraph.shapes import Aval
 
 # Applications that the rules build from one node at most: a rule that undoes another would go on for ever.
 _DEPTH = 32
+# A constant that a rule makes has up to this many elements; a larger one is a broadcast, which costs no memory.
+_SMALL = 64
 
 
 class Fuel:
@@ -290,7 +292,16 @@ def compile_row(row: Row) -> tuple[str, Rule]:
     # Where a variable is dropped, or the result is a constant, nothing else tells how far the result was broadcast.
     static = isinstance(rhs, ast.Constant | ast.UnaryOp) or not _variables(lhs) <= _variables(rhs)
 
+    # Most applications are no match: what their inputs' ops tell is asked first.
+    needed = frozenset(
+        "const" if _number(argument) is not None else _op_name(argument)
+        for argument in lhs.args
+        if not isinstance(argument, ast.Name)
+    )
+
     def rule(build: Rebuild, applied: Application) -> Value | None:
+        if needed and not needed <= {value.node.op.name for value in applied.inputs}:
+            return None
         aval = applied.avals[0]
         if not allowed(aval.dtype) or (static and not aval.is_static):
             return None
@@ -390,7 +401,10 @@ def _build(pattern: ast.expr, found: Found, build: Rebuild, aval: Aval, *, dry: 
         shape = aval.shape
         if shape is None or None in shape:
             raise AssertionError("a constant needs a static shape")
-        return build.constant(np.full(shape, number, aval.dtype.as_numpy_dtype))
+        dtype = aval.dtype.as_numpy_dtype
+        if (aval.size or 0) <= _SMALL:
+            return build.constant(np.full(shape, number, dtype))
+        return build.emit1("broadcast_to", build.constant(np.asarray(number, dtype)), shape=shape)
     assert isinstance(pattern, ast.Call)
     arguments = [_build(argument, found, build, aval, dry=dry) for argument in pattern.args]
     op = get(_op_name(pattern))

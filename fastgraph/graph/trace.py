@@ -34,25 +34,28 @@ _lines: dict[tuple[CodeType, int], SourceLine] = {}
 
 
 def _is_internal(code: CodeType) -> bool:
-    known = _internal_code.get(code)
-    if known is None:
-        file = code.co_filename
-        known = file.startswith(_PACKAGE) or file.startswith(("<frozen", "<fastgraph")) or file.endswith(".pyx")
-        if len(_internal_code) > 100_000:  # functions made again and again by the user's program
-            _internal_code.clear()
-        _internal_code[code] = known
+    file = code.co_filename
+    known = file.startswith((_PACKAGE, "<frozen", "<fastgraph")) or file.endswith((".pyx", ".pxi"))
+    if len(_internal_code) > 100_000:  # functions made again and again by the user's program
+        _internal_code.clear()
+    _internal_code[code] = known
     return known
 
 
-def source_lines(stop: CodeType | None = None) -> tuple[SourceLine, ...]:
-    """Return the innermost lines of the user's code that led here, up to the frame of `stop`."""
-    frame = sys._getframe(1)
+#: Where tracing begins: what is further out in the stack is not part of the traced function.
+boundaries: set[CodeType] = set()
+
+
+def source_lines() -> tuple[SourceLine, ...]:
+    """Return the innermost lines of the user's code that led here, the innermost first."""
+    frame = sys._getframe(2)
     found: list[SourceLine] = []
     while frame is not None and len(found) < _MAX_SOURCE_LINES:
         code = frame.f_code
-        if code is stop and found:
-            break
-        if not _is_internal(code):
+        known = _internal_code.get(code)
+        if known is None:
+            known = _is_internal(code)
+        if not known:
             key = (code, frame.f_lineno)
             line = _lines.get(key)
             if line is None:
@@ -60,6 +63,8 @@ def source_lines(stop: CodeType | None = None) -> tuple[SourceLine, ...]:
                     _lines.clear()
                 line = _lines[key] = SourceLine(code.co_filename, frame.f_lineno, code.co_name)
             found.append(line)
+        elif code in boundaries:
+            break
         frame = frame.f_back  # type: ignore[assignment]
     return tuple(found)
 

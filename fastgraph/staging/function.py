@@ -21,7 +21,7 @@ from fastgraph.errors import InaccessibleTensorError, InputSignatureError
 from fastgraph.graph import ir, passes
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.interpret import interpret
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor, out_of_reach
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach
 from fastgraph.shapes import Aval, TensorSpec, TypeSpec, generalises
 from fastgraph.staging import autograph, keys
 from fastgraph.staging._call import BoundCall, FastCall, forget_all, set_run_eagerly
@@ -422,6 +422,9 @@ class Function(FastCall):
         function = Function(self._python_function, target=reference, **self._options)
         self._instances[key] = (reference, function)
         return function
+
+
+boundaries.add(Function._trace_once.__code__)
 
 
 class BoundFunction(BoundCall):

@@ -260,3 +260,9 @@ def test_fuel_bisects_a_planted_fault():
 def test_every_op_of_the_table_exists():
     for name in passes.algebra_rules():
         get(name)
+
+
+def test_large_zeros_are_no_constant():
+    b = Build()
+    new = passes.algebra(b.done(b.zeros_like(b.input(shape=(1000, 1000)))))
+    assert expression(new.outputs[0]) == "broadcast_to(0.0, shape=(1000, 1000))"
