@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import EagerTensor, Tensor, bind, convert
+from fastgraph._tensor import EagerTensor, Tensor, as_array, bind, convert
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.ops.families import bind_named
 from fastgraph.primitive import get
@@ -24,9 +24,8 @@ def as_tensor(value: Any, dtype: Any = None) -> Tensor:
 
 def known_value(value: Any) -> np.ndarray[Any, Any] | None:
     """The elements of a tensor if they are known now: eager, a constant, or what follows from shapes."""
-    if isinstance(value, EagerTensor):
-        return value.numpy() if value.dtype.size == 0 else np.asarray(value)
-    return value.aval.value
+    found: np.ndarray[Any, Any] | None = as_array(value) if isinstance(value, EagerTensor) else value.aval.value
+    return found
 
 
 def static_int(value: Any) -> int | None:
@@ -66,12 +65,22 @@ def _axis(axis: Any) -> int:
     return found
 
 
+def known_axes(axis: Any) -> tuple[int, ...]:
+    """`static_axes` of an argument that must be given."""
+    found = static_axes(axis)
+    if found is None:
+        raise TypeError("An axis must be given as an int, a list of ints or a tensor of integers, not None.")
+    return found
+
+
 class Extents:
-    """A shape argument: `static`, a tuple of ints, or, where that is None, the int `tensor` and what is `known` of it."""
+    """A shape argument: `static`, a tuple of ints, or, where that is None, `tensor` and what is `known` of it."""
 
     __slots__ = ("known", "static", "tensor")
 
-    def __init__(self, static: tuple[int, ...] | None, tensor: Any = None, known: tuple[int | None, ...] | None = None):
+    def __init__(
+        self, static: tuple[int, ...] | None, tensor: Any = None, known: tuple[int | None, ...] | None = None
+    ) -> None:
         self.static = static
         self.tensor = tensor
         self.known = known
@@ -84,13 +93,13 @@ def extents(shape: Any) -> Extents:
             if type(n) is not int:
                 break
         else:
-            return Extents(tuple(shape))
+            return Extents(tuple(int(n) for n in shape))
         return _mixed_extents(shape)
     if isinstance(shape, TensorShape):
         dims = shape.as_list()
         if None in dims:
             raise ValueError(f"Cannot convert a partially known TensorShape {shape} to a Tensor.")
-        return Extents(tuple(dims))
+        return Extents(tuple(n for n in dims if n is not None))
     if type(shape) is int:
         return Extents((shape,))
     tensor = as_tensor(shape)

@@ -24,7 +24,7 @@ from fastgraph.ops.elementwise import (
     less_equal,
     not_equal,
 )
-from fastgraph.ops.families import custom, invalid, movement, public
+from fastgraph.ops.families import Array, custom, invalid, movement, public
 from fastgraph.ops.output import tensor_text
 from fastgraph.ops.reduction import all_p
 from fastgraph.shapes import Aval, TensorShape, as_dims
@@ -43,7 +43,7 @@ from fastgraph.shapes import Aval, TensorShape, as_dims
     ],
     reason="its message is made of whole tensors",
 )
-def assert_p(condition, *data, summarize):
+def assert_p(condition: Array, *data: Any, summarize: int) -> Any:
     """InvalidArgumentError that shows the data unless the condition holds. bool[], t[*s]... -> nothing."""
     if not condition:
         # A text stands as it is, between brackets; other tensors bring their own.
@@ -81,7 +81,7 @@ def _lower_numerics(b: Any, node: Any) -> list[Any]:
         ((np.array([np.nan, np.inf]),), {"message": "m"}, InvalidArgumentError, "m : Tensor had Inf and NaN values"),
     ],
 )
-def check_numerics_p(tensor, *, message):
+def check_numerics_p(tensor: Array, *, message: str) -> Any:
     """The tensor itself, if all of it is finite. f[*s] -> f[*s]."""
     nan, inf = bool(np.isnan(tensor).any()), bool(np.isinf(tensor).any())
     if nan or inf:
@@ -91,8 +91,11 @@ def check_numerics_p(tensor, *, message):
 
 
 @public("debugging.check_numerics")
-def check_numerics(tensor, message, name=None):
-    """The tensor itself. f[*s] -> f[*s]. Raises: InvalidArgumentError for NaN or infinities. Source: tf.debugging.check_numerics."""
+def check_numerics(tensor: Any, message: Any, name: str | None = None) -> Any:
+    """The tensor itself. f[*s] -> f[*s].
+
+    Raises: InvalidArgumentError for NaN or infinities. Source: tf.debugging.check_numerics.
+    """
     return named(name, check_numerics_p, tensor, message=message)
 
 
@@ -117,10 +120,15 @@ def _infer_ensure(input: Aval, *, shape: Any) -> Aval:
     vjp=dict(input=lambda dy: dy),
     samples=lambda: [((np.ones([2, 3]),), {"shape": s}) for s in ((2, 3), (None, 3), None)],
     error_samples=lambda: [
-        ((np.ones([2, 3]),), {"shape": (2, 4)}, InvalidArgumentError, r"Shape of tensor input \[2,3\] is not compatible with expected shape \[2,4\]")
+        (
+            (np.ones([2, 3]),),
+            {"shape": (2, 4)},
+            InvalidArgumentError,
+            r"Shape of tensor input \[2,3\] is not compatible with expected shape \[2,4\]",
+        )
     ],
 )
-def ensure_shape_p(input, *, shape):
+def ensure_shape_p(input: Array, *, shape: tuple[int, ...]) -> Any:
     """The input itself, if it has this shape. t[*s] -> t[*s]."""
     if shape is not None and (
         len(shape) != input.ndim or any(m is not None and m != n for m, n in zip(shape, input.shape, strict=True))
@@ -131,7 +139,7 @@ def ensure_shape_p(input, *, shape):
 
 
 @public("ensure_shape")
-def ensure_shape(x, shape, name=None):
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
     """x itself, whose shape is known to be `shape` from here on. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError at run time, ValueError while tracing, if it is another. Source: tf.ensure_shape.
@@ -147,7 +155,7 @@ def _fail(lines: Sequence[Any]) -> None:
 
 
 @public("debugging.Assert", "Assert")
-def Assert(condition, data, summarize=None, name=None):
+def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = None) -> Any:
     """Stop unless the condition holds, showing the data. bool[], list of t[*s] -> nothing.
 
     Raises: InvalidArgumentError. Source: tf.debugging.Assert.
@@ -173,7 +181,7 @@ def _short(x: Any, summarize: int) -> str:
 def _binary(name: str, symbol: str, holds: Callable[..., Any]) -> Callable[..., Any]:
     """debugging.assert_<name>(x, y)."""
 
-    def check(x, y, message=None, summarize=None, name=None):
+    def check(x: Any, y: Any, message: Any = None, summarize: Any = None, name: str | None = None) -> Any:
         x = as_tensor(x) if not isinstance(y, Tensor) or isinstance(x, Tensor) else _like(x, y)
         y = _like(y, x)
         result = holds(x, y)
@@ -237,7 +245,15 @@ assert_greater_equal = _binary("greater_equal", ">=", greater_equal)
 
 
 @public("debugging.assert_near")
-def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
+def assert_near(
+    x: Any,
+    y: Any,
+    rtol: Any = None,
+    atol: Any = None,
+    message: Any = None,
+    summarize: Any = None,
+    name: str | None = None,
+) -> Any:
     """Stop unless |x - y| <= atol + rtol * |y| for all elements (both 10 eps by default). f[*s], f[*s] -> nothing.
 
     Raises: InvalidArgumentError. Source: tf.debugging.assert_near.
@@ -251,8 +267,13 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
     if current_trace() is None:
         if not bool(condition):
             lines: list[Any] = [] if message is None else [message]
-            lines += ["", "x and y not equal to tolerance rtol = {}, atol = {}".format(rtol or eps, atol or eps)]
-            lines += [f"x (shape={x.shape} dtype={x.dtype.name}) = ", np.asarray(x), f"y (shape={y.shape} dtype={y.dtype.name}) = ", np.asarray(y)]
+            lines += ["", f"x and y not equal to tolerance rtol = {rtol or eps}, atol = {atol or eps}"]
+            lines += [
+                f"x (shape={x.shape} dtype={x.dtype.name}) = ",
+                np.asarray(x),
+                f"y (shape={y.shape} dtype={y.dtype.name}) = ",
+                np.asarray(y),
+            ]
             _fail(lines)
         return None
     named(name, assert_p, condition, message or "x and y not equal to tolerance", "x = ", x, "y = ", y, summarize=3)
@@ -262,13 +283,20 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
 def _unary(name: str, symbol: str, holds: Callable[[Any], Any]) -> Callable[..., Any]:
     """debugging.assert_<name>(x)."""
 
-    def check(x, message=None, summarize=None, name=None):
+    def check(x: Any, message: Any = None, summarize: Any = None, name: str | None = None) -> Any:
         x = as_tensor(x)
         condition = all_p(holds(x), axes=None, keepdims=False)
         if current_trace() is None:
             if not bool(condition):
                 shown = [str(v) for v in np.asarray(x).reshape(-1)[: None if summarize is None else summarize]]
-                _fail([message or "", f"Condition x {symbol} 0 did not hold element-wise:", f"x (shape={x.shape} dtype={x.dtype.name}) = ", shown])
+                _fail(
+                    [
+                        message or "",
+                        f"Condition x {symbol} 0 did not hold element-wise:",
+                        f"x (shape={x.shape} dtype={x.dtype.name}) = ",
+                        shown,
+                    ]
+                )
             return None
         data = [message or "", f"Condition x {symbol} 0 did not hold element-wise:", "x = ", x]
         named(name, assert_p, condition, *data, summarize=3 if summarize is None else summarize)
@@ -289,11 +317,13 @@ assert_non_positive = _unary("non_positive", "<=", lambda x: x <= 0)
 
 
 def _rank_text(message: str | None, x: Any, what: str) -> str:
-    return f"{message + '. ' if message else ''}Tensor {getattr(x, 'name', '') if current_trace() else ''} must have rank {what}.  Received rank {x.shape.rank}, shape {x.shape}"
+    begin = f"{message}. " if message else ""
+    name = x.name if current_trace() is not None else ""
+    return f"{begin}Tensor {name} must have rank {what}.  Received rank {x.shape.rank}, shape {x.shape}"
 
 
 @public("debugging.assert_rank", "assert_rank")
-def assert_rank(x, rank, message=None, name=None):
+def assert_rank(x: Any, rank: Any, message: Any = None, name: str | None = None) -> Any:
     """Stop unless x has this rank. Raises: ValueError. Source: tf.debugging.assert_rank."""
     x = as_tensor(x)
     wanted = int(known_value(as_tensor(rank)))  # type: ignore[arg-type]
@@ -302,7 +332,7 @@ def assert_rank(x, rank, message=None, name=None):
 
 
 @public("debugging.assert_rank_at_least")
-def assert_rank_at_least(x, rank, message=None, name=None):
+def assert_rank_at_least(x: Any, rank: Any, message: Any = None, name: str | None = None) -> Any:
     """Stop unless x has at least this rank. Raises: ValueError. Source: tf.debugging.assert_rank_at_least."""
     x = as_tensor(x)
     wanted = int(known_value(as_tensor(rank)))  # type: ignore[arg-type]
@@ -311,7 +341,7 @@ def assert_rank_at_least(x, rank, message=None, name=None):
 
 
 @public("debugging.assert_scalar")
-def assert_scalar(tensor, message=None, name=None):
+def assert_scalar(tensor: Any, message: Any = None, name: str | None = None) -> Any:
     """The tensor, if it is a scalar. t[] -> t[]. Raises: ValueError. Source: tf.debugging.assert_scalar."""
     tensor = as_tensor(tensor)
     if tensor.shape.rank not in (0, None):
@@ -320,7 +350,7 @@ def assert_scalar(tensor, message=None, name=None):
 
 
 @public("debugging.assert_type")
-def assert_type(tensor, tf_type, message=None, name=None):
+def assert_type(tensor: Any, tf_type: Any, message: Any = None, name: str | None = None) -> Any:
     """Stop unless the tensor has this dtype. Raises: TypeError. Source: tf.debugging.assert_type."""
     tensor, wanted = as_tensor(tensor), as_dtype(tf_type)
     if tensor.dtype is not wanted:
@@ -328,8 +358,8 @@ def assert_type(tensor, tf_type, message=None, name=None):
 
 
 @public("debugging.assert_integer")
-def assert_integer(x, message=None, name=None):
+def assert_integer(x: Any, message: Any = None, name: str | None = None) -> Any:
     """Stop unless x is of integers. Raises: TypeError. Source: tf.debugging.assert_integer."""
     x = as_tensor(x)
     if not x.dtype.is_integer:
-        raise TypeError(f"{message or ''}Expected \"x\" to be integer type.  Found: {x.dtype!r}")
+        raise TypeError(f'{message or ""}Expected "x" to be integer type.  Found: {x.dtype!r}')

@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, static_axes
 from fastgraph.ops.elementwise import cast, conj
-from fastgraph.ops.families import accumulator, broadcast, contraction, invalid, is_one, public, shape_text
+from fastgraph.ops.families import Array, accumulator, broadcast, contraction, invalid, is_one, public, shape_text
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze, transpose
 from fastgraph.ops.sums import HALF
 from fastgraph.shapes import Aval
@@ -43,7 +43,7 @@ def _lower_matmul(b: Any, node: Any) -> list[Any]:
 
     def lead(operand: Any, index: Sequence[Any]) -> list[Any]:
         """Where the batch axes of an operand stand: a broadcast one stays at 0."""
-        own = index[: -2][len(index) - operand.rank :]
+        own = index[:-2][len(index) - operand.rank :]
         return [0 if is_one(n) else i for n, i in zip(operand.shape[:-2], own, strict=True)]
 
     def element(index: Sequence[Any]) -> Any:
@@ -85,7 +85,13 @@ def _matmul_samples() -> list[Any]:
     found = [
         (pair(a, b, t), plain)
         for t in ("float32", "float64", "int32", "int64", "float16", "complex64")
-        for a, b in (((2, 3), (3, 4)), ((2, 2, 3), (2, 3, 2)), ((2, 1, 2, 3), (4, 3, 2)), ((2, 0), (0, 3)), ((0, 2), (2, 3)))
+        for a, b in (
+            ((2, 3), (3, 4)),
+            ((2, 2, 3), (2, 3, 2)),
+            ((2, 1, 2, 3), (4, 3, 2)),
+            ((2, 0), (0, 3)),
+            ((0, 2), (2, 3)),
+        )
     ]
     for ta, a in ((False, (2, 3)), (True, (3, 2))):
         for tb, b in ((False, (3, 4)), (True, (4, 3))):
@@ -125,8 +131,8 @@ def _matmul_samples() -> list[Any]:
         ),
     ],
 )
-def matmul_p(a, b, *, transpose_a, transpose_b):
-    """Product of the matrices in the last two axes; the others are batches and broadcast. t[*b,m,k], t[*b,k,n] -> t[*b,m,n]."""
+def matmul_p(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> Any:
+    """Product of the matrices in the last two axes; the others are batches. t[*b,m,k], t[*b,k,n] -> t[*b,m,n]."""
     for i, x in enumerate((a, b)):
         if x.ndim < 2:
             raise invalid(f"In[{i}] ndims must be >= 2")
@@ -145,19 +151,19 @@ def matmul_p(a, b, *, transpose_a, transpose_b):
 
 @public("matmul", "linalg.matmul")
 def matmul(
-    a,
-    b,
-    transpose_a=False,
-    transpose_b=False,
-    adjoint_a=False,
-    adjoint_b=False,
-    a_is_sparse=False,
-    b_is_sparse=False,
-    output_type=None,
-    grad_a=False,
-    grad_b=False,
-    name=None,
-):
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    output_type: Any = None,
+    grad_a: Any = False,
+    grad_b: Any = False,
+    name: str | None = None,
+) -> Any:
     """Product of the matrices in the last two axes; the others are batches and broadcast.
 
     t[*b, m, k], t[*b, k, n] -> t[*b, m, n]. Operands can be transposed or, with `adjoint`, conjugated as well.
@@ -178,17 +184,25 @@ def matmul(
 
 
 @public("linalg.matvec")
-def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
+def matvec(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Any:
     """Product of matrices and vectors. t[*b, m, k], t[*b, k] -> t[*b, m]. Source: tf.linalg.matvec."""
     product = matmul(a, expand_dims(b, -1), transpose_a=transpose_a, adjoint_a=adjoint_a)
     return squeeze(product, [-1])
 
 
 @public("tensordot")
-def tensordot(a, b, axes, name=None):
-    """Sum of products over pairs of axes: the last n of a with the first n of b, or the lists given. Source: tf.tensordot.
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
+    """Sum of products over pairs of axes: the last n of a with the first n of b, or the lists given.
 
-    Raises: ValueError for axes that do not fit. Ranks must be known.
+    Raises: ValueError for axes that do not fit. Ranks must be known. Source: tf.tensordot.
     """
     a, b = as_tensor(a), as_tensor(b)
     rank_a, rank_b = a.shape.rank, b.shape.rank
@@ -219,7 +233,7 @@ def tensordot(a, b, axes, name=None):
 
 def _extents(x: Any) -> list[Any]:
     """The extents of a tensor as ints, and as scalar tensors where they are known only at run time."""
-    dims = x.shape.as_list()
+    dims: list[Any] = x.shape.as_list()
     if None not in dims:
         return dims
     at_run_time = shape(x)

@@ -15,9 +15,10 @@ from fastgraph._tensor import Tensor, current_trace
 from fastgraph.conversion import filled
 from fastgraph.dtype import DType, as_dtype, float32, string
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.op_errors import DEVICE
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int
-from fastgraph.ops.elementwise import cast, select, truediv
-from fastgraph.ops.families import custom, invalid, movement, public, shape_text
+from fastgraph.ops.elementwise import cast, select
+from fastgraph.ops.families import Array, body_of, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import broadcast_to, reshape, shape_of_value
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.shapes import Aval
@@ -47,7 +48,7 @@ def _filled_shape(dims: Any) -> tuple[int, ...]:
 
 def _infer_fill(value: Aval, *, shape: tuple[int, ...]) -> Aval:
     check_dims(shape)
-    if value.size not in (1, None):
+    if value.shape is not None and value.size not in (1, None):
         raise ValueError(f"value must be a scalar, got shape {shape_text(value.shape)}")
     return Aval(value.dtype, shape)
 
@@ -69,11 +70,16 @@ def _lower_fill(b: Any, node: Any) -> list[Any]:
     ],
     error_samples=lambda: [
         ((np.array(1.0),), {"shape": (2, -1)}, InvalidArgumentError, "Dimension -1 must be >= 0"),
-        ((np.array(1.0),), {"shape": (2**40, 2**40)}, InvalidArgumentError, r"Shape \[1099511627776,1099511627776\] would have more than 2\*\*63 - 1 elements"),
+        (
+            (np.array(1.0),),
+            {"shape": (2**40, 2**40)},
+            InvalidArgumentError,
+            r"Shape \[1099511627776,1099511627776\] would have more than 2\*\*63 - 1 elements",
+        ),
         ((np.array([1.0, 2.0]),), {"shape": (2,)}, InvalidArgumentError, r"value must be a scalar, got shape \[2\]"),
     ],
 )
-def fill_p(value, *, shape):
+def fill_p(value: Array, *, shape: tuple[int, ...]) -> Any:
     """A tensor of `shape` with `value` everywhere. t[] -> t[*shape]."""
     if value.size != 1:
         raise invalid(f"value must be a scalar, got shape [{','.join(map(str, value.shape))}]")
@@ -96,13 +102,13 @@ def _infer_fill_dynamic(value: Aval, shape: Aval, *, known: tuple[int | None, ..
     vjp=dict(value=lambda dy, value_shape: reshape(reduce_sum(dy), value_shape)),
     samples=lambda: [((np.array(1.5), np.array([2, 3])), {"known": None})],
 )
-def fill_dynamic(value, shape, *, known):
+def fill_dynamic(value: Array, shape: Array, *, known: tuple[int | None, ...] | None) -> Any:
     """`fill` of a shape known only at run time. t[], i[n] -> t[*shape]."""
-    return fill_p.primitive.body(value, shape=tuple(shape.tolist()))
+    return body_of(fill_p)(value, shape=tuple(shape.tolist()))
 
 
 @public("fill")
-def fill(dims, value, name=None):
+def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     """A tensor of shape `dims` with the scalar `value` everywhere. t[] -> t[*dims].
 
     Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.fill.
@@ -129,13 +135,13 @@ def _filled_or_raise(dims: tuple[int, ...]) -> tuple[int, ...]:
         raise InvalidArgumentError(
             None,
             None,
-            f"{{{{function_node __wrapped__Fill_device_/job:localhost/replica:0/task:0/device:CPU:0}}}} {error} [Op:Fill] name: ",
+            f"{{{{function_node __wrapped__Fill_device_{DEVICE}}}}} {error} [Op:Fill] name: ",
         ) from None
     return dims
 
 
 @public("zeros")
-def zeros(shape, dtype=float32, name=None, layout=None):
+def zeros(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any = None) -> Any:
     """Zeros of `shape` ("" for strings). -> dtype[*shape].
 
     Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.zeros.
@@ -144,7 +150,7 @@ def zeros(shape, dtype=float32, name=None, layout=None):
 
 
 @public("ones")
-def ones(shape, dtype=float32, name=None, layout=None):
+def ones(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any = None) -> Any:
     """Ones of `shape`. -> dtype[*shape].
 
     Raises: TypeError for strings; InvalidArgumentError for a negative extent. Source: tf.ones.
@@ -201,19 +207,31 @@ def _lower_range(b: Any, node: Any) -> list[Any]:
     dtypes={"Tidx": "bfloat16 float16 float32 float64 int8 int16 int32 int64 uint16 uint32 uint64"},
     shape_inputs=(0, 1, 2),
     lower=_lower_range,
-    samples=lambda: [
-        (tuple(np.array(x, t) for x in bounds), {})
-        for t in ("int32", "int64", "float32", "float64", "bfloat16")
-        for bounds in ((0, 5, 1), (10, 0, -3), (2, 2, 1), (-3, 4, 2))
-    ]
-    + [(tuple(np.array(x, np.float32) for x in (0, 1, 0.3)), {})],
+    samples=lambda: (
+        [
+            (tuple(np.array(x, t) for x in bounds), {})
+            for t in ("int32", "int64", "float32", "float64", "bfloat16")
+            for bounds in ((0, 5, 1), (10, 0, -3), (2, 2, 1), (-3, 4, 2))
+        ]
+        + [(tuple(np.array(x, np.float32) for x in (0, 1, 0.3)), {})]
+    ),
     error_samples=lambda: [
         (tuple(np.array(x) for x in (0, 10, 0)), {}, InvalidArgumentError, "Requires delta != 0: 0"),
-        (tuple(np.array(x) for x in (10, 0, 1)), {}, InvalidArgumentError, "Requires start <= limit when delta > 0: 10/0"),
-        (tuple(np.array(x) for x in (0, 10, -1)), {}, InvalidArgumentError, "Requires start >= limit when delta < 0: 0/10"),
+        (
+            tuple(np.array(x) for x in (10, 0, 1)),
+            {},
+            InvalidArgumentError,
+            "Requires start <= limit when delta > 0: 10/0",
+        ),
+        (
+            tuple(np.array(x) for x in (0, 10, -1)),
+            {},
+            InvalidArgumentError,
+            "Requires start >= limit when delta < 0: 0/10",
+        ),
     ],
 )
-def range_p(start, limit, delta):
+def range_p(start: Array, limit: Array, delta: Array) -> Any:
     """start, start + delta, ... up to but without limit. t[], t[], t[] -> t[n]."""
     try:
         n = _range_size(start, limit, delta)
@@ -228,7 +246,7 @@ _RANGE_ORDER = ("int32", "int64", "float32", "float64")
 
 
 @public("range")
-def range_(start, limit=None, delta=1, dtype=None, name="range"):
+def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = "range") -> Any:
     """start (0), start + delta, ... up to but without limit. t[], t[], t[] -> t[n].
 
     The dtype is the widest of the arguments', in the order int32, int64, float32, float64.
@@ -261,7 +279,7 @@ def _scalar(x: Any, dtype: DType | None) -> Tensor:
 
 
 @public("linspace")
-def linspace(start, stop, num, name=None, axis=0):
+def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any = 0) -> Any:
     """num numbers from start to stop, evenly spaced, along a new axis 0. t[*s], t[*s] -> t[num, *s].
 
     Integers give float64. Raises: NotImplementedError for another axis. Source: tf.linspace.
@@ -312,7 +330,7 @@ def _infer_eye(*, rows: int, columns: int, dtype: DType) -> Aval:
         ((), {"rows": -1, "columns": 2, "dtype": float32}, InvalidArgumentError, "Dimension -1 must be >= 0"),
     ],
 )
-def eye_p(*, rows, columns, dtype):
+def eye_p(*, rows: int, columns: int, dtype: DType) -> Any:
     """Ones on the diagonal of zeros. -> dtype[rows, columns]."""
     _filled_shape((rows, columns))
     return np.eye(rows, columns).astype(dtype.numpy_dtype)
@@ -328,13 +346,15 @@ def eye_p(*, rows, columns, dtype):
     lower=_lower_eye,
     samples=lambda: [((np.array(2, np.int32), np.array(3, np.int32)), {"dtype": float32})],
 )
-def eye_dynamic(rows, columns, *, dtype):
+def eye_dynamic(rows: Array, columns: Array, *, dtype: DType) -> Any:
     """`eye` of a size known only at run time. i32[], i32[] -> dtype[rows, columns]."""
-    return eye_p.primitive.body(rows=int(rows), columns=int(columns), dtype=dtype)
+    return body_of(eye_p)(rows=int(rows), columns=int(columns), dtype=dtype)
 
 
 @public("eye", "linalg.eye")
-def eye(num_rows, num_columns=None, batch_shape=None, dtype=float32, name=None):
+def eye(
+    num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = float32, name: str | None = None
+) -> Any:
     """Ones on the diagonal of zeros, as often as batch_shape says. -> dtype[*batch_shape, rows, columns].
 
     Raises: InvalidArgumentError for a negative size. Source: tf.eye.

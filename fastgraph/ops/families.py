@@ -2,15 +2,15 @@
 
 Rule: an op is defined once, by its decorated body; what a family can know (inference, lowering, wrapper) it supplies.
 
-The decorators' arguments that are strings are literals: `setup.py` reads them without importing this package, and writes
-C loops from `expr`.
+The decorators' arguments that are strings are literals: `setup.py` reads them without importing this package, and
+writes C loops from `expr`.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,11 +30,16 @@ DTYPE_SETS = {
     "signed_complex": "bfloat16 float16 float32 float64 int8 int16 int32 int64 complex64 complex128",
     "ordered": "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64",
     "real": "bfloat16 float16 float32 float64 int8 uint8 int16 uint16 int32 uint32 int64 uint64",
-    "arithmetic": "bfloat16 float16 float32 float64 uint8 int8 uint16 int16 int32 uint32 uint64 int64 complex64 complex128",
-    "summable": "float32 float64 int32 uint8 int16 int8 complex64 int64 bfloat16 uint16 complex128 float16 uint32 uint64",
+    "addable": "bfloat16 float16 float32 float64 uint8 uint16 uint32 uint64 int8 int16 int32 int64 complex64 "
+    "complex128",
+    "arithmetic": "bfloat16 float16 float32 float64 uint8 int8 uint16 int16 int32 uint32 uint64 int64 complex64 "
+    "complex128",
+    "summable": "float32 float64 int32 uint8 int16 int8 complex64 int64 bfloat16 uint16 complex128 float16 uint32 "
+    "uint64",
     "index": "int32 int64",
 }
 
+Array = np.ndarray[Any, Any]
 Dims = tuple[int | None, ...] | None
 _NO_ATTRS: dict[str, Any] = {}
 #: Values are followed through inference only up to this size: they are shapes and indices, not data.
@@ -132,7 +137,7 @@ def define(
     n_outputs: int | None = 1,
     vjp: dict[str, Callable[..., Any]] | None = None,
     vjp_all: Callable[..., Any] | None = None,
-    effect: str | None = None,
+    effect: Literal["read", "write", "host"] | None = None,
     lower: Callable[..., Any] | None = None,
     expr: str | None = None,
     decompose: Callable[..., Any] | None = None,
@@ -185,6 +190,12 @@ def define(
     return register_public(function, *public)
 
 
+def body_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The NumPy body of the op that `function` applies."""
+    found: Callable[..., Any] = function.primitive.body  # type: ignore[attr-defined]
+    return found
+
+
 def primitive_name(body: Callable[..., Any]) -> str:
     """The primitive's name: the function's, without the ending of an internal (`_p`) or a shadowing (`_`) one."""
     return body.__name__.removesuffix("_p").rstrip("_")
@@ -203,7 +214,9 @@ def _wrapper(primitive: Primitive, body: Callable[..., Any], named: bool) -> Cal
 
     It is made from text because a call through `*args` costs as much again as the whole eager op.
     """
-    parameters, arguments, attrs = [], "", []
+    parameters: list[str] = []
+    attrs: list[str] = []
+    arguments = ""
     for p in inspect.signature(body).parameters.values():
         text = str(p.replace(annotation=p.empty))
         if p.kind is p.KEYWORD_ONLY:
@@ -246,7 +259,7 @@ def _folding(infer: Callable[..., Any], body: Callable[..., Any]) -> Callable[..
             and (result.dtype.is_integer or result.dtype.is_bool)
             and known(result)
             and all(a.value is not None for a in avals)
-            and int(np.prod(result.shape, dtype=np.int64)) <= FOLD_LIMIT
+            and (result.size or 0) <= FOLD_LIMIT
         ):
             try:
                 value = np.asarray(body(*[a.value for a in avals], **attrs), dtype=result.dtype.numpy_dtype)
@@ -392,7 +405,7 @@ def reduction(
     error_samples: Callable[[], list[Any]] | None = None,
     domain: tuple[float, float] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """An op `f(x, *, axes, keepdims)` that combines the elements along `axes` (None: all). `kind` names the combination."""
+    """An op `f(x, *, axes, keepdims)` that combines the elements along `axes` (None: all); `kind` says how."""
 
     def decorate(body: Callable[..., Any]) -> Callable[..., Any]:
         def checked(x: Any, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
@@ -492,12 +505,12 @@ def accumulator(dtype: DType) -> DType:
 
 
 def movement(*public: str, op: str, infer: Callable[..., Any], **rest: Any) -> Callable[..., Callable[..., Any]]:
-    """An op whose results are elements of its inputs at other places: it states `infer` and its index function `lower`."""
+    """An op whose results are elements of its inputs at other places: it states `infer` and `lower`."""
     return lambda body: define(body, op=op, infer=infer, public=public, family="movement", **rest)
 
 
 def contraction(*public: str, op: str, infer: Callable[..., Any], **rest: Any) -> Callable[..., Callable[..., Any]]:
-    """A sum of products over shared axes: `step="gemm"` for float32 and float64, `lower` by a reduction for the rest."""
+    """A sum of products over shared axes: `step="gemm"` for float32 and float64, `lower` for the rest."""
     return lambda body: define(body, op=op, infer=infer, public=public, family="contraction", **rest)
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor, get_slot
-from fastgraph.dtype import as_dtype, bool_, int32, int64
+from fastgraph._tensor import get_slot
+from fastgraph.dtype import as_dtype, bool_, int64
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_value, named, static_axes, static_int
+from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axes, named, static_int
 from fastgraph.ops.elementwise import cast, select
-from fastgraph.ops.families import Dims, canonical_axis, custom, invalid, movement, public, shape_text
+from fastgraph.ops.families import Array, Dims, body_of, canonical_axis, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import reshape, shape, shape_of_value, transpose_p
 from fastgraph.shapes import Aval
 
@@ -46,7 +46,7 @@ def _infer_slice(input: Aval, begin: Aval, *, size: tuple[int, ...]) -> Aval:
     if input.shape is None:
         return Aval(input.dtype, tuple(None if s == -1 else s for s in size))
     if len(size) != len(input.shape) or begin.shape not in (None, (None,), (len(input.shape),)):
-        _check_slice(input.shape, (0,) * (begin.shape or size)[0], size)
+        _check_slice(input.shape, (0,) * int((begin.shape or size)[0] or 0), size)
     if begin.value is not None:
         return Aval(input.dtype, _check_slice(input.shape, begin.value.tolist(), size))
     if -1 in size:
@@ -83,12 +83,27 @@ def _lower_slice(b: Any, node: Any) -> list[Any]:
         for b, s in (((0, 0, 0), (2, 3, 4)), ((1, 1, 2), (1, 2, 1)), ((0, 3, 1), (2, 0, 3)))
     ],
     error_samples=lambda: [
-        ((np.ones([2, 3]), np.array([0, 1])), {"size": (2, 3)}, InvalidArgumentError, r"Expected size\[1\] in \[0, 2\], but got 3"),
-        ((np.ones([2, 3]), np.array([0, 4])), {"size": (2, 0)}, InvalidArgumentError, r"Expected begin\[1\] in \[0, 3\], but got 4"),
-        ((np.ones([2, 3]), np.array([0])), {"size": (2,)}, InvalidArgumentError, "Expected begin and size arguments to be 1-D tensors of size 2"),
+        (
+            (np.ones([2, 3]), np.array([0, 1])),
+            {"size": (2, 3)},
+            InvalidArgumentError,
+            r"Expected size\[1\] in \[0, 2\], but got 3",
+        ),
+        (
+            (np.ones([2, 3]), np.array([0, 4])),
+            {"size": (2, 0)},
+            InvalidArgumentError,
+            r"Expected begin\[1\] in \[0, 3\], but got 4",
+        ),
+        (
+            (np.ones([2, 3]), np.array([0])),
+            {"size": (2,)},
+            InvalidArgumentError,
+            "Expected begin and size arguments to be 1-D tensors of size 2",
+        ),
     ],
 )
-def slice_p(input, begin, *, size):
+def slice_p(input: Array, begin: Array, *, size: tuple[int, ...]) -> Any:
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s], i[rank] -> t[*size]."""
     try:
         result = _check_slice(input.shape, begin.tolist(), size)
@@ -113,9 +128,9 @@ def _infer_slice_dynamic(input: Aval, begin: Aval, size: Aval) -> Aval:
     vjp=dict(input=lambda dy, begin, input_shape: slice_grad(dy, begin, _vector(input_shape))),
     samples=lambda: [((np.arange(6.0).reshape(2, 3), np.array([1, 0]), np.array([1, -1])), {})],
 )
-def slice_dynamic(input, begin, size):
+def slice_dynamic(input: Array, begin: Array, size: Array) -> Any:
     """`slice` of a size known only at run time. t[*s], i[rank], i[rank] -> t[*size]."""
-    return slice_p.primitive.body(input, begin, size=tuple(size.tolist()))
+    return body_of(slice_p)(input, begin, size=tuple(size.tolist()))
 
 
 def _vector(extents_: Any) -> Any:
@@ -147,9 +162,12 @@ def _lower_slice_grad(b: Any, node: Any) -> list[Any]:
     shape_inputs=(2,),
     lower=_lower_slice_grad,
     vjp=dict(dy=lambda dy, begin, dy_shape: slice_tensor(dy, begin, dy_shape)),
-    samples=lambda: [((np.ones([1, 2]), np.array([1, 0]), np.array([2, 3])), {}), ((np.array(1.5), np.zeros([0], int), np.zeros([0], int)), {})],
+    samples=lambda: [
+        ((np.ones([1, 2]), np.array([1, 0]), np.array([2, 3])), {}),
+        ((np.array(1.5), np.zeros([0], int), np.zeros([0], int)), {}),
+    ],
 )
-def slice_grad(dy, begin, shape):
+def slice_grad(dy: Array, begin: Array, shape: Array) -> Any:
     """dy set into zeros of `shape` at `begin`. t[*r], i[rank], i[rank] -> t[*shape]."""
     result = np.zeros(tuple(shape.tolist()), dy.dtype)
     result[tuple(slice(b, b + n) for b, n in zip(begin.tolist(), dy.shape, strict=True))] = dy
@@ -169,7 +187,7 @@ def slice_tensor(input: Any, begin: Any, size: Any, name: str | None = None) -> 
 
 
 @public("slice")
-def slice_(input_, begin, size, name=None):
+def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s] -> t[*size].
 
     Raises: InvalidArgumentError if it does not lie inside. Source: tf.slice.
@@ -182,6 +200,10 @@ def dim(x: Any, axis: int) -> Any:
     n = x.shape[axis] if x.shape.rank is not None else None
     return shape(x)[axis] if n is None else n
 
+
+_SCATTER = (
+    "a scatter: every row of the result would have to look at all indices; the kernels have no ordered scatter yet"
+)
 
 # ---- gather ---------------------------------------------------------------------------------------------------------
 
@@ -200,12 +222,12 @@ def _gathered(params: Dims, indices: Dims, axis: int, batch_dims: int) -> Dims:
     if batch_dims < 0:
         batch_dims += len(indices)
     if not 0 <= batch_dims <= min(axis, len(indices)):
-        raise ValueError(f"batch_dims ({batch_dims}) must be less than or equal to axis ({axis}) and the rank of indices")
+        raise ValueError(
+            f"batch_dims ({batch_dims}) must be less than or equal to axis ({axis}) and the rank of indices"
+        )
     for i in range(batch_dims):
         if params[i] is not None and indices[i] is not None and params[i] != indices[i]:
-            raise ValueError(
-                f"params.shape[{i}]: {params[i]} should be equal to indices.shape[{i}]: {indices[i]}"
-            )
+            raise ValueError(f"params.shape[{i}]: {params[i]} should be equal to indices.shape[{i}]: {indices[i]}")
     return (*params[:axis], *indices[batch_dims:], *params[axis + 1 :])
 
 
@@ -216,7 +238,9 @@ def _infer_gather(params: Aval, indices: Aval, *, axis: int, batch_dims: int) ->
 def _lower_gather(b: Any, node: Any) -> list[Any]:
     params, indices = b.input(0), b.input(1)
     axis = canonical_axis(node.attrs["axis"], params.rank)
-    batch = node.attrs["batch_dims"] % max(indices.rank, 1) if node.attrs["batch_dims"] < 0 else node.attrs["batch_dims"]
+    batch = (
+        node.attrs["batch_dims"] % max(indices.rank, 1) if node.attrs["batch_dims"] < 0 else node.attrs["batch_dims"]
+    )
     own = indices.rank - batch
 
     def element(index: Sequence[Any]) -> Any:
@@ -238,7 +262,12 @@ def _gather_params(dy: Any, indices: Any, params_shape: Any, axis: int, batch_di
             except NotImplementedError:
                 slices = None
             if slices is not None:
-                values = reshape(dy, (-1, *params_shape[1:]) if 0 not in params_shape[1:] else (indices.shape.num_elements(), *params_shape[1:]))
+                values = reshape(
+                    dy,
+                    (-1, *params_shape[1:])
+                    if 0 not in params_shape[1:]
+                    else (indices.shape.num_elements(), *params_shape[1:]),
+                )
                 return slices(values, reshape(indices, (-1,)), index_vector(params_shape))
     return gather_grad(dy, indices, _vector(params_shape), axis=axis, batch_dims=batch_dims)
 
@@ -248,7 +277,12 @@ def _gather_samples() -> list[Any]:
         ((np.arange(24).reshape(2, 3, 4).astype(t), np.array(i, it)), {"axis": a, "batch_dims": bd})
         for t, it in (("float32", "int32"), ("int64", "int64"), ("bool", "int16"))
         for i, a, bd in (
-            (1, 0, 0), ([0, 1, 1], 0, 0), ([[2, 0], [1, 1]], 1, 0), ([3], -1, 0), ([[0, 2], [1, 1]], 1, 1), ([], 2, 0),
+            (1, 0, 0),
+            ([0, 1, 1], 0, 0),
+            ([[2, 0], [1, 1]], 1, 0),
+            ([3], -1, 0),
+            ([[0, 2], [1, 1]], 1, 1),
+            ([], 2, 0),
         )
     ]
 
@@ -266,14 +300,39 @@ def _gather_samples() -> list[Any]:
     ),
     samples=_gather_samples,
     error_samples=lambda: [
-        ((np.ones([2, 3]), np.array([2])), {"axis": 0, "batch_dims": 0}, InvalidArgumentError, r"indices\[0\] = 2 is not in \[0, 2\)"),
-        ((np.ones([2, 3]), np.array([[0, 1], [5, 0]])), {"axis": 1, "batch_dims": 0}, InvalidArgumentError, r"indices\[1,0\] = 5 is not in \[0, 3\)"),
-        ((np.ones([2, 3]), np.array([-1])), {"axis": 0, "batch_dims": 0}, InvalidArgumentError, r"indices\[0\] = -1 is not in \[0, 2\)"),
-        ((np.ones([]), np.array([0])), {"axis": 0, "batch_dims": 0}, InvalidArgumentError, "params must be at least 1 dimensional"),
-        ((np.ones([2, 3]), np.array([0])), {"axis": 2, "batch_dims": 0}, InvalidArgumentError, "Shape must be at least rank 3 but is rank 2"),
+        (
+            (np.ones([2, 3]), np.array([2])),
+            {"axis": 0, "batch_dims": 0},
+            InvalidArgumentError,
+            r"indices\[0\] = 2 is not in \[0, 2\)",
+        ),
+        (
+            (np.ones([2, 3]), np.array([[0, 1], [5, 0]])),
+            {"axis": 1, "batch_dims": 0},
+            InvalidArgumentError,
+            r"indices\[1,0\] = 5 is not in \[0, 3\)",
+        ),
+        (
+            (np.ones([2, 3]), np.array([-1])),
+            {"axis": 0, "batch_dims": 0},
+            InvalidArgumentError,
+            r"indices\[0\] = -1 is not in \[0, 2\)",
+        ),
+        (
+            (np.ones([]), np.array([0])),
+            {"axis": 0, "batch_dims": 0},
+            InvalidArgumentError,
+            "params must be at least 1 dimensional",
+        ),
+        (
+            (np.ones([2, 3]), np.array([0])),
+            {"axis": 2, "batch_dims": 0},
+            InvalidArgumentError,
+            "Shape must be at least rank 3 but is rank 2",
+        ),
     ],
 )
-def gather_p(params, indices, *, axis, batch_dims):
+def gather_p(params: Array, indices: Array, *, axis: int, batch_dims: int) -> Any:
     """Slices of params along `axis` at indices. t[*p], i[*q] -> t[*p before axis, *q, *p after axis]."""
     try:
         _gathered(params.shape, indices.shape, axis, batch_dims)
@@ -302,7 +361,9 @@ def _lower_gather_grad(b: Any, node: Any) -> list[Any]:
     dy, indices = b.input(0), b.input(1)
     out = b.output(0)
     axis = canonical_axis(node.attrs["axis"], out.rank)
-    batch = node.attrs["batch_dims"] % max(indices.rank, 1) if node.attrs["batch_dims"] < 0 else node.attrs["batch_dims"]
+    batch = (
+        node.attrs["batch_dims"] % max(indices.rank, 1) if node.attrs["batch_dims"] < 0 else node.attrs["batch_dims"]
+    )
     own = indices.rank - batch
     dtype = node.inputs[0].aval.dtype.name
 
@@ -325,13 +386,16 @@ def _lower_gather_grad(b: Any, node: Any) -> list[Any]:
     shape_inputs=(2,),
     vjp=dict(dy=lambda dy, indices, axis, batch_dims: gather_p(dy, indices, axis=axis, batch_dims=batch_dims)),
     samples=lambda: [
-        ((np.arange(12.0).reshape(2, 2, 3), np.array([[0, 1], [1, 1]]), np.array([2, 3])), {"axis": 0, "batch_dims": 0}),
+        (
+            (np.arange(12.0).reshape(2, 2, 3), np.array([[0, 1], [1, 1]]), np.array([2, 3])),
+            {"axis": 0, "batch_dims": 0},
+        ),
         ((np.arange(4.0).reshape(2, 2), np.array([[0, 2], [1, 1]]), np.array([2, 3])), {"axis": 1, "batch_dims": 1}),
         ((np.arange(6.0).reshape(2, 3), np.array([0, 0, 3]), np.array([2, 4])), {"axis": 1, "batch_dims": 0}),
     ],
-    reason="a scatter: every row of the result would have to look at all indices; the kernels have no ordered scatter yet",
+    reason=_SCATTER,
 )
-def gather_grad(dy, indices, shape, *, axis, batch_dims):
+def gather_grad(dy: Array, indices: Array, shape: Array, *, axis: int, batch_dims: int) -> Any:
     """Zeros of `shape` to which dy is added at the places that gather took it from. t[*r], i[*q], i[n] -> t[*shape]."""
     dims = tuple(shape.tolist())
     axis %= len(dims)
@@ -347,12 +411,19 @@ def gather_grad(dy, indices, shape, *, axis, batch_dims):
 
 
 @public("gather")
-def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+    name: str | None = None,
+) -> Any:
     """Slices of params along `axis` at indices. t[*p], i[*q] -> t[*p before axis, *q, *p after axis].
 
     Raises: InvalidArgumentError for an index out of range. Source: tf.gather.
     """
-    along = batch_dims if axis is None else static_axes(axis)[0]
+    along = batch_dims if axis is None else known_axes(axis)[0]
     return named(name, gather_p, params, indices, axis=along, batch_dims=batch_dims)
 
 
@@ -360,7 +431,9 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
     op="UnsortedSegmentSum",
     infer=lambda data, segment_ids, *, num_segments: Aval(
         data.dtype,
-        None if data.shape is None or segment_ids.shape is None else (num_segments, *data.shape[len(segment_ids.shape) :]),
+        None
+        if data.shape is None or segment_ids.shape is None
+        else (num_segments, *data.shape[len(segment_ids.shape) :]),
     ),
     groups=("T", "Tindices"),
     dtypes={"T": "summable", "Tindices": "int16 int32 int64"},
@@ -368,20 +441,19 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
     samples=lambda: [
         ((np.arange(6).reshape(3, 2).astype(t), np.array([0, 2, 0])), {"num_segments": 4}) for t in ("float32", "int32")
     ],
-    reason="a scatter: every row of the result would have to look at all indices; the kernels have no ordered scatter yet",
+    reason=_SCATTER,
 )
-def segment_sum_p(data, segment_ids, *, num_segments):
+def segment_sum_p(data: Array, segment_ids: Array, *, num_segments: int) -> Any:
     """Sum of the slices of data with the same id; negative ids are dropped. t[*q, *r], i[*q] -> t[num_segments, *r]."""
     if data.shape[: segment_ids.ndim] != segment_ids.shape:
         raise invalid(
-            f"data.shape = {shape_text(data.shape)} does not start with segment_ids.shape = {shape_text(segment_ids.shape)}"
+            f"data.shape = {shape_text(data.shape)} does not start with segment_ids.shape = "
+            f"{shape_text(segment_ids.shape)}"
         )
     bad = segment_ids >= num_segments
     if bad.any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise invalid(
-            f"segment_ids{shape_text(first)} = {int(segment_ids[first])} is out of range [0, {num_segments})"
-        )
+        raise invalid(f"segment_ids{shape_text(first)} = {int(segment_ids[first])} is out of range [0, {num_segments})")
     wide = np.float32 if data.dtype.name in ("float16", "bfloat16") else data.dtype
     result = np.zeros((num_segments, *data.shape[segment_ids.ndim :]), wide)
     kept = segment_ids >= 0
@@ -390,7 +462,9 @@ def segment_sum_p(data, segment_ids, *, num_segments):
 
 
 def _segment_grad(dy: Any, segment_ids: Any) -> Any:
-    rows = gather_p(dy, cast(select(segment_ids < 0, segment_ids * 0, segment_ids), segment_ids.dtype), axis=0, batch_dims=0)
+    rows = gather_p(
+        dy, cast(select(segment_ids < 0, segment_ids * 0, segment_ids), segment_ids.dtype), axis=0, batch_dims=0
+    )
     kept = segment_ids >= 0
     trailing = rows.shape.rank - segment_ids.shape.rank
     if trailing:
@@ -401,7 +475,7 @@ def _segment_grad(dy: Any, segment_ids: Any) -> Any:
 
 
 @public("math.unsorted_segment_sum")
-def unsorted_segment_sum(data, segment_ids, num_segments, name=None):
+def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
     """Sum of the slices of data with the same id. t[*q, *r], i[*q] -> t[num_segments, *r].
 
     Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_sum.
@@ -458,11 +532,21 @@ def _one_hot_samples() -> list[Any]:
     lower=_lower_one_hot,
     samples=_one_hot_samples,
     error_samples=lambda: [
-        ((np.array([0]), np.array(1.0), np.array(0.0)), {"depth": -1, "axis": -1}, InvalidArgumentError, "depth must be non-negative, got: -1"),
-        ((np.array([0]), np.array(1.0), np.array(0.0)), {"depth": 3, "axis": 3}, InvalidArgumentError, r"Expected axis to be -1 or between \[0, 2\).  But received: 3"),
+        (
+            (np.array([0]), np.array(1.0), np.array(0.0)),
+            {"depth": -1, "axis": -1},
+            InvalidArgumentError,
+            "depth must be non-negative, got: -1",
+        ),
+        (
+            (np.array([0]), np.array(1.0), np.array(0.0)),
+            {"depth": 3, "axis": 3},
+            InvalidArgumentError,
+            r"Expected axis to be -1 or between \[0, 2\).  But received: 3",
+        ),
     ],
 )
-def one_hot_p(indices, on_value, off_value, *, depth, axis):
+def one_hot_p(indices: Array, on_value: Array, off_value: Array, *, depth: int, axis: int) -> Any:
     """on_value at the index, off_value elsewhere, along a new axis. i[*s], t[], t[] -> t[*s with depth]."""
     if depth < 0:
         raise invalid(f"depth must be non-negative, got: {depth}")
@@ -497,13 +581,21 @@ def _infer_one_hot_dynamic(indices: Aval, depth: Aval, on_value: Aval, off_value
     ],
     samples=lambda: [((np.array([0, 2]), np.array(3, np.int32), np.array(1.0), np.array(0.0)), {"axis": -1})],
 )
-def one_hot_dynamic(indices, depth, on_value, off_value, *, axis):
+def one_hot_dynamic(indices: Array, depth: Array, on_value: Array, off_value: Array, *, axis: int) -> Any:
     """`one_hot` of a depth known only at run time. i[*s], i32[], t[], t[] -> t[*s with depth]."""
-    return one_hot_p.primitive.body(indices, on_value, off_value, depth=int(depth), axis=axis)
+    return body_of(one_hot_p)(indices, on_value, off_value, depth=int(depth), axis=axis)
 
 
 @public("one_hot")
-def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: Any = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Any:
     """on_value (1) at the index, off_value (0) elsewhere, along a new axis of size depth. i[*s] -> t[*s with depth].
 
     An index out of range gives off_value everywhere.
@@ -536,7 +628,7 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
     samples=lambda: [((np.array(c),), {}) for c in ([True, False, True], [[0, 1], [2, 0]], [], True, [0.0, -1.0])],
     reason="the number of results is data: a pass over all elements decides it",
 )
-def where_index(condition):
+def where_index(condition: Array) -> Any:
     """The indices of the elements that are not 0, in row-major order. t[*s] -> i64[n, rank]."""
     return np.argwhere(condition).astype(np.int64)
 
@@ -559,11 +651,16 @@ def _infer_mask(tensor: Aval, mask: Aval) -> Aval:
         for m in ([True, False], [[True, False, True], [False, False, True]], [False, False])
     ],
     error_samples=lambda: [
-        ((np.ones([2, 3]), np.array([True, False, True])), {}, InvalidArgumentError, r"Shapes \(2,\) and \(3,\) are incompatible"),
+        (
+            (np.ones([2, 3]), np.array([True, False, True])),
+            {},
+            InvalidArgumentError,
+            r"Shapes \(2,\) and \(3,\) are incompatible",
+        ),
     ],
     reason="the number of results is data: a pass over all elements decides it",
 )
-def mask_p(tensor, mask):
+def mask_p(tensor: Array, mask: Array) -> Any:
     """The slices of tensor where mask holds; the mask covers its leading axes. t[*m, *r], bool[*m] -> t[n, *r]."""
     if tensor.shape[: mask.ndim] != mask.shape:
         raise invalid(f"Shapes {tensor.shape[: mask.ndim]} and {mask.shape} are incompatible")
@@ -580,7 +677,7 @@ def mask_p(tensor, mask):
     samples=lambda: [((np.array([1.0, 2.0]), np.array([True, False, True]), np.array([3])), {})],
     reason="where an element goes depends on how many came before it: a running count, which kernels do not have yet",
 )
-def mask_scatter(values, mask, shape):
+def mask_scatter(values: Array, mask: Array, shape: Array) -> Any:
     """Zeros of `shape` with the values where mask holds, in order. t[n, *r], bool[*m], i[rank] -> t[*m, *r]."""
     result = np.zeros(tuple(shape.tolist()), values.dtype)
     result[mask] = values
@@ -588,14 +685,14 @@ def mask_scatter(values, mask, shape):
 
 
 @public("boolean_mask")
-def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
+def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "boolean_mask") -> Any:
     """The slices of tensor where mask holds; the mask covers axes from `axis` (0) on. t[*a, *m, *r] -> t[*a, n, *r].
 
     Raises: ValueError for a scalar mask or shapes that do not fit. Source: tf.boolean_mask.
     """
     tensor = as_tensor(tensor)
     mask = cast(as_tensor(mask), bool_)
-    start = 0 if axis is None else static_axes(axis)[0]
+    start = 0 if axis is None else known_axes(axis)[0]
     rank, covered = tensor.shape.rank, mask.shape.rank
     if covered == 0:
         raise ValueError("mask cannot be scalar.")
@@ -622,11 +719,12 @@ def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
 
 
 @public("where")
-def where(condition, x=None, y=None, name=None):
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
     """x where condition holds, else y; without x and y: the indices where it holds.
 
     bool[*s], t[*s], t[*s] -> t[*s], broadcasting; t[*s] -> i64[n, rank].
-    Raises: ValueError if only one of x and y is given; InvalidArgumentError for shapes that do not fit. Source: tf.where.
+    Raises: ValueError if only one of x and y is given; InvalidArgumentError for shapes that do not fit.
+    Source: tf.where.
     """
     if x is None and y is None:
         return named(name, where_index, condition)

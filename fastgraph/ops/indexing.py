@@ -374,7 +374,12 @@ def _error_samples() -> list[Any]:
     return [
         ((x,), {"spec": (("i", 2),)}, InvalidArgumentError, "slice index 2 of dimension 0 out of bounds."),
         ((x,), {"spec": (("s", None, None, 0),)}, InvalidArgumentError, r"strides\[0\] must be non-zero"),
-        ((x,), {"spec": (("i", 0),) * 3}, InvalidArgumentError, "Index out of range using input dim 2; input has only 2 dims"),
+        (
+            (x,),
+            {"spec": (("i", 0),) * 3},
+            InvalidArgumentError,
+            "Index out of range using input dim 2; input has only 2 dims",
+        ),
     ]
 
 

@@ -14,33 +14,32 @@ from fastgraph._tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int
 from fastgraph.ops.elementwise import identity, zeros_like_p
-from fastgraph.ops.families import Dims, canonical_axis, invalid, movement, public, shape_text
+from fastgraph.ops.families import Array, Dims, canonical_axis, invalid, movement, public, shape_text
 from fastgraph.ops.gathering import dim, slice_tensor
 from fastgraph.ops.movement import shape
 from fastgraph.shapes import Aval
-
 
 # ---- joining --------------------------------------------------------------------------------------------------------
 
 
 def _concat_problem(shapes: Sequence[Sequence[int | None]], axis: int) -> str | None:
     first = shapes[0]
-    for i, shape in enumerate(shapes[1:], 1):
-        if len(shape) != len(first):
+    for i, other in enumerate(shapes[1:], 1):
+        if len(other) != len(first):
             return (
                 "Ranks of all input tensors should match: "
-                f"shape[0] = {shape_text(first)} vs. shape[{i}] = {shape_text(shape)}"
+                f"shape[0] = {shape_text(first)} vs. shape[{i}] = {shape_text(other)}"
             )
     if not first:
         return "Can't concatenate scalars (use tf.stack instead)"
     if not -len(first) <= axis < len(first):
         return f"Expected concatenating dimensions in the range [{-len(first)}, {len(first)}), but got {axis}"
-    for i, shape in enumerate(shapes[1:], 1):
-        for d, (m, n) in enumerate(zip(first, shape, strict=True)):
+    for i, other in enumerate(shapes[1:], 1):
+        for d, (m, n) in enumerate(zip(first, other, strict=True)):
             if d != axis % len(first) and m is not None and n is not None and m != n:
                 return (
                     f"Dimension {d} in both shapes must be equal: "
-                    f"shape[0] = {shape_text(first)} vs. shape[{i}] = {shape_text(shape)}"
+                    f"shape[0] = {shape_text(first)} vs. shape[{i}] = {shape_text(other)}"
                 )
     return None
 
@@ -95,20 +94,37 @@ def _concat_grad(dys: Any, values: Any, axis: int) -> list[Any]:
     infer=_infer_concat,
     lower=_lower_concat,
     vjp=dict(values=lambda dy, values, axis: _concat_grad(dy, values, axis)),
-    samples=lambda: [
-        (tuple(np.arange(n * 3).astype(t).reshape(n, 3) for n in sizes), {"axis": 0})
-        for t in ("float32", "int64", "bool")
-        for sizes in ((2, 1), (1, 0, 3), (2,))
-    ]
-    + [((np.ones([2, 1]), np.zeros([2, 2])), {"axis": a}) for a in (1, -1)],
+    samples=lambda: (
+        [
+            (tuple(np.arange(n * 3).astype(t).reshape(n, 3) for n in sizes), {"axis": 0})
+            for t in ("float32", "int64", "bool")
+            for sizes in ((2, 1), (1, 0, 3), (2,))
+        ]
+        + [((np.ones([2, 1]), np.zeros([2, 2])), {"axis": a}) for a in (1, -1)]
+    ),
     error_samples=lambda: [
-        ((np.ones([2, 3]), np.ones([2, 4])), {"axis": 0}, InvalidArgumentError, "ConcatOp : Dimension 1 in both shapes must be equal: shape\\[0\\] = \\[2,3\\] vs. shape\\[1\\] = \\[2,4\\]"),
-        ((np.ones([2, 3]), np.ones([2])), {"axis": 0}, InvalidArgumentError, "ConcatOp : Ranks of all input tensors should match: shape\\[0\\] = \\[2,3\\] vs. shape\\[1\\] = \\[2\\]"),
-        ((np.ones([2, 3]), np.ones([2, 3])), {"axis": 2}, InvalidArgumentError, "Expected concatenating dimensions in the range \\[-2, 2\\), but got 2"),
+        (
+            (np.ones([2, 3]), np.ones([2, 4])),
+            {"axis": 0},
+            InvalidArgumentError,
+            r"ConcatOp : Dimension 1 in both shapes must be equal: shape\[0\] = \[2,3\] vs. shape\[1\] = \[2,4\]",
+        ),
+        (
+            (np.ones([2, 3]), np.ones([2])),
+            {"axis": 0},
+            InvalidArgumentError,
+            "ConcatOp : Ranks of all input tensors should match: shape\\[0\\] = \\[2,3\\] vs. shape\\[1\\] = \\[2\\]",
+        ),
+        (
+            (np.ones([2, 3]), np.ones([2, 3])),
+            {"axis": 2},
+            InvalidArgumentError,
+            "Expected concatenating dimensions in the range \\[-2, 2\\), but got 2",
+        ),
         ((np.ones([]), np.ones([])), {"axis": 0}, InvalidArgumentError, "Can't concatenate scalars"),
     ],
 )
-def concat_p(*values, axis):
+def concat_p(*values: Array, axis: int) -> Any:
     """values one after the other along `axis`. t[*s]... -> t[*r]."""
     problem = _concat_problem([v.shape for v in values], axis)
     if problem is not None:
@@ -117,7 +133,7 @@ def concat_p(*values, axis):
 
 
 @public("concat")
-def concat(values, axis, name="concat"):
+def concat(values: Any, axis: Any, name: str | None = "concat") -> Any:
     """values one after the other along `axis`. t[*s]... -> t[*r].
 
     Raises: InvalidArgumentError if the other extents differ. Source: tf.concat.
@@ -172,17 +188,24 @@ def _lower_stack(b: Any, node: Any) -> list[Any]:
     infer=_infer_stack,
     lower=_lower_stack,
     vjp=dict(values=lambda dy, axis: unstack(dy, axis=axis)),
-    samples=lambda: [
-        (tuple(np.full([2, 3], i).astype(t) for i in range(3)), {"axis": a})
-        for t in ("float32", "int32", "bool")
-        for a in (0, 1, -1)
-    ]
-    + [((np.array(1.0), np.array(2.0)), {"axis": 0})],
+    samples=lambda: (
+        [
+            (tuple(np.full([2, 3], i).astype(t) for i in range(3)), {"axis": a})
+            for t in ("float32", "int32", "bool")
+            for a in (0, 1, -1)
+        ]
+        + [((np.array(1.0), np.array(2.0)), {"axis": 0})]
+    ),
     error_samples=lambda: [
-        ((np.ones([2, 3]), np.ones([2, 4])), {"axis": 0}, InvalidArgumentError, "Shapes of all inputs must match: values\\[0\\].shape = \\[2,3\\] != values\\[1\\].shape = \\[2,4\\]"),
+        (
+            (np.ones([2, 3]), np.ones([2, 4])),
+            {"axis": 0},
+            InvalidArgumentError,
+            "Shapes of all inputs must match: values\\[0\\].shape = \\[2,3\\] != values\\[1\\].shape = \\[2,4\\]",
+        ),
     ],
 )
-def stack_p(*values, axis):
+def stack_p(*values: Array, axis: int) -> Any:
     """values along a new axis. t[*s]... -> t[*r]."""
     for i, v in enumerate(values):
         if v.shape != values[0].shape:
@@ -194,7 +217,7 @@ def stack_p(*values, axis):
 
 
 @public("stack")
-def stack(values, axis=0, name="stack"):
+def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
     """values along a new axis. t[*s]... -> t[*r].
 
     Raises: InvalidArgumentError if shapes differ; ValueError for an axis out of range. Source: tf.stack.
@@ -244,26 +267,29 @@ def _lower_split(b: Any, node: Any) -> list[Any]:
     infer=_infer_split,
     n_outputs=None,
     lower=_lower_split,
-    vjp=dict(value=lambda dys, outs, axis: concat_p(
-        *[zeros_like_p(out) if dy is None else dy for dy, out in zip(dys, outs, strict=True)], axis=axis)),
+    vjp=dict(
+        value=lambda dys, outs, axis: concat_p(
+            *[zeros_like_p(out) if dy is None else dy for dy, out in zip(dys, outs, strict=True)], axis=axis
+        )
+    ),
     samples=lambda: [
         ((np.arange(12).astype(t).reshape(2, 6),), {"sizes": s, "axis": a})
         for t in ("float32", "int32")
         for s, a in (((1, 1), 0), ((2, 4), 1), ((6,), -1), ((0, 3, 3), 1))
     ],
 )
-def split_p(value, *, sizes, axis):
+def split_p(value: Array, *, sizes: tuple[int, ...], axis: int) -> Any:
     """Pieces of `sizes` along `axis`. t[*s] -> t[*r]..."""
     if value.shape[axis] != sum(sizes):
         raise invalid(
-            "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than "
-            f"the size of the input along split_dim if not fully specified.  Got: {sum(sizes)}"
+            "Determined shape must either match input shape along split_dim exactly if fully specified, or be less "
+            f"than the size of the input along split_dim if not fully specified.  Got: {sum(sizes)}"
         )
     return tuple(np.split(value, np.cumsum(sizes)[:-1], axis=axis))
 
 
 @public("split")
-def split(value, num_or_size_splits, axis=0, num=None, name="split"):
+def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str | None = "split") -> Any:
     """value in pieces along `axis`: so many equal ones, or of the sizes given (one may be -1). t[*s] -> list of t[*r].
 
     Raises: InvalidArgumentError if the sizes do not fit. Source: tf.split.
@@ -324,14 +350,22 @@ def _lower_unstack(b: Any, node: Any) -> list[Any]:
     infer=_infer_unstack,
     n_outputs=None,
     lower=_lower_unstack,
-    vjp=dict(value=lambda dys, outs, axis: stack_p(
-        *[zeros_like_p(out) if dy is None else dy for dy, out in zip(dys, outs, strict=True)], axis=axis)),
+    vjp=dict(
+        value=lambda dys, outs, axis: stack_p(
+            *[zeros_like_p(out) if dy is None else dy for dy, out in zip(dys, outs, strict=True)], axis=axis
+        )
+    ),
     samples=lambda: [((np.arange(6.0).reshape(2, 3),), {"num": n, "axis": a}) for n, a in ((2, 0), (3, 1), (3, -1))],
     error_samples=lambda: [
-        ((np.ones([2, 3]),), {"num": 3, "axis": 0}, InvalidArgumentError, "Input shape axis 0 must equal 3, got shape \\[2,3\\]"),
+        (
+            (np.ones([2, 3]),),
+            {"num": 3, "axis": 0},
+            InvalidArgumentError,
+            "Input shape axis 0 must equal 3, got shape \\[2,3\\]",
+        ),
     ],
 )
-def unstack_p(value, *, num, axis):
+def unstack_p(value: Array, *, num: int, axis: int) -> Any:
     """The slices of value along `axis`. t[*s] -> t[*r]..."""
     if value.shape[axis] != num:
         raise invalid(f"Input shape axis {axis % value.ndim} must equal {num}, got shape {shape_text(value.shape)}")
@@ -339,7 +373,7 @@ def unstack_p(value, *, num, axis):
 
 
 @public("unstack")
-def unstack(value, num=None, axis=0, name="unstack"):
+def unstack(value: Any, num: Any = None, axis: Any = 0, name: str | None = "unstack") -> Any:
     """The slices of value along `axis`, without it. t[*s] -> list of t[*r].
 
     Raises: ValueError if their number is neither known nor given; InvalidArgumentError if it is not `num`.

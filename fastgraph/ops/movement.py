@@ -12,9 +12,20 @@ import numpy as np
 
 from fastgraph.dtype import DType, as_dtype, int32, int64
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, static_axes
+from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axes, named, static_axes
 from fastgraph.ops.elementwise import conj
-from fastgraph.ops.families import Dims, accumulator, custom, invalid, is_one, movement, public, shape_text
+from fastgraph.ops.families import (
+    Array,
+    Dims,
+    accumulator,
+    body_of,
+    custom,
+    invalid,
+    is_one,
+    movement,
+    public,
+    shape_text,
+)
 from fastgraph.ops.sums import block_sum
 from fastgraph.shapes import Aval
 
@@ -66,7 +77,8 @@ def _reshaped(shape: Dims, target: tuple[int | None, ...]) -> tuple[int | None, 
             if wanted == 0 and size == 0:
                 return tuple(0 if n == -1 else n for n in target)
             raise ValueError(
-                f"Input to reshape is a tensor with {size} values, but the requested shape requires a multiple of {wanted}"
+                f"Input to reshape is a tensor with {size} values, but the requested shape requires a multiple of "
+                f"{wanted}"
             )
         return tuple(size // wanted if n == -1 else n for n in target)
     if wanted != size:
@@ -76,7 +88,9 @@ def _reshaped(shape: Dims, target: tuple[int | None, ...]) -> tuple[int | None, 
 
 def _infer_reshape(tensor: Aval, *, shape: tuple[int, ...]) -> Aval:
     dims = _reshaped(tensor.shape, shape)
-    value = tensor.value.reshape(dims) if tensor.value is not None and None not in dims else None
+    value = None
+    if tensor.value is not None and None not in dims:
+        value = tensor.value.reshape(tuple(n for n in dims if n is not None))
     return Aval(tensor.dtype, dims, value)
 
 
@@ -103,11 +117,19 @@ def _reshape_errors() -> list[Any]:
     samples=lambda: [
         ((np.arange(np.prod(a, dtype=int)).astype(t).reshape(a),), {"shape": s})
         for t in ("float32", "int64", "bool")
-        for a, s in (((2, 6), (3, 4)), ((2, 3, 4), (-1,)), ((2, 3, 4), (6, -1)), ((), (1, 1)), ((1,), ()), ((0, 3), (-1, 3)), ((2, 3), (2, 1, 3)))
+        for a, s in (
+            ((2, 6), (3, 4)),
+            ((2, 3, 4), (-1,)),
+            ((2, 3, 4), (6, -1)),
+            ((), (1, 1)),
+            ((1,), ()),
+            ((0, 3), (-1, 3)),
+            ((2, 3), (2, 1, 3)),
+        )
     ],
     error_samples=_reshape_errors,
 )
-def reshape_p(tensor, *, shape):
+def reshape_p(tensor: Array, *, shape: tuple[int, ...]) -> Any:
     """The elements in row-major order in another shape; -1 stands for what is left. t[*s] -> t[*shape]."""
     if too_many(shape):
         raise invalid(f"Shape [{', '.join(map(str, shape))}] has too many elements")
@@ -132,15 +154,18 @@ def _infer_reshape_dynamic(tensor: Aval, shape: Aval, *, known: tuple[int | None
     shape_inputs=(1,),
     lower=_lower_reshape,
     vjp=dict(tensor=lambda dy, tensor_shape: reshape(dy, tensor_shape)),
-    samples=lambda: [((np.arange(6.0), np.array([2, -1])), {"known": None}), ((np.arange(6.0), np.array([3, 2])), {"known": (3, None)})],
+    samples=lambda: [
+        ((np.arange(6.0), np.array([2, -1])), {"known": None}),
+        ((np.arange(6.0), np.array([3, 2])), {"known": (3, None)}),
+    ],
 )
-def reshape_dynamic(tensor, shape, *, known):
+def reshape_dynamic(tensor: Array, shape: Array, *, known: tuple[int | None, ...] | None) -> Any:
     """`reshape` to a shape that is known only at run time. t[*s], i[n] -> t[*shape]."""
-    return reshape_p.primitive.body(tensor, shape=_ints(shape))
+    return body_of(reshape_p)(tensor, shape=_ints(shape))
 
 
 @public("reshape")
-def reshape(tensor, shape, name=None):
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
     """The elements in row-major order in another shape. t[*s] -> t[*shape].
 
     One extent may be -1: it takes what is left. The shape may be a tensor, or a list with tensors in it.
@@ -191,12 +216,17 @@ def _lower_transpose(b: Any, node: Any) -> list[Any]:
         for p in ((0, 1, 2), (2, 1, 0), (1, 2, 0), (-1, 0, 1))
     ],
     error_samples=lambda: [
-        ((np.ones([2, 3]),), {"perm": (0,)}, InvalidArgumentError, "transpose expects a vector of size 2. But input\\(1\\) is a vector of size 1"),
+        (
+            (np.ones([2, 3]),),
+            {"perm": (0,)},
+            InvalidArgumentError,
+            "transpose expects a vector of size 2. But input\\(1\\) is a vector of size 1",
+        ),
         ((np.ones([2, 3]),), {"perm": (0, 0)}, InvalidArgumentError, "1 is missing from {0,0}."),
         ((np.ones([2, 3]),), {"perm": (0, 2)}, InvalidArgumentError, "2 is out of range \\[0 .. 2\\)"),
     ],
 )
-def transpose_p(x, *, perm):
+def transpose_p(x: Array, *, perm: tuple[int, ...]) -> Any:
     """x with its axes in the order `perm`. t[*s] -> t[*permuted]."""
     try:
         return np.transpose(x, _check_permutation(perm, x.ndim))
@@ -205,7 +235,7 @@ def transpose_p(x, *, perm):
 
 
 @public("transpose")
-def transpose(a, perm=None, conjugate=False, name="transpose"):
+def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = "transpose") -> Any:
     """a with its axes in the order `perm` (None: reversed), complex-conjugated if asked. t[*s] -> t[*permuted].
 
     Raises: InvalidArgumentError if `perm` is no permutation of the axes. Source: tf.transpose.
@@ -247,14 +277,20 @@ def _infer_expand(input: Aval, *, axes: tuple[int, ...]) -> Aval:
     infer=_infer_expand,
     lower=_lower_reshape,
     vjp=dict(input=lambda dy, input_shape: reshape(dy, input_shape)),
-    samples=lambda: [
-        ((np.arange(6.0).reshape(2, 3),), {"axes": a}) for a in ((0,), (-1,), (1,), (0, 3), ())
-    ] + [((np.array(True),), {"axes": (0,)})],
+    samples=lambda: (
+        [((np.arange(6.0).reshape(2, 3),), {"axes": a}) for a in ((0,), (-1,), (1,), (0, 3), ())]
+        + [((np.array(True),), {"axes": (0,)})]
+    ),
     error_samples=lambda: [
-        ((np.ones([2, 3]),), {"axes": (3,)}, InvalidArgumentError, "Tried to expand dim index 3 for tensor with 2 dimensions."),
+        (
+            (np.ones([2, 3]),),
+            {"axes": (3,)},
+            InvalidArgumentError,
+            "Tried to expand dim index 3 for tensor with 2 dimensions.",
+        ),
     ],
 )
-def expand_dims_p(input, *, axes):
+def expand_dims_p(input: Array, *, axes: tuple[int, ...]) -> Any:
     """input with new axes of size 1 at the positions `axes` of the result. t[*s] -> t[*s with ones]."""
     try:
         return np.expand_dims(input, _expanded_rank(input.ndim, axes))
@@ -263,12 +299,12 @@ def expand_dims_p(input, *, axes):
 
 
 @public("expand_dims")
-def expand_dims(input, axis, name=None):
+def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
     """input with a new axis of size 1 at position `axis`. t[*s] -> t[*s with a one].
 
     Raises: InvalidArgumentError if there is no such position. Source: tf.expand_dims.
     """
-    return named(name, expand_dims_p, input, axes=static_axes(axis))
+    return named(name, expand_dims_p, input, axes=known_axes(axis))
 
 
 def _squeezed(shape: Sequence[int | None], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -299,11 +335,21 @@ def _infer_squeeze(input: Aval, *, axes: tuple[int, ...]) -> Aval:
     vjp=dict(input=lambda dy, input_shape: reshape(dy, input_shape)),
     samples=lambda: [((np.arange(6.0).reshape(1, 2, 1, 3),), {"axes": a}) for a in ((), (0,), (-2,), (0, 2))],
     error_samples=lambda: [
-        ((np.ones([2, 3]),), {"axes": (0,)}, InvalidArgumentError, "Can not squeeze dim\\[0\\], expected a dimension of 1, got 2"),
-        ((np.ones([2, 3]),), {"axes": (5,)}, InvalidArgumentError, "Tried to squeeze dim index 5 for tensor with 2 dimensions."),
+        (
+            (np.ones([2, 3]),),
+            {"axes": (0,)},
+            InvalidArgumentError,
+            "Can not squeeze dim\\[0\\], expected a dimension of 1, got 2",
+        ),
+        (
+            (np.ones([2, 3]),),
+            {"axes": (5,)},
+            InvalidArgumentError,
+            "Tried to squeeze dim index 5 for tensor with 2 dimensions.",
+        ),
     ],
 )
-def squeeze_p(input, *, axes):
+def squeeze_p(input: Array, *, axes: tuple[int, ...]) -> Any:
     """input without the axes `axes` (none given: all) of size 1. t[*s] -> t[*s without ones]."""
     try:
         gone = _squeezed(input.shape, axes)
@@ -313,7 +359,7 @@ def squeeze_p(input, *, axes):
 
 
 @public("squeeze")
-def squeeze(input, axis=None, name=None):
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
     """input without axes of size 1: all of them, or those of `axis`. t[*s] -> t[*s without ones].
 
     Raises: InvalidArgumentError if such an axis has another size. Source: tf.squeeze.
@@ -330,9 +376,7 @@ def _check_broadcast(shape: Dims, target: Dims) -> None:
     if any(n is not None and n < 0 for n in target):
         raise ValueError(f"Dimension {next(n for n in target if n is not None and n < 0)} must be >= 0")
     if len(shape) > len(target):
-        raise ValueError(
-            f"Rank of input ({len(shape)}) must be no greater than rank of output shape ({len(target)})."
-        )
+        raise ValueError(f"Rank of input ({len(shape)}) must be no greater than rank of output shape ({len(target)}).")
     own = target[len(target) - len(shape) :]
     if any(a is not None and b is not None and a not in (1, b) for a, b in zip(shape, own, strict=True)):
         raise ValueError(f"Incompatible shapes: {shape_text(shape)} vs. {shape_text(target)}")
@@ -356,15 +400,27 @@ def _lower_broadcast(b: Any, node: Any) -> list[Any]:
     samples=lambda: [
         ((np.arange(np.prod(a, dtype=int)).astype(t).reshape(a),), {"shape": s})
         for t in ("float32", "int32", "bool")
-        for a, s in (((3,), (2, 3)), ((2, 1), (2, 4)), ((), (2, 2)), ((1, 3), (0, 3)), ((2, 3), (2, 3)), ((1, 1), (3, 2)))
+        for a, s in (
+            ((3,), (2, 3)),
+            ((2, 1), (2, 4)),
+            ((), (2, 2)),
+            ((1, 3), (0, 3)),
+            ((2, 3), (2, 3)),
+            ((1, 1), (3, 2)),
+        )
     ],
     error_samples=lambda: [
         ((np.ones([2, 3]),), {"shape": (3, 3)}, InvalidArgumentError, "Incompatible shapes: \\[2,3\\] vs. \\[3,3\\]"),
-        ((np.ones([2, 3]),), {"shape": (3,)}, InvalidArgumentError, "Rank of input \\(2\\) must be no greater than rank of output shape \\(1\\)."),
+        (
+            (np.ones([2, 3]),),
+            {"shape": (3,)},
+            InvalidArgumentError,
+            "Rank of input \\(2\\) must be no greater than rank of output shape \\(1\\).",
+        ),
         ((np.ones([3]),), {"shape": (-1, 3)}, InvalidArgumentError, "Dimension -1 must be >= 0"),
     ],
 )
-def broadcast_to_p(input, *, shape):
+def broadcast_to_p(input: Array, *, shape: tuple[int, ...]) -> Any:
     """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape]."""
     try:
         _check_broadcast(input.shape, shape)
@@ -390,13 +446,13 @@ def _infer_broadcast_dynamic(input: Aval, shape: Aval, *, known: tuple[int | Non
     vjp=dict(input=lambda dy, input_shape: sum_to(dy, input_shape)),
     samples=lambda: [((np.arange(3.0), np.array([2, 3])), {"known": None})],
 )
-def broadcast_to_dynamic(input, shape, *, known):
+def broadcast_to_dynamic(input: Array, shape: Array, *, known: tuple[int | None, ...] | None) -> Any:
     """`broadcast_to` a shape known only at run time. t[*s], i[n] -> t[*shape]."""
-    return broadcast_to_p.primitive.body(input, shape=_ints(shape))
+    return body_of(broadcast_to_p)(input, shape=_ints(shape))
 
 
 @public("broadcast_to")
-def broadcast_to(input, shape, name=None):
+def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
     """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape].
 
     Raises: InvalidArgumentError if it cannot be. Source: tf.broadcast_to.
@@ -413,7 +469,9 @@ def _check_sum(dy: Any, shape: Sequence[int]) -> None:
     except ValueError:
         fits = False
     if not fits:
-        raise InvalidArgumentError(None, None, f"A tensor of shape {shape_text(dy.shape)} cannot be summed to {shape_text(shape)}")
+        raise InvalidArgumentError(
+            None, None, f"A tensor of shape {shape_text(dy.shape)} cannot be summed to {shape_text(shape)}"
+        )
 
 
 def sum_down(dy: np.ndarray[Any, Any], shape: Sequence[int]) -> np.ndarray[Any, Any]:
@@ -462,7 +520,7 @@ def _infer_sum_to(dy: Aval, shape: Aval) -> Aval:
         for shape in ((2, 3, 4), (3, 4), (1, 4), (2, 1, 1), (), (1, 1, 1))
     ],
 )
-def sum_to_like(dy, x):
+def sum_to_like(dy: Array, x: Array) -> Any:
     """dy summed over the axes along which x would have been broadcast to it. t[*s], u[*r] -> t[*r]."""
     _check_sum(dy, x.shape)
     return sum_down(dy, x.shape)
@@ -482,7 +540,7 @@ def sum_to_like(dy, x):
         for shape in ((2, 3, 4), (3, 4), (1, 4), (2, 1, 1), ())
     ],
 )
-def sum_to_shape(dy, shape):
+def sum_to_shape(dy: Array, shape: Array) -> Any:
     """dy summed over the axes along which a tensor of `shape` would have been broadcast to it. t[*s], i[n] -> t[*r]."""
     _check_sum(dy, shape.tolist())
     return sum_down(dy, shape.tolist())
@@ -528,7 +586,7 @@ def _shape_samples() -> list[Any]:
 
 
 @custom(op="Shape", infer=_infer_shape, lower=_lower_shape, groups=("-",), samples=_shape_samples)
-def shape_p(input, *, out_type):
+def shape_p(input: Array, *, out_type: DType) -> Any:
     """The extents of input. t[*s] -> i[rank]."""
     return np.array(input.shape, out_type.numpy_dtype)
 
@@ -549,7 +607,7 @@ def _lower_size(b: Any, node: Any) -> list[Any]:
 
 
 @custom(op="Size", infer=_infer_size, lower=_lower_size, groups=("-",), samples=_shape_samples)
-def size_p(input, *, out_type):
+def size_p(input: Array, *, out_type: DType) -> Any:
     """The number of elements of input. t[*s] -> i[]."""
     return np.array(input.size, out_type.numpy_dtype)
 
@@ -562,18 +620,18 @@ def size_p(input, *, out_type):
     groups=("-",),
     samples=lambda: [((np.zeros(s, np.float32),), {}) for s in ((), (3,), (2, 0, 3))],
 )
-def rank(input):
+def rank(input: Array) -> Any:
     """The number of axes of input. t[*s] -> i32[]. Source: tf.rank."""
     return np.array(input.ndim, np.int32)
 
 
 @public("shape")
-def shape(input, out_type=None, name=None):
+def shape(input: Any, out_type: Any = None, name: str | None = None) -> Any:
     """The extents of input at run time. t[*s] -> i32[rank]. Source: tf.shape."""
     return named(name, shape_p, input, out_type=int32 if out_type is None else as_dtype(out_type))
 
 
 @public("size")
-def size(input, out_type=int32, name=None):
+def size(input: Any, out_type: Any = int32, name: str | None = None) -> Any:
     """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size."""
     return named(name, size_p, input, out_type=as_dtype(out_type))

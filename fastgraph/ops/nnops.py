@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, named, static_axes
+from fastgraph.ops.arguments import as_tensor, known_axes, named
 from fastgraph.ops.elementwise import (
     abs,
     add,
@@ -30,7 +30,7 @@ from fastgraph.ops.elementwise import (
     select,
     sqrt,
 )
-from fastgraph.ops.families import broadcast, canonical_axis, custom, invalid, public, shape_text
+from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import one_hot_dynamic, one_hot_p
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, transpose_p
 from fastgraph.ops.reduction import max_p, reduce_mean, reduce_sum, sum_p
@@ -40,16 +40,16 @@ from fastgraph.shapes import Aval
 # ---- softmax --------------------------------------------------------------------------------------------------------
 
 
-def _wide(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _wide(x: Array) -> Array:
     return x.astype(np.float32) if x.dtype.name in HALF else x
 
 
-def _log_softmax(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _log_softmax(x: Array) -> Any:
     shifted = x - np.max(x, axis=-1, keepdims=True, initial=-np.inf)
     return shifted - np.log(block_sum(np.exp(shifted), (x.ndim - 1,), keepdims=True))
 
 
-def _softmax(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _softmax(x: Array) -> Any:
     grown = np.exp(x - np.max(x, axis=-1, keepdims=True, initial=-np.inf))
     return grown / block_sum(grown, (x.ndim - 1,), keepdims=True)
 
@@ -102,7 +102,7 @@ _FLOATS = "float16 bfloat16 float32 float64"
     vjp=dict(logits=lambda dy, out: (dy - _row_sum(dy * out)) * out),
     samples=_rows,
 )
-def softmax_p(logits):
+def softmax_p(logits: Array) -> Any:
     """exp(logits) / sum(exp(logits)) along the last axis. f[*s] -> f[*s]."""
     _check_rows(logits)
     return _softmax(_wide(logits)).astype(logits.dtype)
@@ -116,7 +116,7 @@ def softmax_p(logits):
     vjp=dict(logits=lambda dy, out: dy - exp(out) * _row_sum(dy)),
     samples=_rows,
 )
-def log_softmax_p(logits):
+def log_softmax_p(logits: Array) -> Any:
     """logits - log(sum(exp(logits))) along the last axis. f[*s] -> f[*s]."""
     _check_rows(logits)
     return _log_softmax(_wide(logits)).astype(logits.dtype)
@@ -125,7 +125,7 @@ def log_softmax_p(logits):
 def _along(primitive: Any, logits: Any, axis: Any, name: str | None) -> Any:
     """Apply an op of the last axis along `axis`."""
     x = as_tensor(logits)
-    axis = -1 if axis is None else static_axes(axis)[0]
+    axis = -1 if axis is None else known_axes(axis)[0]
     rank = x.shape.rank
     if axis == -1 or rank is None or axis == rank - 1:
         return named(name, primitive, x)
@@ -140,7 +140,7 @@ def _along(primitive: Any, logits: Any, axis: Any, name: str | None) -> Any:
 
 
 @public("nn.softmax", "math.softmax")
-def softmax(logits, axis=None, name=None):
+def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
     """exp(logits) / sum(exp(logits)) along `axis` (-1). f[*s] -> f[*s].
 
     Raises: InvalidArgumentError for integers or an axis out of range. Source: tf.nn.softmax.
@@ -149,7 +149,7 @@ def softmax(logits, axis=None, name=None):
 
 
 @public("nn.log_softmax", "math.log_softmax")
-def log_softmax(logits, axis=None, name=None):
+def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
     """log(softmax(logits)) along `axis` (-1), without overflow. f[*s] -> f[*s]. Source: tf.nn.log_softmax."""
     return _along(log_softmax_p, logits, axis, name)
 
@@ -208,7 +208,7 @@ def _label_samples() -> list[Any]:
     samples=_label_samples,
     error_samples=_label_errors,
 )
-def pick_labels(logits, labels):
+def pick_labels(logits: Array, labels: Array) -> Any:
     """The element of each row that its label names. f[*s, n], i[*s] -> f[*s]."""
     _check_labels(labels, logits.shape[-1])
     return np.take_along_axis(logits, labels[..., None].astype(np.int64), axis=-1)[..., 0]
@@ -241,7 +241,7 @@ def _decompose_sparse(logits: Any, labels: Any) -> Any:
     samples=_label_samples,
     error_samples=_label_errors,
 )
-def sparse_cross_entropy_p(logits, labels):
+def sparse_cross_entropy_p(logits: Array, labels: Array) -> Any:
     """-log(softmax(logits)) at the label of each row. f[*s, n], i[*s] -> f[*s]."""
     _check_rows(logits)
     if labels.shape != logits.shape[:-1]:
@@ -258,7 +258,7 @@ def sparse_cross_entropy_p(logits, labels):
 
 
 @public("nn.sparse_softmax_cross_entropy_with_logits")
-def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None):
+def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Any:
     """-log(softmax(logits)) at the label of each row. i[*s], f[*s, n] -> f[*s].
 
     Raises: InvalidArgumentError for a label out of range; ValueError for shapes that do not fit.
@@ -303,11 +303,13 @@ def _decompose_cross_entropy(logits: Any, labels: Any) -> Any:
         logits=lambda dy, logits, labels: expand_dims_p(dy, axes=(-1,)) * (softmax_p(logits) - labels),
         labels=lambda dy, logits: expand_dims_p(dy, axes=(-1,)) * -log_softmax_p(logits),
     ),
-    samples=lambda: [
-        ((np.array([[1.0, 2.0, -1.0], [0.5, -4.0, 6.0]], t), np.array([[0.0, 1.0, 0.0], [0.25, 0.25, 0.5]], t)), {})
-        for t in ("float32", "float64", "float16")
-    ]
-    + [((np.ones([2, 3]), np.array([[0.0, 1.0, 0.0]])), {})],
+    samples=lambda: (
+        [
+            ((np.array([[1.0, 2.0, -1.0], [0.5, -4.0, 6.0]], t), np.array([[0.0, 1.0, 0.0], [0.25, 0.25, 0.5]], t)), {})
+            for t in ("float32", "float64", "float16")
+        ]
+        + [((np.ones([2, 3]), np.array([[0.0, 1.0, 0.0]])), {})]
+    ),
     error_samples=lambda: [
         (
             (np.ones([1, 2]), np.ones([1, 3])),
@@ -317,7 +319,7 @@ def _decompose_cross_entropy(logits: Any, labels: Any) -> Any:
         )
     ],
 )
-def cross_entropy_p(logits, labels):
+def cross_entropy_p(logits: Array, labels: Array) -> Any:
     """-sum(labels * log(softmax(logits))) over the last axis. f[*s, n], f[*s, n] -> f[*s].
 
     The gradient takes labels for distributions: rows that sum to 1. Source: TensorFlow's op of this name.
@@ -332,7 +334,7 @@ def cross_entropy_p(logits, labels):
 
 
 @public("nn.softmax_cross_entropy_with_logits")
-def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
+def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: Any = -1, name: str | None = None) -> Any:
     """-sum(labels * log(softmax(logits))) along `axis`. f[*s], f[*s] -> f[*r].
 
     Raises: InvalidArgumentError for shapes that do not broadcast. Source: tf.nn.softmax_cross_entropy_with_logits.
@@ -349,7 +351,7 @@ def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
 
 
 @public("nn.sigmoid_cross_entropy_with_logits")
-def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name=None):
+def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: str | None = None) -> Any:
     """Cross entropy of independent yes/no labels: max(x, 0) - x * z + log(1 + exp(-|x|)). f[*s], f[*s] -> f[*s].
 
     Raises: ValueError if shapes differ. Source: tf.nn.sigmoid_cross_entropy_with_logits.
@@ -408,7 +410,7 @@ def _lower_add_n(b: Any, node: Any) -> list[Any]:
         )
     ],
 )
-def add_n_p(*inputs):
+def add_n_p(*inputs: Array) -> Any:
     """Sum of tensors of one shape, from the first to the last. t[*s]... -> t[*s]."""
     total = inputs[0]
     for i, x in enumerate(inputs[1:], 1):
@@ -422,7 +424,7 @@ def add_n_p(*inputs):
 
 
 @public("add_n", "math.add_n")
-def add_n(inputs, name=None):
+def add_n(inputs: Any, name: str | None = None) -> Any:
     """Sum of a list of tensors of one shape. t[*s]... -> t[*s].
 
     Raises: ValueError for an empty list; InvalidArgumentError if shapes differ. Source: tf.add_n.
@@ -435,7 +437,7 @@ def add_n(inputs, name=None):
 
 
 @public("nn.bias_add")
-def bias_add(value, bias, data_format=None, name=None):
+def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = None) -> Any:
     """value plus a bias per channel (the last axis; the second of "NC..."). t[*s, c], t[c] -> t[*s, c].
 
     Raises: InvalidArgumentError if the channels do not fit; ValueError for another format. Source: tf.nn.bias_add.
@@ -457,14 +459,14 @@ def bias_add(value, bias, data_format=None, name=None):
 
 
 @public("nn.l2_loss")
-def l2_loss(t, name=None):
+def l2_loss(t: Any, name: str | None = None) -> Any:
     """Half the sum of squares. f[*s] -> f[]. Source: tf.nn.l2_loss."""
     t = as_tensor(t)
     return multiply(reduce_sum(t * t), 0.5, name=name)
 
 
 @public("nn.l2_normalize", "math.l2_normalize", "linalg.l2_normalize")
-def l2_normalize(x, axis=None, epsilon=1e-12, name=None):
+def l2_normalize(x: Any, axis: Any = None, epsilon: Any = 1e-12, name: str | None = None) -> Any:
     """x over its Euclidean norm along `axis`. f[*s] -> f[*s]. Source: tf.nn.l2_normalize."""
     x = as_tensor(x)
     total = reduce_sum(x * x, axis, True)
@@ -472,7 +474,7 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None):
 
 
 @public("nn.moments")
-def moments(x, axes, shift=None, keepdims=False, name=None):
+def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
     """Mean and variance along `axes`. f[*s] -> f[*r], f[*r]. Source: tf.nn.moments."""
     x = as_tensor(x)
     wide = cast(x, "float32") if x.dtype.name in HALF else x
@@ -492,7 +494,7 @@ def _norm_of(total: Any) -> Any:
 
 
 @public("clip_by_norm")
-def clip_by_norm(t, clip_norm, axes=None, name=None):
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """t, scaled down where its norm along `axes` is above clip_norm. f[*s] -> f[*s]. Source: tf.clip_by_norm."""
     t = as_tensor(t)
     norm = _norm_of(reduce_sum(t * conj(t), axes, True))
@@ -501,14 +503,17 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
 
 
 @public("linalg.global_norm")
-def global_norm(t_list, name=None):
-    """The norm of all elements of a list of tensors (None is passed over). f[*s]... -> f[]. Source: tf.linalg.global_norm."""
+def global_norm(t_list: Any, name: str | None = None) -> Any:
+    """The norm of all elements of a list of tensors (None is passed over). f[*s]... -> f[].
+
+    Source: tf.linalg.global_norm.
+    """
     squares = [reduce_sum(as_tensor(t) * as_tensor(t)) for t in t_list if t is not None]
     return sqrt(add_n(squares), name=name)
 
 
 @public("clip_by_global_norm")
-def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
+def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None) -> Any:
     """A list of tensors, scaled down together where their common norm is above clip_norm; and that norm.
 
     A norm that is not finite makes all results NaN. Source: tf.clip_by_global_norm.

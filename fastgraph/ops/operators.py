@@ -8,13 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph import conversion, devices, printing  # noqa: F401 - they fill slots of their own
-from fastgraph._tensor import Tensor, register_slot
+from fastgraph._tensor import register_slot
 from fastgraph.ops import elementwise as e
-from fastgraph.ops.arguments import as_tensor
-from fastgraph.ops.contraction import matmul, matmul_p
-from fastgraph.ops.joining import stack_p
-from fastgraph.ops.movement import shape, sum_to_like, sum_to_shape
+from fastgraph.ops.contraction import matmul_p
 from fastgraph.ops.gathering import boolean_mask
+from fastgraph.ops.joining import stack_p
+from fastgraph.ops.movement import shape, sum_to_like
 from fastgraph.primitive import get
 
 

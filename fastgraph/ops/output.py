@@ -13,8 +13,8 @@ import numpy as np
 
 from fastgraph._tensor import Tensor, convert
 from fastgraph.nesting import map_structure
-from fastgraph.ops.arguments import bind_named
-from fastgraph.ops.families import custom, public
+from fastgraph.ops.families import Array, bind_named, custom, public
+from fastgraph.primitive import get
 
 # ---- elements as text -----------------------------------------------------------------------------------------------
 
@@ -85,8 +85,8 @@ def _stream_name(stream: Any) -> str:
         _streams[name] = stream
         return name
     raise ValueError(
-        "Unknown output stream, logging level, or file. Use sys.stdout, sys.stderr, an open file or 'file://' and a path, "
-        f"not {stream!r}"
+        "Unknown output stream, logging level, or file. Use sys.stdout, sys.stderr, an open file or 'file://' and a "
+        f"path, not {stream!r}"
     )
 
 
@@ -112,7 +112,7 @@ def write_text(stream: str, text: str) -> None:
     effect="host",
     reason="it writes to a Python stream",
 )
-def print_p(*values, pieces, summarize, stream):
+def print_p(*values: Array, pieces: tuple[str, ...], summarize: int, stream: str) -> Any:
     """Write the tensors between the pieces of text to a stream. t[*s]... -> nothing."""
     text = pieces[0]
     for value, after in zip(values, pieces[1:], strict=True):
@@ -132,7 +132,7 @@ class _Place:
 
 
 @public("print")
-def print_(*inputs, **kwargs):
+def print_(*inputs: Any, **kwargs: Any) -> Any:
     """Write tensors and Python values to a stream, now and on every run of a graph.
 
     Keywords: output_stream (sys.stderr, sys.stdout, an open file, "file://path"), summarize (elements shown at each end
@@ -166,7 +166,11 @@ def print_(*inputs, **kwargs):
     pieces = (*parts[0::2][:-1], parts[-1] + end)
     bind_named(
         name,
-        print_p.primitive,
+        get("print"),
         tuple(tensors[i] for i in order),
-        {"pieces": pieces, "summarize": int(summarize), "stream": _stream_name(sys.stderr if stream is None else stream)},
+        {
+            "pieces": pieces,
+            "summarize": int(summarize),
+            "stream": _stream_name(sys.stderr if stream is None else stream),
+        },
     )

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, extents, known_value, named, static_axes, static_int
+from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.families import canonical_axis, invalid, movement, public, shape_text
+from fastgraph.ops.families import Array, canonical_axis, invalid, movement, public, shape_text
 from fastgraph.ops.gathering import dim, gather, slice_tensor
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape
@@ -75,14 +75,24 @@ def _pad_grad(dy: Any, input_shape: Any, paddings: Paddings) -> Any:
         for p in (((1, 0), (0, 2)), ((0, 0), (0, 0)), ((2, 1), (1, 1)))
     ],
     error_samples=lambda: [
-        ((np.ones([2, 3]), np.array(0.0)), {"paddings": ((1, 1),)}, InvalidArgumentError, r"The first dimension of paddings must be the rank of inputs\[1,2\] \[2,3\]"),
-        ((np.ones([2, 3]), np.array(0.0)), {"paddings": ((1, 1), (-1, 0))}, InvalidArgumentError, "Paddings must be non-negative: -1 0"),
+        (
+            (np.ones([2, 3]), np.array(0.0)),
+            {"paddings": ((1, 1),)},
+            InvalidArgumentError,
+            r"The first dimension of paddings must be the rank of inputs\[1,2\] \[2,3\]",
+        ),
+        (
+            (np.ones([2, 3]), np.array(0.0)),
+            {"paddings": ((1, 1), (-1, 0))},
+            InvalidArgumentError,
+            "Paddings must be non-negative: -1 0",
+        ),
     ],
 )
-def pad_p(input, constant, *, paddings):
+def pad_p(input: Array, constant: Array, *, paddings: Paddings) -> Any:
     """input with `constant` before and after along each axis. t[*s], t[] -> t[*r]."""
     try:
-        dims = _padded(input.shape, paddings)
+        dims: Any = _padded(input.shape, paddings)
     except ValueError as error:
         raise invalid(str(error)) from None
     result = np.full(dims, constant, input.dtype)
@@ -171,21 +181,31 @@ def _set_into(x: Any, axis: int, start: Any, n: Any) -> Any:
         for p in (((1, 0), (0, 2)), ((2, 2), (3, 1)), ((0, 0), (0, 0)))
     ],
     error_samples=lambda: [
-        ((np.ones([2, 3]),), {"paddings": ((3, 0), (0, 0)), "mode": "REFLECT"}, InvalidArgumentError, "paddings must be less than the dimension size: 3, 0 not less than 2"),
-        ((np.ones([2, 3]),), {"paddings": ((3, 0), (0, 0)), "mode": "SYMMETRIC"}, InvalidArgumentError, "paddings must be no greater than the dimension size: 3, 0 greater than 2"),
+        (
+            (np.ones([2, 3]),),
+            {"paddings": ((3, 0), (0, 0)), "mode": "REFLECT"},
+            InvalidArgumentError,
+            "paddings must be less than the dimension size: 3, 0 not less than 2",
+        ),
+        (
+            (np.ones([2, 3]),),
+            {"paddings": ((3, 0), (0, 0)), "mode": "SYMMETRIC"},
+            InvalidArgumentError,
+            "paddings must be no greater than the dimension size: 3, 0 greater than 2",
+        ),
     ],
 )
-def mirror_pad_p(input, *, paddings, mode):
+def mirror_pad_p(input: Array, *, paddings: Paddings, mode: str) -> Any:
     """input with its own elements, mirrored, before and after along each axis. t[*s] -> t[*r]."""
     try:
         _mirrored(input.shape, paddings, mode)
     except ValueError as error:
         raise invalid(str(error)) from None
-    return np.pad(input, paddings, mode=mode.lower())
+    return np.pad(input, paddings, mode="reflect" if mode == "REFLECT" else "symmetric")
 
 
 @public("pad")
-def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
+def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None) -> Any:
     """tensor with paddings[i] elements before and after along axis i: a constant, or itself mirrored. t[*s] -> t[*r].
 
     Raises: InvalidArgumentError for paddings that do not fit; ValueError for an unknown mode. Source: tf.pad.
@@ -215,7 +235,9 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
 
 def _tiled(dims: Sequence[int | None], multiples: Sequence[int]) -> tuple[int | None, ...]:
     if len(multiples) != len(dims):
-        raise ValueError(f"Expected multiples argument to be a vector of length {len(dims)} but got length {len(multiples)}")
+        raise ValueError(
+            f"Expected multiples argument to be a vector of length {len(dims)} but got length {len(multiples)}"
+        )
     for i, m in enumerate(multiples):
         if m < 0:
             raise ValueError(f"Expected multiples[{i}] >= 0, but got {m}")
@@ -242,11 +264,16 @@ def _tile_grad(dy: Any, input: Any, multiples: tuple[int, ...]) -> Any:
         for m in ((2, 1), (1, 3), (0, 1), (2, 2))
     ],
     error_samples=lambda: [
-        ((np.ones([2, 3]),), {"multiples": (2,)}, InvalidArgumentError, "Expected multiples argument to be a vector of length 2 but got length 1"),
+        (
+            (np.ones([2, 3]),),
+            {"multiples": (2,)},
+            InvalidArgumentError,
+            "Expected multiples argument to be a vector of length 2 but got length 1",
+        ),
         ((np.ones([2, 3]),), {"multiples": (2, -1)}, InvalidArgumentError, r"Expected multiples\[1\] >= 0, but got -1"),
     ],
 )
-def tile_p(input, *, multiples):
+def tile_p(input: Array, *, multiples: tuple[int, ...]) -> Any:
     """input repeated multiples[i] times along axis i. t[*s] -> t[*r]."""
     try:
         _tiled(input.shape, multiples)
@@ -256,7 +283,7 @@ def tile_p(input, *, multiples):
 
 
 @public("tile")
-def tile(input, multiples, name=None):
+def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
     """input repeated multiples[i] times along axis i. t[*s] -> t[*r].
 
     Raises: InvalidArgumentError if there is not one number per axis, or a negative one. Source: tf.tile.
@@ -309,14 +336,16 @@ def _lower_reverse(b: Any, node: Any) -> list[Any]:
     lower=_lower_reverse,
     vjp=dict(tensor=lambda dy, axes: reverse_p(dy, axes=axes)),
     samples=lambda: [
-        ((np.arange(6).reshape(2, 3).astype(t),), {"axes": a}) for t in ("float32", "int32", "bool") for a in ((0,), (-1,), (0, 1), ())
+        ((np.arange(6).reshape(2, 3).astype(t),), {"axes": a})
+        for t in ("float32", "int32", "bool")
+        for a in ((0,), (-1,), (0, 1), ())
     ],
     error_samples=lambda: [
         ((np.ones([2]),), {"axes": (0, 0)}, InvalidArgumentError, "axis 0 specified more than once."),
         ((np.ones([2]),), {"axes": (1,)}, InvalidArgumentError, r"'axis'\[0\] = 1 is out of valid range \[0, 0"),
     ],
 )
-def reverse_p(tensor, *, axes):
+def reverse_p(tensor: Array, *, axes: tuple[int, ...]) -> Any:
     """tensor read backwards along `axes`. t[*s] -> t[*s]."""
     try:
         return np.flip(tensor, tuple(_reversed_axes(axes, tensor.ndim)))
@@ -325,20 +354,23 @@ def reverse_p(tensor, *, axes):
 
 
 @public("reverse")
-def reverse(tensor, axis, name=None):
+def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
     """tensor read backwards along the axes `axis`. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reverse.
     """
-    return named(name, reverse_p, tensor, axes=static_axes(axis))
+    return named(name, reverse_p, tensor, axes=known_axes(axis))
 
 
 @public("roll")
-def roll(input, shift, axis, name=None):
-    """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s]. Source: tf.roll."""
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
+    """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s].
+
+    Source: tf.roll.
+    """
     x = as_tensor(input)
     for by, along in zip(_list(shift), _list(axis), strict=True):
-        along = canonical_axis(static_int(along), x.shape.rank)
+        along = canonical_axis(known_axes(along)[0], len(x.shape))
         n = dim(x, along)
         by = by % n if not isinstance(n, int) or n else 0
         x = concat([_along(x, along, n - by, by), _along(x, along, 0, n - by)], along)
@@ -350,7 +382,7 @@ def _list(x: Any) -> Any:
 
 
 @public("repeat")
-def repeat(input, repeats, axis=None, name=None):
+def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) -> Any:
     """Each element (or slice along `axis`) `repeats` times. t[*s] -> t[*r].
 
     Raises: ValueError for an axis out of range. Source: tf.repeat.
@@ -358,7 +390,7 @@ def repeat(input, repeats, axis=None, name=None):
     x = as_tensor(input)
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
-    axis = canonical_axis(axis, x.shape.rank)
+    axis = canonical_axis(axis, len(x.shape))
     counts = known_value(as_tensor(repeats, "int32"))
     if counts is None:
         raise NotImplementedError("repeat needs repeats that are known while a function is traced")
@@ -367,13 +399,13 @@ def repeat(input, repeats, axis=None, name=None):
         return gather(x, np.repeat(np.arange(n, dtype=np.int32), counts), axis=axis, name=name)
     if counts.size != 1:
         raise NotImplementedError("repeat along an unknown dimension needs one number for all")
-    dims = [dim(x, i) for i in range(x.shape.rank)]
+    dims = [dim(x, i) for i in range(len(x.shape))]
     wide = broadcast_to(expand_dims_p(x, axes=(axis + 1,)), [*dims[: axis + 1], int(counts), *dims[axis + 1 :]])
     return reshape(wide, [*dims[:axis], dims[axis] * int(counts), *dims[axis + 1 :]])
 
 
 @public("meshgrid")
-def meshgrid(*args, **kwargs):
+def meshgrid(*args: Any, **kwargs: Any) -> Any:
     """Vectors repeated to grids of coordinates; indexing "xy" (first two swapped) or "ij". Source: tf.meshgrid."""
     indexing = kwargs.pop("indexing", "xy")
     name = kwargs.pop("name", "meshgrid")

@@ -33,7 +33,7 @@ from fastgraph.ops.elementwise import (
     sqrt,
     subtract,
 )
-from fastgraph.ops.families import Dims, custom, invalid, public
+from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, public
 from fastgraph.ops.movement import expand_dims, shape_of_value
 from fastgraph.ops.reduction import argmax, reduce_prod
 from fastgraph.primitive import get
@@ -61,7 +61,7 @@ def _decompose_draw(generator: Any, n: Any) -> Any:
     effect="write",
     decompose=_decompose_draw,
 )
-def draw(generator, n):
+def draw(generator: Any, n: Array) -> Any:
     """The generator's key and counter; its counter goes on by n. resource, i64[] -> i64[2]."""
     with _lock:
         state = cell_read(generator)
@@ -91,7 +91,9 @@ def _lower_bits(b: Any, node: Any) -> list[Any]:
         half = b.const(32, "uint64")
         round_key = b.cast(key, "uint32")
         left = b.cast(counter, "uint32")
-        right = b.op("xor", b.cast(b.op("rshift", counter, half), "uint32"), b.cast(b.op("rshift", key, half), "uint32"))
+        right = b.op(
+            "xor", b.cast(b.op("rshift", counter, half), "uint32"), b.cast(b.op("rshift", key, half), "uint32")
+        )
         for i in range(10):
             product = b.cast(left, "uint64") * b.const(_MULTIPLIER, "uint64")
             bumped = round_key + b.const(_WEYL * i % 2**32, "uint32")
@@ -106,7 +108,12 @@ def _lower_bits(b: Any, node: Any) -> list[Any]:
 
 def _bit_samples() -> list[Any]:
     states = [np.array(s) for s in ((0, 0), (123456789012, 2**32 - 2), (-5, 77))]
-    return [((s,), {"shape": d, "dtype": as_dtype(t)}) for s in states for d in ((), (5,), (2, 3), (0,)) for t in ("uint32", "uint64")]
+    return [
+        ((s,), {"shape": d, "dtype": as_dtype(t)})
+        for s in states
+        for d in ((), (5,), (2, 3), (0,))
+        for t in ("uint32", "uint64")
+    ]
 
 
 @custom(
@@ -116,10 +123,15 @@ def _bit_samples() -> list[Any]:
     lower=_lower_bits,
     samples=_bit_samples,
     error_samples=lambda: [
-        ((np.array([0, 0]),), {"shape": (-1,), "dtype": as_dtype("uint32")}, InvalidArgumentError, "Dimension -1 must be >= 0"),
+        (
+            (np.array([0, 0]),),
+            {"shape": (-1,), "dtype": as_dtype("uint32")},
+            InvalidArgumentError,
+            "Dimension -1 must be >= 0",
+        ),
     ],
 )
-def random_bits(state, *, shape, dtype):
+def random_bits(state: Array, *, shape: tuple[int, ...], dtype: DType) -> Any:
     """Bits of the counters from state on: Philox 2x32-10, its first word or both. i64[2] -> u32 or u64[*shape]."""
     try:
         _bits_shape(shape)
@@ -145,9 +157,9 @@ def _infer_bits_dynamic(state: Aval, shape: Aval, *, dtype: DType) -> Aval:
     lower=_lower_bits,
     samples=lambda: [((np.array([1, 2]), np.array([2, 3])), {"dtype": as_dtype("uint32")})],
 )
-def random_bits_dynamic(state, shape, *, dtype):
+def random_bits_dynamic(state: Array, shape: Array, *, dtype: DType) -> Any:
     """`random_bits` of a shape known only at run time. i64[2], i[n] -> u32 or u64[*shape]."""
-    return random_bits.primitive.body(state, shape=tuple(shape.tolist()), dtype=dtype)
+    return body_of(random_bits)(state, shape=tuple(shape.tolist()), dtype=dtype)
 
 
 # ---- generators -----------------------------------------------------------------------------------------------------
@@ -156,7 +168,7 @@ _DEFAULT_SEED = 87654321  # the global seed of programs that set only op seeds
 
 
 def _mix(*numbers: int) -> int:
-    """A 64-bit number that depends on all bits of `numbers`. Source: the finaliser of SplitMix64, Steele et al. 2014."""
+    """A 64-bit number that depends on all bits of `numbers`. Source: SplitMix64, Steele et al. 2014."""
     state = 0x9E3779B97F4A7C15
     for n in numbers:
         state = (state ^ (n % 2**64)) * 0xBF58476D1CE4E5B9 % 2**64
@@ -212,8 +224,11 @@ _generators = _Generators()
 
 
 @public("random.set_seed")
-def set_seed(seed):
-    """Begin the sequences of all random ops anew, from `seed` (None: from an unforeseeable one). Source: tf.random.set_seed."""
+def set_seed(seed: Any) -> Any:
+    """Begin the sequences of all random ops anew, from `seed` (None: from an unforeseeable one).
+
+    Source: tf.random.set_seed.
+    """
     _generators.reset(None if seed is None else int(seed))
 
 
@@ -254,8 +269,12 @@ def _word(dtype: DType) -> str:
 
 
 @public("random.uniform")
-def uniform(shape, minval=0, maxval=None, dtype=float32, seed=None, name=None):
-    """Numbers spread evenly over [minval, maxval); maxval is 1 for floats and must be given for integers. -> dtype[*shape].
+def uniform(
+    shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, seed: Any = None, name: str | None = None
+) -> Any:
+    """Numbers spread evenly over [minval, maxval). -> dtype[*shape].
+
+    maxval is 1 for floats and must be given for integers.
 
     Raises: ValueError for other dtypes or integers without maxval; InvalidArgumentError if minval >= maxval.
     Source: tf.random.uniform.
@@ -308,7 +327,9 @@ def _standard_normal(cell: Any, size: Extents, dtype: DType) -> Any:
 
 
 @public("random.normal")
-def normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed=None, name=None):
+def normal(
+    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None, name: str | None = None
+) -> Any:
     """Numbers of the normal distribution. -> dtype[*shape].
 
     Raises: TypeError for integers. Source: tf.random.normal.
@@ -320,8 +341,28 @@ def normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed=None, name=None):
     return add(multiply(_standard_normal(_generators.cell(seed), extents(shape), target), stddev_), mean_, name=name)
 
 
-_GILES_CENTRE = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164, 0.246640727, 1.50140941)
-_GILES_TAIL = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682)
+_GILES_CENTRE = (
+    2.81022636e-08,
+    3.43273939e-07,
+    -3.5233877e-06,
+    -4.39150654e-06,
+    0.00021858087,
+    -0.00125372503,
+    -0.00417768164,
+    0.246640727,
+    1.50140941,
+)
+_GILES_TAIL = (
+    -0.000200214257,
+    0.000100950558,
+    0.00134934322,
+    -0.00367342844,
+    0.00573950773,
+    -0.0076224613,
+    0.00943887047,
+    1.00167406,
+    2.83297682,
+)
 
 
 def _horner(x: Any, coefficients: Sequence[float]) -> Any:
@@ -332,7 +373,9 @@ def _horner(x: Any, coefficients: Sequence[float]) -> Any:
 
 
 @public("random.truncated_normal")
-def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed=None, name=None):
+def truncated_normal(
+    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: Any = None, name: str | None = None
+) -> Any:
     """Numbers of the normal distribution, no further than 2 stddev from the mean. -> dtype[*shape].
 
     By the inverse of the distribution function: Giles, "Approximating the erfinv function" (2010), single precision.
@@ -350,7 +393,7 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed=None, name
 
 
 @public("random.categorical")
-def categorical(logits, num_samples, dtype=None, seed=None, name=None):
+def categorical(logits: Any, num_samples: Any, dtype: Any = None, seed: Any = None, name: str | None = None) -> Any:
     """Classes drawn with the probabilities softmax(logits) of each row. f[n, c] -> i64[n, num_samples].
 
     By the largest of logits + Gumbel noise: Gumbel 1954. Source: tf.random.categorical.

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.dtype import as_dtype
+from fastgraph.dtype import DType, as_dtype, int64
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, named, static_axes, static_int
+from fastgraph.ops.arguments import as_tensor, known_axes, named, static_axes, static_int
 from fastgraph.ops.elementwise import (
     abs,
     add,
@@ -29,6 +29,7 @@ from fastgraph.ops.elementwise import (
     zeros_like,
 )
 from fastgraph.ops.families import (
+    Array,
     accumulator,
     canonical_axes,
     canonical_axis,
@@ -73,7 +74,7 @@ def _count(x_shape: Any, axes: tuple[int, ...] | None, like: Any) -> Any:
     dtypes="summable",
     vjp=dict(x=lambda dy, x_shape, axes, keepdims: _spread(dy, x_shape, axes, keepdims)),
 )
-def sum_p(x, *, axes, keepdims):
+def sum_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Sum of the elements along `axes`. t[*s] -> t[*r]."""
     return block_sum(x, canonical_axes(axes, x.ndim), keepdims)
 
@@ -92,20 +93,20 @@ def _mean_finish(b: Any, total: Any, extents: Sequence[Any], dtype: Any) -> Any:
     op="Mean",
     kind="sum",
     dtypes="summable",
-    vjp=dict(
-        x=lambda dy, x_shape, axes, keepdims: _spread(dy / _count(x_shape, axes, dy), x_shape, axes, keepdims)
-    ),
+    vjp=dict(x=lambda dy, x_shape, axes, keepdims: _spread(dy / _count(x_shape, axes, dy), x_shape, axes, keepdims)),
     lower=lower_reduction("sum", _mean_finish, wide_integers=True),
 )
-def mean_p(x, *, axes, keepdims):
-    """Mean of the elements along `axes`; of integers cut off towards zero, of none NaN (integers: 0). t[*s] -> t[*r]."""
+def mean_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
+    """Mean of the elements along `axes`. t[*s] -> t[*r].
+
+    Of integers it is cut off towards zero; of no elements it is NaN, or 0 of integers.
+    """
     axes = canonical_axes(axes, x.ndim)
     count = int(np.prod([x.shape[a] for a in axes], dtype=np.int64))
     if x.dtype.kind in "iu":
-        wide = np.uint64 if x.dtype.kind == "u" else np.int64
-        total = np.sum(x, axis=axes, dtype=wide, keepdims=keepdims)
-        count = np.asarray(max(count, 1), wide)
-        quotient = np.abs(total) // count * np.sign(total) if wide is np.int64 else total // count
+        total = np.sum(x, axis=axes, dtype=np.uint64 if x.dtype.kind == "u" else np.int64, keepdims=keepdims)
+        divisor = np.asarray(max(count, 1), total.dtype)
+        quotient = np.abs(total) // divisor * np.sign(total) if x.dtype.kind == "i" else total // divisor
         return np.asarray(quotient).astype(x.dtype)
     wide = x.astype(np.float32) if x.dtype.name in HALF else x
     total = block_sum(wide, axes, keepdims)
@@ -140,13 +141,13 @@ def highest(dtype: np.dtype[Any]) -> Any:
 
 
 @reduction(op="Max", kind="max", dtypes="ordered", vjp=_EXTREME_VJP)
-def max_p(x, *, axes, keepdims):
+def max_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Greatest element along `axes`; NaN if there is one; -inf or the least integer of none. t[*s] -> t[*r]."""
     return np.max(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims, initial=lowest(x.dtype))
 
 
 @reduction(op="Min", kind="min", dtypes="ordered", vjp=_EXTREME_VJP)
-def min_p(x, *, axes, keepdims):
+def min_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Least element along `axes`; NaN if there is one; inf or the greatest integer of none. t[*s] -> t[*r]."""
     return np.min(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims, initial=highest(x.dtype))
 
@@ -158,7 +159,7 @@ def _leading(x: Any, n: int) -> list[Any]:
 
 
 def _prod_grad(dy: Any, x: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
-    """dy times the product of all other elements: products from the left and from the right, so zeros are no problem."""
+    """dy times the product of all other elements, from the left and from the right: zeros are no problem."""
     rank = x.shape.rank
     axes = canonical_axes(axes, rank)
     others = tuple(i for i in range(rank) if i not in axes)
@@ -181,29 +182,27 @@ def _prod_grad(dy: Any, x: Any, axes: tuple[int, ...] | None, keepdims: bool) ->
     vjp=dict(x=lambda dy, x, axes, keepdims: _prod_grad(dy, x, axes, keepdims)),
     domain=(0.5, 1.5),
 )
-def prod_p(x, *, axes, keepdims):
+def prod_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Product of the elements along `axes`; of none 1. t[*s] -> t[*r]."""
     wide = x.astype(np.float32) if x.dtype.name in HALF else x
     return np.prod(wide, axis=canonical_axes(axes, x.ndim), dtype=wide.dtype, keepdims=keepdims).astype(x.dtype)
 
 
 @reduction(op="Any", kind="any", dtypes="any", groups=("bool",))
-def any_p(x, *, axes, keepdims):
+def any_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Whether any element along `axes` holds. bool[*s] -> bool[*r]."""
     return np.any(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims)
 
 
 @reduction(op="All", kind="all", dtypes="any", groups=("bool",))
-def all_p(x, *, axes, keepdims):
+def all_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Whether all elements along `axes` hold. bool[*s] -> bool[*r]."""
     return np.all(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims)
 
 
 # ---- positions of extremes ------------------------------------------------------------------------------------------
 
-_POSITION_DTYPES = (
-    "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64 bool"
-)
+_POSITION_DTYPES = "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64 bool"
 
 
 def _infer_position(input: Aval, *, axis: int, output_type: Any) -> Aval:
@@ -211,7 +210,10 @@ def _infer_position(input: Aval, *, axis: int, output_type: Any) -> Aval:
         return Aval(output_type, None)
     rank = len(input.shape)
     if not -rank <= axis < rank:
-        raise ValueError(f"Dimension ({axis}) must be in the range [{-rank}, {rank}), where {rank} is the number of dimensions in the input.")
+        raise ValueError(
+            f"Dimension ({axis}) must be in the range [{-rank}, {rank}), where {rank} is the number of dimensions in "
+            "the input."
+        )
     axis %= rank
     return Aval(output_type, input.shape[:axis] + input.shape[axis + 1 :])
 
@@ -269,7 +271,12 @@ def _position_samples() -> list[Any]:
 def _position_errors() -> list[Any]:
     both = {"axis": 1, "output_type": as_dtype("int64")}
     return [
-        ((np.zeros([3], np.float32),), both, InvalidArgumentError, r"Expected dimension in the range \[-1, 1\), but got 1"),
+        (
+            (np.zeros([3], np.float32),),
+            both,
+            InvalidArgumentError,
+            r"Expected dimension in the range \[-1, 1\), but got 1",
+        ),
         ((np.zeros([3, 0], np.float32),), both, InvalidArgumentError, r"Reduction axis 1 is empty in shape \[3,0\]"),
     ]
 
@@ -282,7 +289,7 @@ def _position_errors() -> list[Any]:
     samples=_position_samples,
     error_samples=_position_errors,
 )
-def argmax_p(input, *, axis, output_type):
+def argmax_p(input: Array, *, axis: int, output_type: DType) -> Any:
     """Position of the greatest element along `axis`, the first of several; NaN is passed over. t[*s] -> i[*r]."""
     return _position(input, axis, output_type, np.argmax, lowest)
 
@@ -295,7 +302,7 @@ def argmax_p(input, *, axis, output_type):
     samples=_position_samples,
     error_samples=_position_errors,
 )
-def argmin_p(input, *, axis, output_type):
+def argmin_p(input: Array, *, axis: int, output_type: DType) -> Any:
     """Position of the least element along `axis`, the first of several; NaN is passed over. t[*s] -> i[*r]."""
     return _position(input, axis, output_type, np.argmin, highest)
 
@@ -364,13 +371,11 @@ def _running_samples() -> list[Any]:
     op="Cumsum",
     infer=_infer_running,
     dtypes="summable",
-    vjp=dict(
-        x=lambda dy, axis, exclusive, reverse: cumsum_p(dy, axis=axis, exclusive=exclusive, reverse=not reverse)
-    ),
+    vjp=dict(x=lambda dy, axis, exclusive, reverse: cumsum_p(dy, axis=axis, exclusive=exclusive, reverse=not reverse)),
     lower=_lower_running("sum"),
     samples=_running_samples,
 )
-def cumsum_p(x, *, axis, exclusive, reverse):
+def cumsum_p(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Any:
     """Running sum along `axis`. t[*s] -> t[*s]."""
     _check_running(x, axis)
     return _running(x, np.add, 0, axis, exclusive, reverse)
@@ -388,7 +393,7 @@ def _cumprod_grad(dy: Any, x: Any, out: Any, axis: int, exclusive: bool, reverse
     lower=_lower_running("prod"),
     samples=_running_samples,
 )
-def cumprod_p(x, *, axis, exclusive, reverse):
+def cumprod_p(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Any:
     """Running product along `axis`. t[*s] -> t[*s]."""
     _check_running(x, axis)
     return _running(x, np.multiply, 1, axis, exclusive, reverse)
@@ -400,7 +405,7 @@ def cumprod_p(x, *, axis, exclusive, reverse):
 def _reducer(primitive: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
     """The public reduction `reduce_<name>(input_tensor, axis=None, keepdims=False, name=None)`."""
 
-    def reduce_(input_tensor, axis=None, keepdims=False, name=None):
+    def reduce_(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
         axes = axis if axis is None else static_axes(axis)
         if name is not None:
             return named(name, primitive, input_tensor, axes=axes, keepdims=bool(keepdims))
@@ -425,39 +430,42 @@ reduce_all = _reducer(all_p, "all", "Whether all elements hold")
 
 
 @public("argmax", "math.argmax")
-def argmax(input, axis=None, output_type=as_dtype("int64"), name=None):
+def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Any:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmax.
     """
-    axis = 0 if axis is None else static_axes(axis)[0]
+    axis = 0 if axis is None else known_axes(axis)[0]
     return named(name, argmax_p, input, axis=axis, output_type=as_dtype(output_type))
 
 
 @public("argmin", "math.argmin")
-def argmin(input, axis=None, output_type=as_dtype("int64"), name=None):
+def argmin(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Any:
     """Position of the least element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin.
     """
-    axis = 0 if axis is None else static_axes(axis)[0]
+    axis = 0 if axis is None else known_axes(axis)[0]
     return named(name, argmin_p, input, axis=axis, output_type=as_dtype(output_type))
 
 
 @public("cumsum", "math.cumsum")
-def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
+def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Any:
     """Running sum along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s]. Source: tf.cumsum."""
     return named(name, cumsum_p, x, axis=static_int(axis), exclusive=bool(exclusive), reverse=bool(reverse))
 
 
 @public("math.cumprod")
-def cumprod(x, axis=0, exclusive=False, reverse=False, name=None):
-    """Running product along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s]. Source: tf.math.cumprod."""
+def cumprod(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Any:
+    """Running product along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
+
+    Source: tf.math.cumprod.
+    """
     return named(name, cumprod_p, x, axis=static_int(axis), exclusive=bool(exclusive), reverse=bool(reverse))
 
 
 @public("math.reduce_variance")
-def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
     """Mean of the squared distances from the mean along `axis`. f[*s] -> f[*r].
 
     Raises: TypeError for integers. Source: tf.math.reduce_variance.
@@ -471,13 +479,13 @@ def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
 
 
 @public("math.reduce_std")
-def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
     """Square root of the variance along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_std."""
     return sqrt(reduce_variance(input_tensor, axis, keepdims), name=name)
 
 
 @public("reduce_logsumexp", "math.reduce_logsumexp")
-def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
     """log(sum(exp(x))) along `axis`, without overflow. f[*s] -> f[*r]. Source: tf.reduce_logsumexp."""
     x = as_tensor(input_tensor)
     top = reduce_max(x, axis, True)
@@ -487,7 +495,9 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
 
 
 @public("norm", "linalg.norm")
-def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
+def norm(
+    tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None, name: str | None = None
+) -> Any:
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
     Raises: ValueError for other norms; NotImplementedError for matrix norms but Frobenius's. Source: tf.norm.

@@ -22,7 +22,7 @@ def block_sum(x: np.ndarray[Any, Any], axes: Sequence[int], keepdims: bool = Fal
     """
     dtype = x.dtype
     if dtype.kind in "iub":
-        return np.sum(x, axis=tuple(axes), dtype=dtype, keepdims=keepdims)
+        return np.asarray(np.sum(x, axis=tuple(axes), dtype=dtype, keepdims=keepdims))
     if dtype.name in HALF:
         x = x.astype(np.float32)
     kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from op_rows import ERRORS, VALUES
 
 import fastgraph as fg
-from op_rows import ERRORS, VALUES
 
 
 def call(text: str) -> Any:
@@ -54,13 +54,15 @@ def bare(message: str) -> str:
 
 @pytest.mark.parametrize(("text", "error", "message"), ERRORS, ids=[e[0] for e in ERRORS])
 def test_error(text: str, error: str, message: str) -> None:
-    with pytest.raises(Exception) as caught:  # noqa: PT011 - class and text are compared below
+    with pytest.raises(Exception) as caught:
         call(text)
     assert (type(caught.value).__name__, bare(str(caught.value))) == (error, message)
 
 
 def is_tensors(wanted: Any) -> bool:
-    return all(map(is_tensors, wanted)) if isinstance(wanted, list) else isinstance(wanted, tuple) and wanted[0] != "shape"
+    return (
+        all(map(is_tensors, wanted)) if isinstance(wanted, list) else isinstance(wanted, tuple) and wanted[0] != "shape"
+    )
 
 
 IN_GRAPHS = [v for v in VALUES if is_tensors(v[1])]

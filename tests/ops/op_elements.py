@@ -49,7 +49,9 @@ def _operand(table: Table, key: Any, aval: Any) -> Operand:
     return Operand(name, shape, lambda index: table.load(key, name, index, shape))
 
 
-def evaluate(primitive: Any, arrays: list[Any], attrs: dict[str, Any], in_avals: list[Any], out_avals: list[Any]) -> list[Any]:
+def evaluate(
+    primitive: Any, arrays: list[Any], attrs: dict[str, Any], in_avals: list[Any], out_avals: list[Any]
+) -> list[Any]:
     """The op's outputs by its lowering. Raises CheckFailed; IndexError for a read outside an input."""
     table = Table()
     inputs = [_operand(table, i, aval) for i, aval in enumerate(in_avals)]

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from op_samples import assert_same, op_primitives, samples
 
 import fastgraph as fg
 from fastgraph import flags
 from fastgraph._tensor import as_array, bind, from_array
-from op_samples import assert_same, op_primitives, samples
 
 PRIMITIVES = [
     pytest.param(p, id=p.name)
@@ -51,15 +51,11 @@ def test_graph_is_eager(primitive: Any, tier: str) -> None:
         queue = list(given)
         results = []
         for arrays, attrs in cases:
-            inputs = [
-                from_array(a) if i in primitive.shape_inputs else queue.pop(0) for i, a in enumerate(arrays)
-            ]
+            inputs = [from_array(a) if i in primitive.shape_inputs else queue.pop(0) for i, a in enumerate(arrays)]
             results += as_list(bind(primitive, tuple(inputs), attrs))
         return results
 
-    arguments = [
-        from_array(a) for arrays, _ in cases for i, a in enumerate(arrays) if i not in primitive.shape_inputs
-    ]
+    arguments = [from_array(a) for arrays, _ in cases for i, a in enumerate(arrays) if i not in primitive.shape_inputs]
     wanted = apply_all(*arguments)
     with flags.override(tier=tier):
         function = fg.function(apply_all)

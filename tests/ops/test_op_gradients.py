@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from op_samples import op_primitives, samples
 
 import fastgraph as fg
 from fastgraph._tensor import bind, from_array
-from op_samples import op_primitives, samples
 
 STEP = 1e-5
 #: Their inputs or results are complex: tests/ops/test_complex.py.

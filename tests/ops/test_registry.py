@@ -9,16 +9,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from op_elements import CheckFailed, evaluate
+from op_samples import assert_same, op_primitives, samples, spread
 
 from fastgraph._tensor import as_array, bind, from_array
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import OpError
 from fastgraph.shapes import Aval, generalises
-from op_elements import CheckFailed, evaluate
-from op_samples import assert_same, op_primitives, samples, spread
 
 PRIMITIVES = [pytest.param(p, id=p.name) for p in op_primitives()]
-WITH_SAMPLES = [pytest.param(p, id=p.name) for p in op_primitives() if p.samples is not None or p.family in ("elementwise", "reduction")]
+WITH_SAMPLES = [
+    pytest.param(p, id=p.name)
+    for p in op_primitives()
+    if p.samples is not None or p.family in ("elementwise", "reduction")
+]
 LOWERED = [q for q in WITH_SAMPLES if q.values[0].lower is not None]
 FAILING = [q for q in PRIMITIVES if q.values[0].error_samples is not None]
 
@@ -145,7 +149,9 @@ def test_what_fails_in_the_body_never_reads_outside_in_the_lowering(primitive: A
     for arrays, attrs, _, _ in primitive.error_samples():
         given = [np.asarray(a) for a in arrays]
         try:
-            outputs = as_list(primitive.infer(*[aval_of(a, valued(primitive, i)) for i, a in enumerate(given)], **attrs))
+            outputs = as_list(
+                primitive.infer(*[aval_of(a, valued(primitive, i)) for i, a in enumerate(given)], **attrs)
+            )
         except (ValueError, OpError):
             continue  # no graph with these shapes can be made
         if not all(a.size for a in outputs):

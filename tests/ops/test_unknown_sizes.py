@@ -60,9 +60,7 @@ CASES: dict[str, F] = {
     "tensordot": lambda x: fg.tensordot(x, fg.constant([[1.0], [2.0], [3.0]]), [[1], [0]]),
     "softmax": lambda x: fg.nn.softmax(x) * x,
     "log_softmax": lambda x: fg.nn.log_softmax(x)[:, 0],
-    "sparse cross entropy": lambda x: fg.nn.sparse_softmax_cross_entropy_with_logits(
-        fg.range(fg.shape(x)[0]) % 3, x
-    ),
+    "sparse cross entropy": lambda x: fg.nn.sparse_softmax_cross_entropy_with_logits(fg.range(fg.shape(x)[0]) % 3, x),
     "select": lambda x: fg.where(x > 0.0, x, x * x),
     "l2_normalize": lambda x: fg.nn.l2_normalize(x, 1),
     "moments": lambda x: fg.nn.moments(x, [1])[1],
@@ -126,5 +124,7 @@ STATIC = {
 @pytest.mark.parametrize("name", STATIC)
 def test_known_sizes_stay_known_while_tracing(name: str) -> None:
     shapes = []
-    fg.function(lambda x: shapes.append(CASES[name](x).shape)).get_concrete_function(fg.TensorSpec([None, 3], fg.float32))
+    fg.function(lambda x: shapes.append(CASES[name](x).shape)).get_concrete_function(
+        fg.TensorSpec([None, 3], fg.float32)
+    )
     assert tuple(shapes[0].as_list()) == STATIC[name]
