@@ -71,80 +71,81 @@ from fastgraph.variable import VariableAggregation as VariableAggregation
 from fastgraph.variable import VariableSynchronization as VariableSynchronization
 from fastgraph.variable import variable_creator_scope as variable_creator_scope
 from typing import Any
+import builtins
 
 __version__: str
 newaxis: None
-def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = None) -> Any:
+def Assert(condition: Any, data: Any, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless the condition holds, showing the data. bool[], list of t[*s] -> nothing.
 
     Raises: InvalidArgumentError. Source: tf.debugging.Assert."""
-def abs(x: Any, name: str | None = None) -> Any:
+def abs(x: Any, name: builtins.str | None = None) -> Any:
     """Absolute value; modulus of complex numbers. t[*s] -> t[*s], c64[*s] -> f32[*s]. Source: tf.abs."""
 def acos(x: Any, name: str | None = None) -> Tensor:
     """Angle whose cosine is x. f[*s] -> f[*s]. Source: tf.acos."""
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Sum of x and y; strings are joined. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.add."""
-def add_n(inputs: Any, name: str | None = None) -> Any:
+def add_n(inputs: Any, name: builtins.str | None = None) -> Any:
     """Sum of a list of tensors of one shape. t[*s]... -> t[*s].
 
     Raises: ValueError for an empty list; InvalidArgumentError if shapes differ. Source: tf.add_n."""
-def argmax(input: Any, axis: Any = None, output_type: Any = ..., name: str | None = None) -> Any:
+def argmax(input: Any, axis: Any = None, output_type: Any = ..., name: builtins.str | None = None) -> Any:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmax."""
-def argmin(input: Any, axis: Any = None, output_type: Any = ..., name: str | None = None) -> Any:
+def argmin(input: Any, axis: Any = None, output_type: Any = ..., name: builtins.str | None = None) -> Any:
     """Position of the least element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin."""
-def as_string(input: Any, precision: Any = -1, scientific: Any = False, shortest: Any = False, width: Any = -1, fill: Any = '', name: str | None = None) -> Any:
+def as_string(input: Any, precision: Any = -1, scientific: Any = False, shortest: Any = False, width: Any = -1, fill: Any = '', name: builtins.str | None = None) -> Any:
     """Each element as text. t[*s] -> string[*s].
 
     Raises: InvalidArgumentError if both scientific and shortest are asked for. Source: tf.strings.as_string."""
 def asin(x: Any, name: str | None = None) -> Tensor:
     """Angle whose sine is x. f[*s] -> f[*s]. Source: tf.asin."""
-def assert_equal(x: Any, y: Any, message: Any = None, summarize: Any = None, name: str | None = None) -> Any:
+def assert_equal(x: Any, y: Any, message: Any = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x == y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_equal."""
-def assert_greater(x: Any, y: Any, message: Any = None, summarize: Any = None, name: str | None = None) -> Any:
+def assert_greater(x: Any, y: Any, message: Any = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x > y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_greater."""
-def assert_less(x: Any, y: Any, message: Any = None, summarize: Any = None, name: str | None = None) -> Any:
+def assert_less(x: Any, y: Any, message: Any = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x < y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_less."""
-def assert_rank(x: Any, rank: Any, message: Any = None, name: str | None = None) -> Any:
+def assert_rank(x: Any, rank: Any, message: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x has this rank. Raises: ValueError. Source: tf.debugging.assert_rank."""
 def atan(x: Any, name: str | None = None) -> Tensor:
     """Angle whose tangent is x. f[*s] -> f[*s]. Source: tf.atan."""
 def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
     """Angle of the point (x, y) in [-pi, pi]. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.atan2."""
-def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = 'boolean_mask') -> Any:
+def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: builtins.str | None = 'boolean_mask') -> Any:
     """The slices of tensor where mask holds; the mask covers axes from `axis` (0) on. t[*a, *m, *r] -> t[*a, n, *r].
 
     Raises: ValueError for a scalar mask or shapes that do not fit. Source: tf.boolean_mask."""
-def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
+def broadcast_to(input: Any, shape: Any, name: builtins.str | None = None) -> Any:
     """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape].
 
     Raises: InvalidArgumentError if it cannot be. Source: tf.broadcast_to."""
-def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+def cast(x: Any, dtype: Any, name: builtins.str | None = None) -> Any:
     """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s].
 
     Raises: UnimplementedError between strings and numbers. Source: tf.cast."""
-def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None) -> Any:
+def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name: builtins.str | None = None) -> Any:
     """A list of tensors, scaled down together where their common norm is above clip_norm; and that norm.
 
     A norm that is not finite makes all results NaN. Source: tf.clip_by_global_norm."""
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: builtins.str | None = None) -> Any:
     """t, scaled down where its norm along `axes` is above clip_norm. f[*s] -> f[*s]. Source: tf.clip_by_norm."""
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: builtins.str | None = None) -> Any:
     """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s]. Source: tf.clip_by_value."""
-def complex(real: Any, imag: Any, name: str | None = None) -> Any:
+def complex(real: Any, imag: Any, name: builtins.str | None = None) -> Any:
     """real + i * imag. f32[*s], f32[*s] -> c64[*s]; f64 -> c128.
 
     Raises: TypeError for parts that are not both float32 or both float64. Source: tf.complex."""
-def concat(values: Any, axis: Any, name: str | None = 'concat') -> Any:
+def concat(values: Any, axis: Any, name: builtins.str | None = 'concat') -> Any:
     """values one after the other along `axis`. t[*s]... -> t[*r].
 
     Raises: InvalidArgumentError if the other extents differ. Source: tf.concat."""
@@ -152,33 +153,33 @@ def cos(x: Any, name: str | None = None) -> Tensor:
     """Cosine of x, in radians. f[*s] -> f[*s]. Source: tf.cos."""
 def cosh(x: Any, name: str | None = None) -> Tensor:
     """Hyperbolic cosine. f[*s] -> f[*s]. Source: tf.cosh."""
-def cumsum(x: Any, axis: Any = 0, exclusive: Any = False, reverse: Any = False, name: str | None = None) -> Any:
+def cumsum(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Running sum along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s]. Source: tf.cumsum."""
-def divide(x: Any, y: Any, name: str | None = None) -> Any:
+def divide(x: Any, y: Any, name: builtins.str | None = None) -> Any:
     """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting. Source: tf.divide."""
-def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
+def ensure_shape(x: Any, shape: Any, name: builtins.str | None = None) -> Any:
     """x itself, whose shape is known to be `shape` from here on. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError at run time, ValueError while tracing, if it is another. Source: tf.ensure_shape."""
-def equal(x: Any, y: Any, name: str | None = None) -> Any:
+def equal(x: Any, y: Any, name: builtins.str | None = None) -> Any:
     """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal."""
 def exp(x: Any, name: str | None = None) -> Tensor:
     """e to the power of x. f[*s] -> f[*s]. Source: tf.exp."""
-def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
+def expand_dims(input: Any, axis: Any, name: builtins.str | None = None) -> Any:
     """input with a new axis of size 1 at position `axis`. t[*s] -> t[*s with a one].
 
     Raises: InvalidArgumentError if there is no such position. Source: tf.expand_dims."""
-def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = ..., name: str | None = None) -> Any:
+def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = ..., name: builtins.str | None = None) -> Any:
     """Ones on the diagonal of zeros, as often as batch_shape says. -> dtype[*batch_shape, rows, columns].
 
     Raises: InvalidArgumentError for a negative size. Source: tf.eye."""
-def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+def fill(dims: Any, value: Any, name: builtins.str | None = None) -> Any:
     """A tensor of shape `dims` with the scalar `value` everywhere. t[] -> t[*dims].
 
     Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.fill."""
 def floor(x: Any, name: str | None = None) -> Tensor:
     """The greatest whole number not above x. f[*s] -> f[*s]. Source: tf.floor."""
-def gather(params: Any, indices: Any, validate_indices: Any = None, axis: Any = None, batch_dims: Any = 0, name: str | None = None) -> Any:
+def gather(params: Any, indices: Any, validate_indices: Any = None, axis: Any = None, batch_dims: builtins.int = 0, name: builtins.str | None = None) -> Any:
     """Slices of params along `axis` at indices. t[*p], i[*q] -> t[*p before axis, *q, *p after axis].
 
     Raises: InvalidArgumentError for an index out of range. Source: tf.gather."""
@@ -192,7 +193,7 @@ def less(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x < y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less."""
 def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x <= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less_equal."""
-def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any = 0) -> Any:
+def linspace(start: Any, stop: Any, num: Any, name: builtins.str | None = None, axis: Any = 0) -> Any:
     """num numbers from start to stop, evenly spaced, along a new axis 0. t[*s], t[*s] -> t[num, *s].
 
     Integers give float64. Raises: NotImplementedError for another axis. Source: tf.linspace."""
@@ -202,7 +203,7 @@ def logical_not(x: Any, name: str | None = None) -> Tensor:
     """Whether x does not hold. bool[*s] -> bool[*s]. Source: tf.logical_not."""
 def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether at least one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_or."""
-def matmul(a: Any, b: Any, transpose_a: Any = False, transpose_b: Any = False, adjoint_a: Any = False, adjoint_b: Any = False, a_is_sparse: Any = False, b_is_sparse: Any = False, output_type: Any = None, grad_a: Any = False, grad_b: Any = False, name: str | None = None) -> Any:
+def matmul(a: Any, b: Any, transpose_a: builtins.bool = False, transpose_b: builtins.bool = False, adjoint_a: builtins.bool = False, adjoint_b: builtins.bool = False, a_is_sparse: builtins.bool = False, b_is_sparse: builtins.bool = False, output_type: Any = None, grad_a: Any = False, grad_b: Any = False, name: builtins.str | None = None) -> Any:
     """Product of the matrices in the last two axes; the others are batches and broadcast.
 
     t[*b, m, k], t[*b, k, n] -> t[*b, m, n]. Operands can be transposed or, with `adjoint`, conjugated as well.
@@ -217,24 +218,24 @@ def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Product of x and y, element by element. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.multiply."""
 def negative(x: Any, name: str | None = None) -> Tensor:
     """Minus x. t[*s] -> t[*s]. Source: tf.negative."""
-def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: Any = None, name: str | None = None) -> Any:
+def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: builtins.bool | None = None, name: builtins.str | None = None) -> Any:
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
     Raises: ValueError for other norms; NotImplementedError for matrix norms but Frobenius's. Source: tf.norm."""
-def not_equal(x: Any, y: Any, name: str | None = None) -> Any:
+def not_equal(x: Any, y: Any, name: builtins.str | None = None) -> Any:
     """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
-def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: Any = None, name: str | None = None) -> Any:
+def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: Any = None, name: builtins.str | None = None) -> Any:
     """on_value (1) at the index, off_value (0) elsewhere, along a new axis of size depth. i[*s] -> t[*s with depth].
 
     An index out of range gives off_value everywhere.
     Raises: InvalidArgumentError for a negative depth; TypeError if the values' dtypes differ. Source: tf.one_hot."""
-def ones(shape: Any, dtype: Any = ..., name: str | None = None, layout: Any = None) -> Any:
+def ones(shape: Any, dtype: Any = ..., name: builtins.str | None = None, layout: Any = None) -> Any:
     """Ones of `shape`. -> dtype[*shape].
 
     Raises: TypeError for strings; InvalidArgumentError for a negative extent. Source: tf.ones."""
-def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
+def ones_like(input: Any, dtype: Any = None, name: builtins.str | None = None, layout: Any = None) -> Any:
     """Ones of the shape of input. t[*s] -> t[*s] or dtype[*s]. Source: tf.ones_like."""
-def pad(tensor: Any, paddings: Any, mode: Any = 'CONSTANT', constant_values: Any = 0, name: str | None = None) -> Any:
+def pad(tensor: Any, paddings: Any, mode: builtins.str = 'CONSTANT', constant_values: Any = 0, name: builtins.str | None = None) -> Any:
     """tensor with paddings[i] elements before and after along axis i: a constant, or itself mirrored. t[*s] -> t[*r].
 
     Raises: InvalidArgumentError for paddings that do not fit; ValueError for an unknown mode. Source: tf.pad."""
@@ -247,68 +248,70 @@ def print(*inputs: Any, **kwargs: Any) -> Any:
 
     Keywords: output_stream (sys.stderr, sys.stdout, an open file, "file://path"), summarize (elements shown at each end
     of an axis, -1: all), sep, end, name. Source: tf.print."""
-def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = 'range') -> Any:
+def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: builtins.str | None = 'range') -> Any:
     """start (0), start + delta, ... up to but without limit. t[], t[], t[] -> t[n].
 
     The dtype is the widest of the arguments', in the order int32, int64, float32, float64.
     Raises: InvalidArgumentError for a delta of 0 or of the wrong sign. Source: tf.range."""
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of axes of input. t[*s] -> i32[]. Source: tf.rank."""
-def reduce_all(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None) -> Any:
+def reduce_all(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Whether all elements hold along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
 
     Axes reduced away are dropped, or kept with size 1 with `keepdims`.
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_all."""
-def reduce_any(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None) -> Any:
+def reduce_any(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Whether any element holds along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
 
     Axes reduced away are dropped, or kept with size 1 with `keepdims`.
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_any."""
-def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None) -> Any:
+def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """log(sum(exp(x))) along `axis`, without overflow. f[*s] -> f[*r]. Source: tf.reduce_logsumexp."""
-def reduce_max(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None) -> Any:
+def reduce_max(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Greatest element along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
 
     Axes reduced away are dropped, or kept with size 1 with `keepdims`.
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_max."""
-def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None) -> Any:
+def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Mean of the elements (of integers cut off towards zero) along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
 
     Axes reduced away are dropped, or kept with size 1 with `keepdims`.
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_mean."""
-def reduce_min(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None) -> Any:
+def reduce_min(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Least element along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
 
     Axes reduced away are dropped, or kept with size 1 with `keepdims`.
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_min."""
-def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None) -> Any:
+def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Product of the elements along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
 
     Axes reduced away are dropped, or kept with size 1 with `keepdims`.
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_prod."""
-def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None) -> Any:
+def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Sum of the elements along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
 
     Axes reduced away are dropped, or kept with size 1 with `keepdims`.
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_sum."""
-def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) -> Any:
+def repeat(input: Any, repeats: Any, axis: Any = None, name: builtins.str | None = None) -> Any:
     """Each element (or slice along `axis`) `repeats` times. t[*s] -> t[*r].
 
     Raises: ValueError for an axis out of range. Source: tf.repeat."""
-def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
+def reshape(tensor: Any, shape: Any, name: builtins.str | None = None) -> Any:
     """The elements in row-major order in another shape. t[*s] -> t[*shape].
 
     One extent may be -1: it takes what is left. The shape may be a tensor, or a list with tensors in it.
     Raises: InvalidArgumentError if the numbers of elements differ. Source: tf.reshape."""
-def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
+def reverse(tensor: Any, axis: Any, name: builtins.str | None = None) -> Any:
     """tensor read backwards along the axes `axis`. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reverse."""
-def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
-    """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s]. Source: tf.roll."""
+def roll(input: Any, shift: Any, axis: Any, name: builtins.str | None = None) -> Any:
+    """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s].
+
+    Source: tf.roll."""
 def round(x: Any, name: str | None = None) -> Tensor:
     """The nearest whole number, halves to even. t[*s] -> t[*s]. Source: tf.round."""
-def shape(input: Any, out_type: Any = None, name: str | None = None) -> Any:
+def shape(input: Any, out_type: Any = None, name: builtins.str | None = None) -> Any:
     """The extents of input at run time. t[*s] -> i32[rank]. Source: tf.shape."""
 def sigmoid(x: Any, name: str | None = None) -> Tensor:
     """1 / (1 + exp(-x)). f[*s] -> f[*s]. Source: tf.sigmoid."""
@@ -318,13 +321,13 @@ def sin(x: Any, name: str | None = None) -> Tensor:
     """Sine of x, in radians. f[*s] -> f[*s]. Source: tf.sin."""
 def sinh(x: Any, name: str | None = None) -> Tensor:
     """Hyperbolic sine. f[*s] -> f[*s]. Source: tf.sinh."""
-def size(input: Any, out_type: Any = ..., name: str | None = None) -> Any:
+def size(input: Any, out_type: Any = ..., name: builtins.str | None = None) -> Any:
     """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size."""
-def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
+def slice(input_: Any, begin: Any, size: Any, name: builtins.str | None = None) -> Any:
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s] -> t[*size].
 
     Raises: InvalidArgumentError if it does not lie inside. Source: tf.slice."""
-def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str | None = 'split') -> Any:
+def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: builtins.str | None = 'split') -> Any:
     """value in pieces along `axis`: so many equal ones, or of the sizes given (one may be -1). t[*s] -> list of t[*r].
 
     Raises: InvalidArgumentError if the sizes do not fit. Source: tf.split."""
@@ -332,11 +335,11 @@ def sqrt(x: Any, name: str | None = None) -> Tensor:
     """Square root; NaN of negative numbers. f[*s] -> f[*s]. Source: tf.sqrt."""
 def square(x: Any, name: str | None = None) -> Tensor:
     """x * x. t[*s] -> t[*s]. Source: tf.square."""
-def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
+def squeeze(input: Any, axis: Any = None, name: builtins.str | None = None) -> Any:
     """input without axes of size 1: all of them, or those of `axis`. t[*s] -> t[*s without ones].
 
     Raises: InvalidArgumentError if such an axis has another size. Source: tf.squeeze."""
-def stack(values: Any, axis: Any = 0, name: str | None = 'stack') -> Any:
+def stack(values: Any, axis: Any = 0, name: builtins.str | None = 'stack') -> Any:
     """values along a new axis. t[*s]... -> t[*r].
 
     Raises: InvalidArgumentError if shapes differ; ValueError for an axis out of range. Source: tf.stack."""
@@ -348,36 +351,37 @@ def tan(x: Any, name: str | None = None) -> Tensor:
     """Tangent of x, in radians. f[*s] -> f[*s]. Source: tf.tan."""
 def tanh(x: Any, name: str | None = None) -> Tensor:
     """Hyperbolic tangent. f[*s] -> f[*s]. Source: tf.tanh."""
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
-    """Sum of products over pairs of axes: the last n of a with the first n of b, or the lists given. Source: tf.tensordot.
+def tensordot(a: Any, b: Any, axes: Any, name: builtins.str | None = None) -> Any:
+    """Sum of products over pairs of axes: the last n of a with the first n of b, or the lists given.
 
-    Raises: ValueError for axes that do not fit. Ranks must be known."""
-def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
+    Raises: ValueError for axes that do not fit. Ranks must be known. Source: tf.tensordot."""
+def tile(input: Any, multiples: Any, name: builtins.str | None = None) -> Any:
     """input repeated multiples[i] times along axis i. t[*s] -> t[*r].
 
     Raises: InvalidArgumentError if there is not one number per axis, or a negative one. Source: tf.tile."""
-def transpose(a: Any, perm: Any = None, conjugate: Any = False, name: str | None = 'transpose') -> Any:
+def transpose(a: Any, perm: Any = None, conjugate: builtins.bool = False, name: builtins.str | None = 'transpose') -> Any:
     """a with its axes in the order `perm` (None: reversed), complex-conjugated if asked. t[*s] -> t[*permuted].
 
     Raises: InvalidArgumentError if `perm` is no permutation of the axes. Source: tf.transpose."""
-def truediv(x: Any, y: Any, name: str | None = None) -> Any:
+def truediv(x: Any, y: Any, name: builtins.str | None = None) -> Any:
     """Quotient as Python's `/`: integers of up to 16 bits divide as float32, wider ones as float64.
 
     t[*s], t[*s] -> f[*s], broadcasting. Raises: TypeError if the dtypes differ or are no numbers. Source: tf.truediv."""
-def unstack(value: Any, num: Any = None, axis: Any = 0, name: str | None = 'unstack') -> Any:
+def unstack(value: Any, num: Any = None, axis: Any = 0, name: builtins.str | None = 'unstack') -> Any:
     """The slices of value along `axis`, without it. t[*s] -> list of t[*r].
 
     Raises: ValueError if their number is neither known nor given; InvalidArgumentError if it is not `num`.
     Source: tf.unstack."""
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+def where(condition: Any, x: Any = None, y: Any = None, name: builtins.str | None = None) -> Any:
     """x where condition holds, else y; without x and y: the indices where it holds.
 
     bool[*s], t[*s], t[*s] -> t[*s], broadcasting; t[*s] -> i64[n, rank].
-    Raises: ValueError if only one of x and y is given; InvalidArgumentError for shapes that do not fit. Source: tf.where."""
-def zeros(shape: Any, dtype: Any = ..., name: str | None = None, layout: Any = None) -> Any:
+    Raises: ValueError if only one of x and y is given; InvalidArgumentError for shapes that do not fit.
+    Source: tf.where."""
+def zeros(shape: Any, dtype: Any = ..., name: builtins.str | None = None, layout: Any = None) -> Any:
     """Zeros of `shape` ("" for strings). -> dtype[*shape].
 
     Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.zeros."""
-def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
+def zeros_like(input: Any, dtype: Any = None, name: builtins.str | None = None, layout: Any = None) -> Any:
     """Zeros of the shape of input. t[*s] -> t[*s] or dtype[*s]. Source: tf.zeros_like."""
 def __dir__() -> list[str]: ...

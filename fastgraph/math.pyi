@@ -54,13 +54,16 @@ from fastgraph.nn import log_softmax as log_softmax
 from fastgraph.nn import softmax as softmax
 from fastgraph.nn import softplus as softplus
 from typing import Any
+import builtins
 
 def ceil(x: Any, name: str | None = None) -> Tensor:
     """The least whole number not below x. f[*s] -> f[*s]. Source: tf.math.ceil."""
-def conj(x: Any, name: str | None = None) -> Any:
+def conj(x: Any, name: builtins.str | None = None) -> Any:
     """Complex conjugate; real numbers as they are. t[*s] -> t[*s]. Source: tf.math.conj."""
-def cumprod(x: Any, axis: Any = 0, exclusive: Any = False, reverse: Any = False, name: str | None = None) -> Any:
-    """Running product along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s]. Source: tf.math.cumprod."""
+def cumprod(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """Running product along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
+
+    Source: tf.math.cumprod."""
 def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x / y, and 0 where y is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.divide_no_nan."""
 def erf(x: Any, name: str | None = None) -> Tensor:
@@ -73,7 +76,7 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Quotient rounded towards minus infinity. t[*s], t[*s] -> t[*s], broadcasting.
 
     Raises: InvalidArgumentError for an integer y of 0. Source: tf.math.floordiv; floats are floor(x / y)."""
-def imag(input: Any, name: str | None = None) -> Any:
+def imag(input: Any, name: builtins.str | None = None) -> Any:
     """Imaginary part; 0 of real numbers. c64[*s] -> f32[*s]. Source: tf.math.imag."""
 def is_finite(x: Any, name: str | None = None) -> Tensor:
     """Whether x is neither infinite nor NaN. f[*s] -> bool[*s]. Source: tf.math.is_finite."""
@@ -85,9 +88,9 @@ def log(x: Any, name: str | None = None) -> Tensor:
     """Natural logarithm; -inf of 0, NaN of negative numbers. f[*s] -> f[*s]. Source: tf.math.log."""
 def log1p(x: Any, name: str | None = None) -> Tensor:
     """log(1 + x), precise near 0. f[*s] -> f[*s]. Source: tf.math.log1p."""
-def log_sigmoid(x: Any, name: str | None = None) -> Any:
+def log_sigmoid(x: Any, name: builtins.str | None = None) -> Any:
     """log(sigmoid(x)), without overflow. f[*s] -> f[*s]. Source: tf.math.log_sigmoid."""
-def logical_xor(x: Any, y: Any, name: str | None = 'LogicalXor') -> Any:
+def logical_xor(x: Any, y: Any, name: builtins.str | None = 'LogicalXor') -> Any:
     """Whether exactly one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.math.logical_xor."""
 def mod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Remainder with the sign of y. t[*s], t[*s] -> t[*s], broadcasting.
@@ -95,13 +98,13 @@ def mod(x: Any, y: Any, name: str | None = None) -> Tensor:
     Raises: InvalidArgumentError for an integer y of 0. Source: tf.math.floormod."""
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.multiply_no_nan."""
-def real(input: Any, name: str | None = None) -> Any:
+def real(input: Any, name: builtins.str | None = None) -> Any:
     """Real part; real numbers as they are. c64[*s] -> f32[*s]. Source: tf.math.real."""
 def reciprocal(x: Any, name: str | None = None) -> Tensor:
     """1 / x. f[*s] -> f[*s]. Source: tf.math.reciprocal."""
-def reduce_std(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None) -> Any:
+def reduce_std(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Square root of the variance along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_std."""
-def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: Any = False, name: str | None = None) -> Any:
+def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Mean of the squared distances from the mean along `axis`. f[*s] -> f[*r].
 
     Raises: TypeError for integers. Source: tf.math.reduce_variance."""
@@ -111,7 +114,7 @@ def rsqrt(x: Any, name: str | None = None) -> Tensor:
     """1 / sqrt(x). f[*s] -> f[*s]. Source: tf.math.rsqrt."""
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
     """(x - y) * (x - y). t[*s], t[*s] -> t[*s], broadcasting. Source: tf.math.squared_difference."""
-def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
+def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: builtins.str | None = None) -> Any:
     """Sum of the slices of data with the same id. t[*q, *r], i[*q] -> t[num_segments, *r].
 
     Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_sum."""
