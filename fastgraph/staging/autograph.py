@@ -19,8 +19,8 @@ from typing import Any
 
 _STAGED = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert)
 _LIBRARIES = frozenset({
-    "fastgraph", "numpy", "scipy", "numba", "malt", "ml_dtypes", "optree", "collections", "copy", "functools", "inspect",
-    "itertools", "math", "operator", "pathlib", "pdb", "random", "re", "threading", "time", "typing", "logging", "os",
+    "fastgraph", "numpy", "scipy", "numba", "malt", "ml_dtypes", "optree", "collections", "copy", "functools", "itertools",
+    "inspect", "math", "operator", "pathlib", "pdb", "random", "re", "threading", "time", "typing", "logging", "os",
     "matplotlib", "pandas", "PIL", "pytest", "unittest", "abc", "contextlib", "dataclasses", "enum", "warnings",
 })  # fmt: skip
 #: Builtins whose meaning on tensors differs, or that call what they are given.
@@ -69,7 +69,10 @@ def convert(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def do_not_convert(function: Callable[..., Any] | None = None) -> Any:
-    """Return `function`, marked so that AutoGraph leaves it as it is. Source: tf.autograph.experimental.do_not_convert."""
+    """Return `function`, marked so that AutoGraph leaves it as it is.
+
+    Source: tf.autograph.experimental.do_not_convert.
+    """
     if function is None:
         return do_not_convert
     if isinstance(function, types.FunctionType):
@@ -93,7 +96,7 @@ def _underlying(function: Any) -> tuple[types.FunctionType | None, Any]:
         return function, None
     if isinstance(function, type) or inspect.isbuiltin(function):
         return None, None
-    call = getattr(type(function), "__call__", None)
+    call = inspect.getattr_static(type(function), "__call__", None)
     return (call, function) if isinstance(call, types.FunctionType) else (None, None)
 
 
@@ -176,9 +179,12 @@ class _Scan:
                 for name in ast.walk(target):
                     if isinstance(name, ast.Name):
                         self.names[name.id] = _LIBRARY_VALUE
-        elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
-            if self._is_library_value(node.context_expr):
-                self.names[node.optional_vars.id] = _LIBRARY_VALUE
+        elif (
+            isinstance(node, ast.withitem)
+            and isinstance(node.optional_vars, ast.Name)
+            and self._is_library_value(node.context_expr)
+        ):
+            self.names[node.optional_vars.id] = _LIBRARY_VALUE
 
     def _is_library_value(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Call):
@@ -237,8 +243,8 @@ def _convert_function(function: types.FunctionType) -> Callable[..., Any] | None
             if not getattr(function, _NO_CONVERSION, False):
                 setattr(function, _NO_CONVERSION, True)
                 warnings.warn(
-                    f"AutoGraph could not transform {function!r} and will run it as-is. Cause: {error}. To silence this "
-                    "warning, decorate the function with @tf.autograph.experimental.do_not_convert",
+                    f"AutoGraph could not transform {function!r} and will run it as-is. Cause: {error}. To silence "
+                    "this warning, decorate the function with @tf.autograph.experimental.do_not_convert",
                     stacklevel=2,
                 )
             return None

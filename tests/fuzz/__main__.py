@@ -17,8 +17,9 @@ from collections import Counter
 from pathlib import Path
 
 from fastgraph import flags
-from tests.fuzz.check import Mode, check, counted, shrink
+from tests.fuzz.check import Difference, Mode, check, counted, shrink
 from tests.fuzz.draw import draw_program
+from tests.fuzz.programs import Program
 
 PASSES = ("prune", "fold", "algebra", "cse", "fuse")
 
@@ -41,6 +42,13 @@ def modes(seed: int) -> dict[str, Mode]:
     }
 
 
+def _shrunk(program: Program, difference: Difference, modes: dict[str, Mode]) -> tuple[Program, Difference]:
+    """Return the smallest program found that differs in the same mode, and its difference."""
+    only = {difference.mode: modes[difference.mode]}
+    small = shrink(program, lambda candidate: check(candidate, only) is not None)
+    return small, check(small, only) or difference
+
+
 def fuzz(seconds: float, first_seed: int, n_programs: int | None = None) -> tuple[str, int]:
     """Return (report, number of programs that differed)."""
     counts: Counter[str] = Counter()
@@ -53,9 +61,7 @@ def fuzz(seconds: float, first_seed: int, n_programs: int | None = None) -> tupl
             every_mode = modes(seed)
             difference = check(program, every_mode, counts)
             if difference is not None:
-                only = {difference.mode: every_mode[difference.mode]}
-                small = shrink(program, lambda candidate: check(candidate, only) is not None)
-                again = check(small, only) or difference
+                small, again = _shrunk(program, difference, every_mode)
                 failures.append(f"seed {seed}, {difference.mode}: {again.text}\n{small.script()}\n")
                 print(failures[-1], flush=True)
             seed += 1

@@ -1,0 +1,72 @@
+"""The long forms of the checks, and their report: `make soak`.
+
+    python tools/soak.py [--minutes 10] [--report docs/soak.md]
+
+Runs the fuzzer and the tests marked soak. The report says what ran, on what, for how long, and what came of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import fastgraph
+from fastgraph import flags
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def run(command: list[str]) -> tuple[str, int, float]:
+    """Return (output, exit status, seconds) of a command run in the checkout."""
+    started = time.perf_counter()
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.stdout.strip(), done.returncode, time.perf_counter() - started
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=10, help="of the fuzzer (%(default)s)")
+    parser.add_argument("--report", type=Path, metavar="OUT", help="write the report there")
+    options = parser.parse_args()
+    seed = int(time.time()) % 1_000_000 * 100
+    fuzz = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "tests.fuzz",
+        "--seconds",
+        str(60 * options.minutes),
+        "--seed",
+        str(seed),
+    ]
+    parts = [
+        ("Fuzzer", *run(fuzz)),
+        ("Tests marked soak", *run([sys.executable, "-m", "pytest", "-q", "-m", "soak", "--timeout=3600", "tests"])),
+    ]
+    lines = [
+        "# Soak report",
+        "",
+        f"fastgraph {fastgraph.__version__}, Python {platform.python_version()}, {platform.machine()}, "
+        f"{os.cpu_count()} cores, {flags.get('threads')} threads, {datetime.date.today()}. Made by `make soak`.",
+    ]
+    for title, output, status, seconds in parts:
+        verdict = "clean" if status == 0 else f"exit status {status}"
+        text = re.sub(re.escape(str(ROOT)) + "/?", "", output)[-20_000:]
+        lines += ["", f"## {title}: {verdict}, {seconds:.0f} s", "", "```", text, "```"]
+    report = "\n".join(lines) + "\n"
+    print(report)
+    if options.report:
+        options.report.write_text(report, encoding="utf-8")
+    return max(status for _, _, status, _ in parts)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
