@@ -80,6 +80,8 @@ cdef int _run_range(Frame* f, int32_t i, CStep* s, int64_t begin, int64_t end) n
     cdef int64_t status = 0
     cdef void* excinfo = NULL
     cdef int32_t k, code
+    if begin >= end:
+        return 0  # nothing to compute, so nothing to check either
     if s.kind == GEMM:
         gemm_units(s.gemm, f.data[s.buffers[0]], f.data[s.buffers[1]], f.data[s.buffers[2]], begin, end)
         return 0

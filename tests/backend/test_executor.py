@@ -394,6 +394,17 @@ def test_memory_exhausted() -> None:
         Plan(a).run([])
 
 
+def test_a_kernel_over_nothing_is_not_called() -> None:
+    def fails(buffers, sizes, begin, end):
+        return 1 << 48
+
+    b = Builder()
+    x, out = b.input((0,)), b.block((0,))
+    b.kernel(native.native(fails), (x,), (out,), extent=0)
+    b.output(out)
+    assert as_array(b.plan().run([f32()])[0]).tolist() == []
+
+
 def test_profile_times_each_step() -> None:
     b = Builder()
     x, y, out = b.input((100_000,)), b.arena((100_000,)), b.block((1,))
