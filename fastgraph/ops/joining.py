@@ -76,7 +76,9 @@ def _lower_concat(b: Any, node: Any) -> list[Any]:
 
 def _concat_grad(dys: Any, values: Any, axis: int) -> list[Any]:
     shapes = [v.shape for v in values]
-    rank = next(s.rank for s in shapes if s.rank is not None)
+    rank = next((s.rank for s in shapes if s.rank is not None), None)
+    if rank is None:
+        raise NotImplementedError("The gradient of concat needs tensors of known rank.")
     axis = canonical_axis(axis, rank)
     if all(s.rank is not None and s[axis] is not None for s in shapes):
         return list(split_p(dys, sizes=tuple(s[axis] for s in shapes), axis=axis))

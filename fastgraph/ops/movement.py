@@ -501,15 +501,26 @@ def _lower_sum_to(b: Any, node: Any) -> list[Any]:
     return [element]
 
 
+def _summed(dy: Aval, shape: Dims) -> Aval:
+    """What sums to `shape`. ValueError if it could not have been broadcast to dy: whether an extent is 1 matters."""
+    if dy.shape is not None and shape is not None:
+        lead = len(dy.shape) - len(shape)
+        if lead < 0 or any(
+            m is not None and n is not None and n not in (1, m) for m, n in zip(dy.shape[lead:], shape, strict=True)
+        ):
+            raise ValueError(f"A tensor of shape {shape_text(dy.shape)} cannot be summed to {shape_text(shape)}")
+    return Aval(dy.dtype, shape)
+
+
 def _infer_sum_to(dy: Aval, shape: Aval) -> Aval:
     if shape.value is not None:
-        return Aval(dy.dtype, tuple(int(n) for n in shape.value))
+        return _summed(dy, tuple(int(n) for n in shape.value))
     return Aval(dy.dtype, None if shape.shape is None or shape.shape[0] is None else (None,) * shape.shape[0])
 
 
 @movement(
     op="SumToLike",
-    infer=lambda dy, x: Aval(dy.dtype, x.shape),
+    infer=lambda dy, x: _summed(dy, x.shape),
     groups=("T", "-"),
     dtypes="summable",
     lower=_lower_sum_to,

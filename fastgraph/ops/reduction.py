@@ -46,9 +46,8 @@ from fastgraph.shapes import Aval
 
 def _spread(dy: Any, x_shape: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """`dy` of a reduction, repeated along the reduced axes to the shape of the input."""
-    if not keepdims:
-        rank = len(x_shape) if isinstance(x_shape, tuple) else x_shape.shape[0]
-        dy = expand_dims_p(dy, axes=canonical_axes(axes, rank))
+    if not keepdims and axes is not None:  # of all axes: a scalar broadcasts as it is
+        dy = expand_dims_p(dy, axes=axes)
     return broadcast_to(dy, x_shape)
 
 
@@ -59,8 +58,10 @@ def _count(x_shape: Any, axes: tuple[int, ...] | None, like: Any) -> Any:
         for axis in canonical_axes(axes, len(x_shape)):
             count *= x_shape[axis]
         return cast(max(count, 1), like.dtype)
+    if axes is None:
+        return cast(prod_p(x_shape, axes=None, keepdims=False), like.dtype)
     count = 1
-    for axis in canonical_axes(axes, x_shape.shape[0]):
+    for axis in axes:
         count = x_shape[axis] * count
     return cast(count, like.dtype)
 
@@ -115,9 +116,7 @@ def mean_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
 
 def _extreme_grad(dy: Any, x: Any, out: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """The cotangent shared equally by all elements that attain the extreme."""
-    if not keepdims:
-        rank = x.shape.rank
-        axes = canonical_axes(axes, rank)
+    if not keepdims and axes is not None:
         dy, out = expand_dims_p(dy, axes=axes), expand_dims_p(out, axes=axes)
     chosen = cast(equal_p(x, out), dy.dtype)
     return chosen / sum_p(chosen, axes=axes, keepdims=True) * dy
@@ -161,6 +160,8 @@ def _leading(x: Any, n: int) -> list[Any]:
 def _prod_grad(dy: Any, x: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """dy times the product of all other elements, from the left and from the right: zeros are no problem."""
     rank = x.shape.rank
+    if rank is None:
+        raise NotImplementedError("The gradient of reduce_prod needs a tensor of known rank.")
     axes = canonical_axes(axes, rank)
     others = tuple(i for i in range(rank) if i not in axes)
     if not keepdims:
