@@ -280,7 +280,7 @@ class _Assembler:
         assert isinstance(result, Value)
         if self.last_use[value] != place or value.node is PARTIAL_NODE or result.node is PARTIAL_NODE:
             return False
-        if value.aval.dtype.size != result.aval.dtype.size or self.avals[value].shape != self.avals[result].shape:
+        if value.aval.dtype is not result.aval.dtype or self.avals[value].shape != self.avals[result].shape:
             return False
         if value.node.op.name == "read_variable":
             return UPDATE_IN_PLACE and self.assigned.get(result) is value.node.inputs[0]
