@@ -1,0 +1,126 @@
+"""print and assertions: their texts, and that graphs keep them, in order."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph.errors import InvalidArgumentError
+
+# Written down from TensorFlow 2.21.
+TEXTS: list[tuple[Callable[[], Any], dict[str, Any], str]] = [
+    (lambda: ("a", 1, 2.5, True, None), {}, "a 1 2.5 True None\n"),
+    (lambda: (fg.constant(1.5), fg.constant([1, 2, 3])), {}, "1.5 [1 2 3]\n"),
+    (lambda: (fg.constant([[1.0, 2.0], [3.0, 4.0]]),), {}, "[[1 2]\n [3 4]]\n"),
+    (lambda: (fg.range(10),), {}, "[0 1 2 ... 7 8 9]\n"),
+    (lambda: (fg.range(10),), {"summarize": -1}, "[0 1 2 3 4 5 6 7 8 9]\n"),
+    (lambda: ({"a": fg.constant(1), "b": [fg.constant(2.0), (3, "x")]},), {}, "{'a': 1, 'b': [2, (3, 'x')]}\n"),
+    (lambda: (fg.constant("hi"), fg.constant(["a", "b"]), "s"), {}, '"hi" ["a" "b"] s\n'),
+    (lambda: (fg.constant([0.150836706, 0.575092077, 1e-10]),), {}, "[0.150836706 0.575092077 1e-10]\n"),
+    (lambda: (fg.constant([1 / 3, np.nan, np.inf]),), {}, "[0.333333343 nan inf]\n"),
+    (lambda: (fg.constant(1 / 3, fg.float64), fg.constant(1 / 3, fg.float16)), {}, "0.33333333333333331 0.333251953\n"),
+    (lambda: (fg.constant([True, False]), fg.constant(True)), {}, "[1 0] 1\n"),
+    (lambda: (fg.constant(1e6), fg.constant(123456789.0), fg.constant(1e-5)), {}, "1e+06 123456792 1e-05\n"),
+    (lambda: ("x", "y", 1), {"sep": "-", "end": "!"}, "x-y-1!"),
+    (lambda: (fg.zeros([2, 2, 2]),), {}, "[[[0 0]\n  [0 0]]\n\n [[0 0]\n  [0 0]]]\n"),
+    (lambda: ("{} %s", fg.constant("a{}")), {}, '{} %s "a{}"\n'),
+    (lambda: ([1, 2], np.array([1, 2])), {}, "[1, 2] array([1, 2])\n"),
+]
+
+
+@pytest.mark.parametrize("row", TEXTS, ids=[repr(t[2])[:40] for t in TEXTS])
+def test_print_writes_tensorflows_text(row: Any, capsys: Any) -> None:
+    make, options, text = row
+    fg.print(*make(), **options)
+    assert capsys.readouterr().err == text
+    fg.function(lambda: fg.print(*make(), **options))()
+    assert capsys.readouterr().err == text
+
+
+def test_print_goes_where_it_is_told(capsys: Any, tmp_path: Any) -> None:
+    fg.print("out", output_stream=sys.stdout)
+    assert capsys.readouterr().out == "out\n"
+    file = io.StringIO()
+    fg.print("file", output_stream=file)
+    assert file.getvalue() == "file\n"
+    path = tmp_path / "log"
+    fg.print(1, output_stream=f"file://{path}")
+    fg.print(2, output_stream=f"file://{path}")
+    assert path.read_text() == "1\n2\n"
+    with pytest.raises(ValueError, match="Unknown output stream"):
+        fg.print(1, output_stream=3)
+
+
+def test_graphs_print_on_every_call_in_order(capsys: Any) -> None:
+    @fg.function
+    def f(x: Any) -> Any:
+        fg.print("before", x)
+        y = x + 1
+        fg.print("after", y)
+        return y
+
+    for i in range(3):
+        f(fg.constant(i))
+    assert capsys.readouterr().err == "".join(f"before {i}\nafter {i + 1}\n" for i in range(3))
+
+
+def test_an_assertion_in_a_graph_is_kept_and_names_itself() -> None:
+    @fg.function
+    def f(x: Any) -> Any:
+        fg.debugging.assert_greater(x, 0, message="must be positive")
+        return fg.constant(1)
+
+    assert int(f(fg.constant([1, 2]))) == 1
+    with pytest.raises(InvalidArgumentError) as caught:
+        f(fg.constant([1, -2]))
+    text = str(caught.value)
+    assert "assertion failed: [must be positive] [Condition x > y did not hold element-wise:]" in text
+    assert "[1 -2]" in text
+    assert "test_print_and_checks.py" in text
+
+
+def test_nothing_after_a_failed_assertion_happens() -> None:
+    v = fg.Variable(0)
+
+    @fg.function
+    def f(ok: Any) -> None:
+        fg.debugging.Assert(ok, ["no"])
+        v.assign_add(1)
+
+    f(fg.constant(True))
+    with pytest.raises(InvalidArgumentError):
+        f(fg.constant(False))
+    assert int(v) == 1
+
+
+def test_check_numerics_in_a_graph() -> None:
+    f = fg.function(lambda x: fg.debugging.check_numerics(fg.math.log(x), "log"))
+    assert float(f(fg.constant(1.0))) == 0.0
+    with pytest.raises(InvalidArgumentError, match="log : Tensor had NaN values"):
+        f(fg.constant(-1.0))
+
+
+def test_shapes_compare_with_tuples() -> None:
+    fg.debugging.assert_equal(fg.zeros([32, 10]).shape, (32, 10))
+    with pytest.raises(InvalidArgumentError):
+        fg.debugging.assert_equal(fg.zeros([32, 10]).shape, (32, 11))
+
+
+def test_other_checks() -> None:
+    fg.debugging.assert_near([1.0], [1.0 + 1e-7])
+    with pytest.raises(InvalidArgumentError):
+        fg.debugging.assert_near([1.0], [1.1])
+    with pytest.raises(TypeError, match="must be of type"):
+        fg.debugging.assert_type(1, fg.float32)
+    with pytest.raises(ValueError, match="Expected scalar shape"):
+        fg.debugging.assert_scalar([1])
+    with pytest.raises(TypeError, match="integer type"):
+        fg.debugging.assert_integer(1.0)
+    with pytest.raises(ValueError, match="rank at least 2"):
+        fg.debugging.assert_rank_at_least([1], 2)
