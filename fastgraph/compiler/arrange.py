@@ -47,7 +47,7 @@ def arrange(nest: LoopNest) -> FlatNest:
     return FlatNest(dims, flat, stages(dims, flat), nest.in_place)
 
 
-def stages(dims: Index, stores: Sequence[FlatStore] | Sequence[Store]) -> dict[Scalar | int, int]:
+def stages(dims: Index, stores: Sequence[FlatStore | Store]) -> dict[Scalar | int, int]:
     """How many joined loops must come before each reduction or store loop that hangs in the shared loops."""
     shared = frozenset(dims)
     depth: dict[Scalar, int] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from fastgraph.compiler.arrange import FlatNest, arrange
 from fastgraph.compiler.cost import cost
@@ -183,7 +183,7 @@ class _Assembler:
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
-    def numbers(self, values: Collection[Value]) -> tuple[int, ...]:
+    def numbers(self, values: Sequence[Any]) -> tuple[int, ...]:
         return tuple([self.number[v] for v in values])
 
     def step(self, node: Node) -> Step:
@@ -221,8 +221,8 @@ class _Assembler:
         # An extent that an iteration changes is unknown to both programs: any number may stand for it.
         body = node.attrs["body_graph"]
         stand = _stand_ins(body, shapes)
-        programs = [assemble(node.attrs[key], stand, self.refused) for key in ("cond_graph", "body_graph")]
-        return WhileStep(inputs, outputs, (node,), *programs, n)
+        test, step = (assemble(node.attrs[key], stand, self.refused) for key in ("cond_graph", "body_graph"))
+        return WhileStep(inputs, outputs, (node,), test, step, n)
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
@@ -311,7 +311,7 @@ class _Assembler:
             extent=self.size(emitted.extent) if emitted.extent is not None else Size(1),
             cost=per_unit,
             shardable=emitted.extent is not None,
-            fallible=tuple([Fallible(node, "body") for node in emitted.fallible]),
+            fallible=tuple([Fallible(cast(Node, node), "body") for node in emitted.fallible]),
             cost_dims=cost_dims,
             in_place=tuple([(loaded.index(v), roots.index(r)) for v, r in nest.in_place.items()]),
         )

@@ -11,6 +11,7 @@ from typing import Any
 
 from fastgraph import expr
 from fastgraph.compiler.scalar import Index, Number, Scalar, Table
+from fastgraph.expr import Typed
 
 
 class Operand:
@@ -108,7 +109,7 @@ class Builder:
         default = next(iter(scalars.values())).dtype if scalars else "float32"
         return self._typed(expr.annotate(parsed.root, {k: s.dtype for k, s in scalars.items()}, default), scalars)
 
-    def _typed(self, tree: expr.Typed, scalars: dict[str, Scalar]) -> Scalar:
+    def _typed(self, tree: Typed, scalars: dict[str, Scalar]) -> Scalar:
         if tree.op == "name":
             return scalars[str(tree.value)]
         if tree.op == "literal":

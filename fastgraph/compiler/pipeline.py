@@ -93,7 +93,7 @@ class Executable:
         plan = self.plan(inputs)
         if plan is None:
             return interpret(self.graph, inputs)
-        return plan.run(inputs)
+        return plan.run(list(inputs))
 
     def plan(self, inputs: Sequence[Any]) -> Plan | None:
         """The compiled plan for inputs of these shapes; None as long as there is none."""
@@ -186,7 +186,7 @@ class Executable:
             version.refused |= nodes
             warnings.warn(
                 f"{self.name}: {len(failed)} kernel(s) cannot be compiled, their ops run uncompiled: "
-                + next(iter(failed.values())).splitlines()[0],  # type: ignore[union-attr]
+                + next(iter(failed.values())).splitlines()[0],
                 RuntimeWarning,
                 stacklevel=2,
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -78,7 +79,7 @@ class Bench:
         buffers = [self.arrays[str(key)] for key in emitted.buffers]
         marks = [0, *sorted(min(c, extent) for c in cuts), extent]
         call = run_plain if plain else run_native
-        for begin, end in zip(marks, marks[1:], strict=False):
+        for begin, end in itertools.pairwise(marks):
             status = call(emitted.spec, buffers, sizes, begin, end)
             if status:
                 return status
@@ -192,7 +193,13 @@ def _load(spec: KernelSpec) -> tuple[Any, Any]:
     library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol(symbol(key))
     tracker = library.link(jit, key)
     prototype = ctypes.CFUNCTYPE(
-        ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
+        ctypes.c_int32,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_int64,
+        ctypes.c_int64,
     )
     return tracker, prototype(tracker[symbol(key)])
 

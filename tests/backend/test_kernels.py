@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-
 from nests import BFLOAT16, Bench
 
 BOTH = pytest.mark.parametrize("plain", [False, True], ids=["native", "plain"])
@@ -187,7 +188,7 @@ def test_gather_checks_its_indices(plain: bool) -> None:
         bench.output("out", (4, 3), "float32")
         table, rows, b = bench.operand("x"), bench.operand("ids"), bench.builder
 
-        def element(i: tuple) -> object:
+        def element(i: tuple, b: Any = b, rows: Any = rows, table: Any = table) -> object:
             row = b.cast(rows.at(i[:1]), "int64")
             return b.check((row >= 0) & (row < table.shape[0]), table.at((row, i[1])), i[0])
 

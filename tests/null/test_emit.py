@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tracing import kernels, program, sources
 
 import fastgraph as fg
-from tracing import kernels, program, sources
 
 
 def chain(x: Any) -> Any:
@@ -58,7 +58,9 @@ def test_a_reduction_takes_what_comes_before_and_after_it_along() -> None:
     assert source.count("for ") == 2 and "fold_add_float32" in source and "sqrt_float32" in source
 
 
-@pytest.mark.parametrize("shapes", [((8,), (2, 3, 5)), ((1000, 2), (3, None)), ((None,), (None, None, 4)), ((0,), (7,))])
+@pytest.mark.parametrize(
+    "shapes", [((8,), (2, 3, 5)), ((1000, 2), (3, None)), ((None,), (None, None, 4)), ((0,), (7,))]
+)
 def test_equal_chains_share_a_kernel_whatever_the_shape(shapes: tuple[Any, Any]) -> None:
     first, second = (program(chain, shape) for shape in shapes)
     assert kernels(first)[0].kernel == kernels(second)[0].kernel

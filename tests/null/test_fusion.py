@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tracing import kernels, program
+
 import fastgraph as fg
 from fastgraph import flags
 from fastgraph.compiler.program import AliasStep, DynamicStep, GemmStep, HostStep, KernelStep, Program
-from tracing import kernels, program
 
 
 def kinds(made: Program) -> list[str]:
@@ -16,7 +17,9 @@ def kinds(made: Program) -> list[str]:
 
 
 def test_a_broadcast_chain_is_one_kernel() -> None:
-    assert kinds(program(lambda x, y, z: fg.where(x > y, x * z, fg.cast(y > 0.0, "float32")), (6, 5), (5,), ())) == ["kernel"]
+    assert kinds(program(lambda x, y, z: fg.where(x > y, x * z, fg.cast(y > 0.0, "float32")), (6, 5), (5,), ())) == [
+        "kernel"
+    ]
 
 
 def test_several_outputs_share_one_kernel() -> None:

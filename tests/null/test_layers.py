@@ -29,7 +29,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("L2 what can be computed", ("ops.", "gradient", "_variable", "variable", "variable_ops", "module", "indexed_slices")),
     ("L3 graphs", ("graph.",)),
     ("L4 compiler", ("compiler.",)),
-    ("L5 runtime", ("_executor", "compiler.schedule", "compiler.pipeline")),
+    ("L5 runtime", ("_executor", "compiler.schedule", "compiler.pipeline", "compiler.explain")),
     ("L6 staging", ("staging.",)),
     ("L7 for people who train", ("keras.", "testing")),
     ("names and commands", ("", "configuration", "__main__")),
