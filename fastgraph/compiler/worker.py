@@ -52,6 +52,9 @@ def serve(requests_fd: int, answers_fd: int) -> None:
             os._exit(0)  # the parent is done with us, or gone; whatever is being compiled, nobody waits for it
 
     threading.Thread(target=read, daemon=True).start()
+    # Numba looks whether SciPy's BLAS is there, which takes longer than all else that the first kernel needs. No kernel
+    # calls BLAS: let it find none.
+    sys.modules["scipy"] = None  # type: ignore[assignment]
     from fastgraph.compiler import objectcode
     from fastgraph.compiler.kernel import KernelSpec
 
