@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from fastgraph import errors, flags
 from fastgraph.dtype import DType
-from fastgraph.shapes import Aval
+from fastgraph.shapes import Aval, compatible, generalises
 
 
 @dataclass(frozen=True)
@@ -382,7 +382,8 @@ def _verify_node(graph: Graph, node: Node, defined: set[Value], devices: Callabl
         if len(arguments) != len(parameters):
             raise _Flaw(f"its subgraph {subgraph.name!r} takes {len(parameters)} arguments, not {len(arguments)}")
         for argument, parameter in zip(arguments, parameters, strict=True):
-            if argument.aval.dtype != parameter.aval.dtype or not generalises(parameter.aval.shape, argument.aval.shape):
+            # What is noted of an argument (set_shape) may get lost on the way; a contradiction may not come up.
+            if argument.aval.dtype != parameter.aval.dtype or not compatible(parameter.aval.shape, argument.aval.shape):
                 raise _Flaw(f"it passes {argument} for {parameter} of {subgraph.name!r}")
         verify(subgraph, devices=devices)
     try:
@@ -395,15 +396,6 @@ def _verify_node(graph: Graph, node: Node, defined: set[Value], devices: Callabl
         # A noted shape may say more than inference does (set_shape), never something else.
         if value.aval.dtype != aval.dtype or not generalises(aval.shape, value.aval.shape):
             raise _Flaw(f"its result {value.index} is noted as {format_aval(value.aval)}, inferred {format_aval(aval)}")
-
-
-def generalises(general: tuple[int | None, ...] | None, special: tuple[int | None, ...] | None) -> bool:
-    """Whether every shape that `special` allows is allowed by `general`."""
-    if general is None:
-        return True
-    if special is None or len(general) != len(special):
-        return False
-    return all(g is None or g == s for g, s in zip(general, special, strict=True))
 
 
 def is_serialisable(attr: Any) -> bool:
