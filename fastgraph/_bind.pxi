@@ -424,8 +424,8 @@ cpdef object run(Primitive prim, tuple inputs, dict attrs):
             out = _run_ufunc(prim, <EagerTensor>inputs[0])
         if out is not None:
             return out
-    elif prim.is_product and type(<object>inputs[0]) is EagerTensor and type(<object>inputs[1]) is EagerTensor:
-        out = _product(<EagerTensor>inputs[0], <EagerTensor>inputs[1], attrs["transpose_a"], attrs["transpose_b"])
+    if prim.shortcut:
+        out = _shortcut(prim, inputs, attrs)
         if out is not None:
             return out
     return run_body(prim, inputs, attrs)

@@ -96,10 +96,10 @@ cdef class Tensor:
         return _multiply(self, other, 1)
 
     def __truediv__(self, other):
-        return _operate(op_truediv, "truediv", self, other, 0)
+        return _divide(self, other, 0)
 
     def __rtruediv__(self, other):
-        return _operate(op_truediv, "truediv", self, other, 1)
+        return _divide(self, other, 1)
 
     def __floordiv__(self, other):
         return _operate(op_floordiv, "floordiv", self, other, 0)
@@ -169,7 +169,7 @@ cdef class Tensor:
         return _operate_unary(op_neg, "neg", self)
 
     def __abs__(self):
-        return _operate_unary(op_abs, "abs", self)
+        return _operate_unary(op_abs_real if op_abs_real is not None and not self.dtype.is_complex else op_abs, "abs", self)
 
     def __invert__(self):
         return _operate_unary(op_invert, "invert", self)
@@ -184,6 +184,8 @@ cdef class Tensor:
         raise TypeError(f"'{type(self).__name__}' object doesn't support item deletion")
 
     def __getattr__(self, str name):
+        if name.startswith("__"):  # NumPy and others look for their protocols
+            raise AttributeError(name)
         raise AttributeError(op_errors.no_attribute(self, name))
 
 

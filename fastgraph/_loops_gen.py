@@ -133,8 +133,8 @@ def loop_text(expr: ModuleType, op: Op, dtype: str) -> tuple[str, str, str] | No
     ctype, result = expr.C_TYPES[dtype], expr.C_TYPES[out]
     name = f"fg_eager_{op.name}_{dtype}"
     lines = [
-        f"{'FG_CLONES ' if dtype in CLONED else ''}static int {name}(char **operands, const int64_t *steps, char *result, "
-        "int64_t n) {",
+        f"{'FG_CLONES ' if dtype in CLONED else ''}static int {name}(char **operands, const int64_t *steps, "
+        "char *result, int64_t n) {",
         f"  {result} *restrict r = ({result} *)result;",
     ]
     lines += [f"  const {ctype} *restrict p{i} = (const {ctype} *)operands[{i}];" for i in range(len(op.inputs))]
@@ -175,6 +175,13 @@ def generate(package: Path, out: Path) -> None:
             # NumPy divides integers by vectors of its own: leave it the large arrays.
             small = int(op.check is not None and dtype not in ("float32", "float64"))
             entries.append(f'  {{"{op.name}", {CODES[dtype]}, {CODES[result]}, {small}, {name}}},')
+    for source in CODES:
+        for target in CODES:
+            if source != target:
+                made = loop_text(expr, Op(f"cast_to_{target}", ["x"], f"{target}(x)", None, [source], target), source)
+                if made is not None:
+                    functions.append(made[0])
+                    entries.append(f'  {{"cast", {CODES[source]}, {CODES[target]}, 0, {made[1]}}},')
     table = ["static const fg_loop_entry fg_loops[] = {", *entries, "  {0, 0, 0, 0, 0}", "};"]
     table.append(f"#define FG_N_LOOPS {len(entries)}")
     text = "\n".join([HEADER, expr.C_PRELUDE, *functions, *table]) + "\n"

@@ -1,12 +1,14 @@
 # Part of _tensor.pyx: Python's operators on tensors. Each has a slot; a Primitive in it is applied without Python code.
 
 cdef object op_add, op_sub, op_mul, op_truediv, op_floordiv, op_mod, op_pow, op_matmul
+cdef object op_realdiv, op_abs_real
 cdef object op_and, op_or, op_xor, op_lt, op_le, op_gt, op_ge, op_eq, op_ne, op_neg, op_abs, op_invert
 
 
 cdef _cache_slots():
     """Keep what the operators use in C variables."""
     global op_add, op_sub, op_mul, op_truediv, op_floordiv, op_mod, op_pow, op_matmul
+    global op_realdiv, op_abs_real
     global op_and, op_or, op_xor, op_lt, op_le, op_gt, op_ge, op_eq, op_ne, op_neg, op_abs, op_invert
     op_add = slots.get("add")
     op_sub = slots.get("sub")
@@ -16,6 +18,8 @@ cdef _cache_slots():
     op_mod = slots.get("mod")
     op_pow = slots.get("pow")
     op_matmul = slots.get("matmul")
+    op_realdiv = slots.get("realdiv")
+    op_abs_real = slots.get("abs_real")
     op_and = slots.get("and")
     op_or = slots.get("or")
     op_xor = slots.get("xor")
@@ -182,6 +186,16 @@ cdef object _multiply(object tensor, object other, bint reflected):
     if (<EagerTensor>tensor).dtype_code == BOOL if type(tensor) is EagerTensor else tensor.dtype.is_bool:
         return _operate(op_and, "and", tensor, other, reflected)
     return _operate(op_mul, "mul", tensor, other, reflected)
+
+
+cdef object _divide(object tensor, object other, bint reflected):
+    """The quotient; of integers in floats, which is the slot's business. Source: tf.Tensor.__truediv__."""
+    if type(tensor) is EagerTensor and op_realdiv is not None and (
+            (<EagerTensor>tensor).dtype_code == FLOAT32 or (<EagerTensor>tensor).dtype_code == FLOAT64):
+        if type(other) is float or type(other) is int or (
+                type(other) is EagerTensor and (<EagerTensor>other).dtype_code == (<EagerTensor>tensor).dtype_code):
+            return _operate(op_realdiv, "realdiv", tensor, other, reflected)
+    return _operate(op_truediv, "truediv", tensor, other, reflected)
 
 
 cdef bint _handles_comparison(kind):

@@ -10,6 +10,20 @@ cdef enum:
 # 0), which the body then says in words.
 ctypedef int (*Loop)(char** operands, const int64_t* steps, char* out, int64_t n) noexcept nogil
 
+cdef enum:                              # ops that eager mode has a way in C for, by name
+    SHORT_CAST = 1
+    SHORT_RESHAPE = 2
+    SHORT_EXPAND = 3
+    SHORT_TRANSPOSE = 4
+    SHORT_PRODUCT = 5
+    SHORT_SUM_TO = 6
+    SHORT_SUM = 7
+    SHORT_MEAN = 8
+    SHORT_MAX = 9
+    SHORT_MIN = 10
+
+cdef Loop cast_loop(int source, int target) noexcept
+
 cdef class Primitive:
     cdef readonly str name              # the primitive's own name: "add"
     cdef readonly str op_type           # TensorFlow's op type: "AddV2"
@@ -38,7 +52,7 @@ cdef class Primitive:
     cdef signed char[MAX_CODE] ufunc_out    # dtype code of what it gives; 0: not asked yet, -1: not to be used
     cdef int n_inputs                   # fixed inputs; a variadic one not counted
     cdef bint variadic
-    cdef bint is_product                # step "gemm" of two matrices, transposed as attributes say
+    cdef int shortcut                   # which of _shortcuts.pxi's ways it is, 0: none
     cdef bint elementwise
     cdef bint same_dtype                # every input has the one letter that every input has
     cdef bint returns_many              # outputs come as a tuple

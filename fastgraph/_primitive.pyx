@@ -35,9 +35,36 @@ cdef enum:
     LOOP_SMALL = 4096   # elements up to which a loop that the compiler cannot vectorise beats NumPy's call
 
 cdef object _EFFECTS = frozenset((None, "read", "write", "host"))
+# Attributes are part of the key: an op of the same name that takes others is another op.
+cdef dict _shortcuts = {
+    ("cast", ("dtype",)): SHORT_CAST,
+    ("reshape", ("shape",)): SHORT_RESHAPE,
+    ("expand_dims", ("axes",)): SHORT_EXPAND,
+    ("transpose", ("perm",)): SHORT_TRANSPOSE,
+    ("matmul", ("transpose_a", "transpose_b")): SHORT_PRODUCT,
+    ("sum_to_like", ()): SHORT_SUM_TO,
+    ("sum", ("axes", "keepdims")): SHORT_SUM,
+    ("mean", ("axes", "keepdims")): SHORT_MEAN,
+    ("max", ("axes", "keepdims")): SHORT_MAX,
+    ("min", ("axes", "keepdims")): SHORT_MIN,
+}
+cdef Loop[MAX_CODE][MAX_CODE] _cast_loops
+memset(&_cast_loops[0][0], 0, sizeof(_cast_loops))
+
+
+cdef Loop cast_loop(int source, int target) noexcept:
+    """The loop that casts elements of one dtype code to another, or NULL."""
+    if 0 <= source < MAX_CODE and 0 <= target < MAX_CODE:
+        return _cast_loops[source][target]
+    return NULL
+
+
 cdef dict _loops_of = {}
 for _i in range(FG_N_LOOPS):
-    _loops_of.setdefault((<bytes>fg_loops[_i].name).decode(), []).append(_i)
+    if (<bytes>fg_loops[_i].name) == b"cast":
+        _cast_loops[fg_loops[_i].code][fg_loops[_i].out] = fg_loops[_i].loop
+    else:
+        _loops_of.setdefault((<bytes>fg_loops[_i].name).decode(), []).append(_i)
 
 
 cdef object _ufunc_of(body):
@@ -95,7 +122,7 @@ cdef class Primitive:
         self.family = family
         self.extra = extra
         self.plan = None
-        self.is_product = step == "gemm" and self.attrs == ("transpose_a", "transpose_b")
+        self.shortcut = _shortcuts.get((name, self.attrs), 0)
         self.elementwise = family == "elementwise"
         self.same_dtype = bool(self.inputs) and self.groups[0][0].isupper() and (
             all(letter == self.groups[0] for letter in self.groups))

@@ -14,7 +14,10 @@ from fastgraph._buffer cimport (
     BLOCK_FOREIGN, BLOCK_MEMORY, BLOCK_OBJECT, Block, Buffer, Cell, MAX_RANK, block_drain, block_new, block_of_object,
     block_release, block_retain, fg_spin_lock, fg_spin_unlock, new_id,
 )
-from fastgraph._primitive cimport Loop, MAX_CODE, Primitive
+from fastgraph._primitive cimport (
+    Loop, MAX_CODE, Primitive, SHORT_CAST, SHORT_EXPAND, SHORT_MAX, SHORT_MEAN, SHORT_MIN, SHORT_PRODUCT, SHORT_RESHAPE,
+    SHORT_SUM, SHORT_SUM_TO, SHORT_TRANSPOSE, cast_loop,
+)
 
 import importlib
 
@@ -283,5 +286,6 @@ include "_sequence.pxi"
 include "_operators.pxi"
 include "_indexing.pxi"
 include "_products.pxi"
+include "_shortcuts.pxi"
 
 fg_keep_tensors(EagerTensor)

@@ -36,6 +36,8 @@ def _fill() -> None:
     for slot, name in plain.items():
         register_slot(slot, get(name))
     register_slot("truediv", e.truediv)
+    register_slot("realdiv", get("realdiv"))
+    register_slot("abs_real", get("abs"))
     register_slot("matmul", _matmul)
     register_slot("matmul_primitive", get("matmul"))
     register_slot("and", _by_kind(e.logical_and, e.bitwise_and))

@@ -12,10 +12,10 @@ import weakref
 
 import numpy as np
 import pytest
-from fastgraph._tensor import EagerTensor, Tensor, as_array, from_array
 
 import fastgraph as tf
 from fastgraph import _buffer
+from fastgraph._tensor import EagerTensor, Tensor, as_array, from_array
 from fastgraph.errors import ResourceExhaustedError
 
 

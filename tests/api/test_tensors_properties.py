@@ -9,10 +9,10 @@ import hypothesis.extra.numpy as hnp
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from fastgraph._tensor import bind, run_body_of
 from hypothesis import given, settings
 
 import fastgraph as tf
+from fastgraph._tensor import bind, run_body_of
 from fastgraph.primitive import all_primitives, get
 
 NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
@@ -98,7 +98,7 @@ def test_basic_indexing_is_numpys(data: st.DataObject) -> None:
 
 
 def _loops() -> list[tuple[str, str]]:
-    tf.add  # noqa: B018 - the ops are imported when the first of them is asked for
+    tf.add
     codes = {d.code: d.name for d in (tf.as_dtype(name) for name in [*NUMBERS, "bool"])}
     return [(p.name, codes[code]) for p in all_primitives() for code in p.loop_codes]
 
