@@ -39,11 +39,12 @@ class Library:
         """Link `code` and find `symbol`. Raises LoadError."""
         global _jit
         # LLVM would look for any other name in the whole process.
-        if foreign := undefined_symbols(code) - _externals().keys():
+        called = undefined_symbols(code)
+        if foreign := called - _externals().keys():
             raise LoadError(f"it calls {', '.join(sorted(foreign))}")
         builder = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
-        for name, address in _externals().items():
-            builder.import_symbol(name, address)
+        for name in called:
+            builder.import_symbol(name, _externals()[name])
         with _lock:
             if _jit is None:
                 host()
