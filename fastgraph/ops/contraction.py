@@ -16,7 +16,7 @@ from fastgraph.ops.arguments import as_tensor, named, static_axes
 from fastgraph.ops.elementwise import cast, conj
 from fastgraph.ops.families import Array, accumulator, broadcast, contraction, invalid, is_one, public, shape_text
 from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze, transpose
-from fastgraph.ops.sums import HALF
+from fastgraph.ops.sums import is_half
 from fastgraph.shapes import Aval
 
 
@@ -140,7 +140,7 @@ def matmul_p(a: Array, b: Array, *, transpose_a: bool, transpose_b: bool) -> Any
     right = np.swapaxes(b, -1, -2) if transpose_b else b
     if left.shape[-1] != right.shape[-2]:
         raise invalid(f"Matrix size-incompatible: In[0]: {shape_text(a.shape)}, In[1]: {shape_text(b.shape)}")
-    if a.dtype.name in HALF:
+    if is_half(a.dtype):
         left, right = left.astype(np.float32), right.astype(np.float32)
     try:
         return np.matmul(left, right).astype(a.dtype, copy=False)

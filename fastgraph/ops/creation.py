@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor, current_trace
+from fastgraph._tensor import Tensor, current_trace, from_array
 from fastgraph.conversion import filled
 from fastgraph.dtype import DType, as_dtype, float32, string
 from fastgraph.errors import InvalidArgumentError
@@ -21,6 +21,7 @@ from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import Array, body_of, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import broadcast_to, reshape, shape_of_value
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.sums import is_half
 from fastgraph.shapes import Aval
 
 
@@ -123,7 +124,11 @@ def _constant(shape: Any, number: Any, dtype: Any, name: str | None) -> Any:
     target = as_dtype(dtype)
     size = extents(shape)
     if size.static is not None and current_trace() is None:
-        return filled(_filled_or_raise(size.static), b"" if target is string else number, target)
+        dims = _filled_or_raise(size.static)
+        if target is string:
+            return filled(dims, b"", target)
+        make = np.ones if number else np.zeros
+        return from_array(make(dims, target.numpy_dtype), target, False)
     return fill(shape, as_tensor(b"" if target is string else target.as_numpy_dtype(number), target), name)
 
 
@@ -237,7 +242,7 @@ def range_p(start: Array, limit: Array, delta: Array) -> Any:
         n = _range_size(start, limit, delta)
     except ValueError as error:
         raise invalid(str(error)) from None
-    wide = np.float32 if start.dtype.name in ("float16", "bfloat16") else start.dtype
+    wide = np.float32 if is_half(start.dtype) else start.dtype
     steps = np.arange(n).astype(wide)
     return (start.astype(wide) + steps * delta.astype(wide)).astype(start.dtype)
 

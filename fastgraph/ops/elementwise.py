@@ -14,12 +14,12 @@ from fastgraph.dtype import DType, as_dtype
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.families import Array, elementwise, public, shape_text
-from fastgraph.ops.sums import HALF
+from fastgraph.ops.sums import is_half
 
 
 def _widened(x: Any) -> Any:
     """`x`, as float32 if it is a 16-bit float: bodies of several steps round once, at the end."""
-    return x.astype(np.float32) if x.dtype.name in HALF else x
+    return x.astype(np.float32) if is_half(x.dtype) else x
 
 
 # ---- arithmetic -----------------------------------------------------------------------------------------------------
@@ -868,7 +868,7 @@ def cast_p(x: Array, *, dtype: DType) -> Any:
         x = x.real
     if target.kind == "b":
         return x != 0
-    if target.kind in "iu" and x.dtype.name in HALF:
+    if target.kind in "iu" and is_half(x.dtype):
         x = x.astype(np.float32)
     return x.astype(target)
 

@@ -105,7 +105,11 @@ def canonical_axis(axis: int, rank: int) -> int:
 
 def canonical_axes(axes: tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
     """`axes` counted from the front, in rising order; None means all."""
-    return tuple(range(rank)) if axes is None else tuple(sorted(canonical_axis(a, rank) for a in axes))
+    if axes is None:
+        return tuple(range(rank))
+    if len(axes) == 1:
+        return (canonical_axis(axes[0], rank),)
+    return tuple(sorted(canonical_axis(a, rank) for a in axes))
 
 
 def shape_text(shape: Sequence[int | None]) -> str:
@@ -434,6 +438,8 @@ def reduction(
 
 
 def _check_axes(axes: tuple[int, ...], rank: int) -> None:
+    if len(axes) == 1 and -rank <= axes[0] < rank:
+        return
     seen = set()
     for axis in axes:
         if not -rank <= axis < rank:

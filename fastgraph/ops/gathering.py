@@ -17,6 +17,7 @@ from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axes
 from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import Array, Dims, body_of, canonical_axis, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import reshape, shape, shape_of_value, transpose_p
+from fastgraph.ops.sums import is_half
 from fastgraph.shapes import Aval
 
 # ---- slice ----------------------------------------------------------------------------------------------------------
@@ -340,15 +341,15 @@ def gather_p(params: Array, indices: Array, *, axis: int, batch_dims: int) -> An
         raise invalid(str(error)) from None
     axis %= params.ndim
     n = params.shape[axis]
-    bad = (indices < 0) | (indices >= n)
-    if bad.any():
+    if indices.size and (np.minimum.reduce(indices, axis=None) < 0 or np.maximum.reduce(indices, axis=None) >= n):
+        bad = (indices < 0) | (indices >= n)
         first = tuple(int(i) for i in np.argwhere(bad)[0])
         place = f"indices{shape_text(first)}" if first else "indices"
         raise invalid(f"{place} = {int(indices[first])} is not in [0, {n})")
     if batch_dims < 0:
         batch_dims += indices.ndim
     if batch_dims == 0:
-        return np.take(params, indices, axis=axis)
+        return params.take(indices, axis=axis)
     own = indices.ndim - batch_dims
     lead = np.ix_(*[np.arange(m) for m in params.shape[:axis]])
     spread = [x.reshape(x.shape + (1,) * own) for x in lead]
@@ -401,7 +402,7 @@ def gather_grad(dy: Array, indices: Array, shape: Array, *, axis: int, batch_dim
     axis %= len(dims)
     if batch_dims < 0:
         batch_dims += indices.ndim
-    result = np.zeros(dims, np.float32 if dy.dtype.name in ("float16", "bfloat16") else dy.dtype)
+    result = np.zeros(dims, np.float32 if is_half(dy.dtype) else dy.dtype)
     own = indices.ndim - batch_dims
     lead = np.ix_(*[np.arange(m) for m in dims[:axis]])
     spread = [x.reshape(x.shape + (1,) * own) for x in lead]
@@ -454,7 +455,7 @@ def segment_sum_p(data: Array, segment_ids: Array, *, num_segments: int) -> Any:
     if bad.any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])
         raise invalid(f"segment_ids{shape_text(first)} = {int(segment_ids[first])} is out of range [0, {num_segments})")
-    wide = np.float32 if data.dtype.name in ("float16", "bfloat16") else data.dtype
+    wide = np.float32 if is_half(data.dtype) else data.dtype
     result = np.zeros((num_segments, *data.shape[segment_ids.ndim :]), wide)
     kept = segment_ids >= 0
     np.add.at(result, segment_ids[kept], data[kept])

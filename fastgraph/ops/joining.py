@@ -128,10 +128,11 @@ def _concat_grad(dys: Any, values: Any, axis: int) -> list[Any]:
 )
 def concat_p(*values: Array, axis: int) -> Any:
     """values one after the other along `axis`. t[*s]... -> t[*r]."""
-    problem = _concat_problem([v.shape for v in values], axis)
-    if problem is not None:
-        raise invalid("ConcatOp : " + problem)
-    return np.concatenate(values, axis=axis)
+    try:
+        return np.concatenate(values, axis=axis)
+    except ValueError:
+        problem = _concat_problem([v.shape for v in values], axis)
+        raise invalid(f"ConcatOp : {problem}") from None
 
 
 @public("concat")
@@ -209,8 +210,9 @@ def _lower_stack(b: Any, node: Any) -> list[Any]:
 )
 def stack_p(*values: Array, axis: int) -> Any:
     """values along a new axis. t[*s]... -> t[*r]."""
+    first = values[0].shape
     for i, v in enumerate(values):
-        if v.shape != values[0].shape:
+        if v.shape != first:
             raise invalid(
                 f"Shapes of all inputs must match: values[0].shape = {shape_text(values[0].shape)} != "
                 f"values[{i}].shape = {shape_text(v.shape)}"

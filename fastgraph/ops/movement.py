@@ -131,6 +131,11 @@ def _reshape_errors() -> list[Any]:
 )
 def reshape_p(tensor: Array, *, shape: tuple[int, ...]) -> Any:
     """The elements in row-major order in another shape; -1 stands for what is left. t[*s] -> t[*shape]."""
+    if not shape or min(shape) >= -1:
+        try:
+            return tensor.reshape(shape)
+        except ValueError:
+            pass  # NumPy's rules for sizes of 0, and its words, are other ones
     if too_many(shape):
         raise invalid(f"Shape [{', '.join(map(str, shape))}] has too many elements")
     try:
@@ -293,7 +298,9 @@ def _infer_expand(input: Aval, *, axes: tuple[int, ...]) -> Aval:
 def expand_dims_p(input: Array, *, axes: tuple[int, ...]) -> Any:
     """input with new axes of size 1 at the positions `axes` of the result. t[*s] -> t[*s with ones]."""
     try:
-        return np.expand_dims(input, _expanded_rank(input.ndim, axes))
+        new = _expanded_rank(input.ndim, axes)
+        old = iter(input.shape)
+        return input.reshape([1 if i in new else next(old) for i in range(input.ndim + len(new))])
     except ValueError as error:
         raise invalid(str(error)) from None
 

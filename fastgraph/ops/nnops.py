@@ -34,23 +34,23 @@ from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, inv
 from fastgraph.ops.gathering import one_hot_dynamic, one_hot_p
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, transpose_p
 from fastgraph.ops.reduction import max_p, reduce_mean, reduce_sum, sum_p
-from fastgraph.ops.sums import HALF, block_sum
+from fastgraph.ops.sums import HALF, block_sum, is_half
 from fastgraph.shapes import Aval
 
 # ---- softmax --------------------------------------------------------------------------------------------------------
 
 
 def _wide(x: Array) -> Array:
-    return x.astype(np.float32) if x.dtype.name in HALF else x
+    return x.astype(np.float32) if is_half(x.dtype) else x
 
 
 def _log_softmax(x: Array) -> Any:
-    shifted = x - np.max(x, axis=-1, keepdims=True, initial=-np.inf)
+    shifted = x - np.maximum.reduce(x, axis=-1, keepdims=True, initial=-np.inf)
     return shifted - np.log(block_sum(np.exp(shifted), (x.ndim - 1,), keepdims=True))
 
 
 def _softmax(x: Array) -> Any:
-    grown = np.exp(x - np.max(x, axis=-1, keepdims=True, initial=-np.inf))
+    grown = np.exp(x - np.maximum.reduce(x, axis=-1, keepdims=True, initial=-np.inf))
     return grown / block_sum(grown, (x.ndim - 1,), keepdims=True)
 
 

@@ -40,7 +40,7 @@ from fastgraph.ops.families import (
     reduction,
 )
 from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape, transpose
-from fastgraph.ops.sums import HALF, block_sum
+from fastgraph.ops.sums import block_sum, is_half
 from fastgraph.shapes import Aval
 
 
@@ -103,15 +103,17 @@ def mean_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     Of integers it is cut off towards zero; of no elements it is NaN, or 0 of integers.
     """
     axes = canonical_axes(axes, x.ndim)
-    count = int(np.prod([x.shape[a] for a in axes], dtype=np.int64))
+    count = 1
+    for a in axes:
+        count *= x.shape[a]
     if x.dtype.kind in "iu":
         total = np.sum(x, axis=axes, dtype=np.uint64 if x.dtype.kind == "u" else np.int64, keepdims=keepdims)
         divisor = np.asarray(max(count, 1), total.dtype)
         quotient = np.abs(total) // divisor * np.sign(total) if x.dtype.kind == "i" else total // divisor
         return np.asarray(quotient).astype(x.dtype)
-    wide = x.astype(np.float32) if x.dtype.name in HALF else x
+    wide = x.astype(np.float32) if is_half(x.dtype) else x
     total = block_sum(wide, axes, keepdims)
-    return (total / np.asarray(count, total.dtype)).astype(x.dtype)
+    return np.divide(total, np.asarray(count, total.dtype)).astype(x.dtype, copy=False)
 
 
 def _extreme_grad(dy: Any, x: Any, out: Any, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
@@ -142,13 +144,13 @@ def highest(dtype: np.dtype[Any]) -> Any:
 @reduction(op="Max", kind="max", dtypes="ordered", vjp=_EXTREME_VJP)
 def max_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Greatest element along `axes`; NaN if there is one; -inf or the least integer of none. t[*s] -> t[*r]."""
-    return np.max(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims, initial=lowest(x.dtype))
+    return np.maximum.reduce(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims, initial=lowest(x.dtype))  # type: ignore[call-overload]
 
 
 @reduction(op="Min", kind="min", dtypes="ordered", vjp=_EXTREME_VJP)
 def min_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Least element along `axes`; NaN if there is one; inf or the greatest integer of none. t[*s] -> t[*r]."""
-    return np.min(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims, initial=highest(x.dtype))
+    return np.minimum.reduce(x, axis=canonical_axes(axes, x.ndim), keepdims=keepdims, initial=highest(x.dtype))  # type: ignore[call-overload]
 
 
 def _leading(x: Any, n: int) -> list[Any]:
@@ -185,7 +187,7 @@ def _prod_grad(dy: Any, x: Any, axes: tuple[int, ...] | None, keepdims: bool) ->
 )
 def prod_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     """Product of the elements along `axes`; of none 1. t[*s] -> t[*r]."""
-    wide = x.astype(np.float32) if x.dtype.name in HALF else x
+    wide = x.astype(np.float32) if is_half(x.dtype) else x
     return np.prod(wide, axis=canonical_axes(axes, x.ndim), dtype=wide.dtype, keepdims=keepdims).astype(x.dtype)
 
 
@@ -251,7 +253,7 @@ def _position(x: Any, axis: int, output_type: Any, find: Callable[..., Any], wor
         raise invalid(f"Reduction axis {axis % rank} is empty in shape [{text}]")
     if x.shape[axis] == 0:
         return np.zeros(np.delete(x.shape, axis), output_type.numpy_dtype)
-    if x.dtype.kind == "f" or x.dtype.name in HALF:
+    if x.dtype.kind == "f" or is_half(x.dtype):
         x = np.where(np.isnan(x), worst(x.dtype), x)
     return find(x, axis=axis).astype(output_type.numpy_dtype)
 
@@ -312,7 +314,7 @@ def argmin_p(input: Array, *, axis: int, output_type: DType) -> Any:
 
 
 def _running(x: Any, combine: Any, start: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
-    wide = x.astype(np.float32) if x.dtype.name in HALF else x
+    wide = x.astype(np.float32) if is_half(x.dtype) else x
     if reverse:
         wide = np.flip(wide, axis)
     total = combine.accumulate(wide, axis=axis, dtype=wide.dtype)

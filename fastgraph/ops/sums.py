@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 
 BLOCK = 256
+SMALL = 1024  # so few elements lose nothing when they are added one after the other
 HALF = ("float16", "bfloat16")
+
+
+def is_half(dtype: np.dtype[Any]) -> bool:
+    """Whether elements are 16-bit floats (bfloat16 is of kind V). Names of dtypes are slow to ask for."""
+    return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
 def block_sum(x: np.ndarray[Any, Any], axes: Sequence[int], keepdims: bool = False) -> np.ndarray[Any, Any]:
@@ -21,9 +27,9 @@ def block_sum(x: np.ndarray[Any, Any], axes: Sequence[int], keepdims: bool = Fal
     floats accumulate in float32.
     """
     dtype = x.dtype
-    if dtype.kind in "iub":
-        return np.asarray(np.sum(x, axis=tuple(axes), dtype=dtype, keepdims=keepdims))
-    if dtype.name in HALF:
+    if dtype.kind in "iub" or (x.size <= SMALL and not is_half(dtype)):
+        return np.asarray(np.add.reduce(x, axis=tuple(axes), dtype=dtype, keepdims=keepdims))  # type: ignore[call-overload]
+    if is_half(dtype):
         x = x.astype(np.float32)
     kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
     rank = x.ndim
