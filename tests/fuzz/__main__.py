@@ -14,31 +14,40 @@ import platform
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from fastgraph import flags
 from tests.fuzz.check import Difference, Mode, check, counted, shrink
 from tests.fuzz.draw import draw_program
+from tests.fuzz.plain import plain_kernels
 from tests.fuzz.programs import Program
 
 PASSES = ("prune", "fold", "algebra", "cse", "fuse")
 
 
-def _mode(**values: object) -> Mode:
-    return lambda: flags.override(**values)
+def _mode(plain: bool, **values: object) -> Mode:
+    @contextlib.contextmanager
+    def mode() -> Iterator[None]:
+        with flags.override(**values), plain_kernels() if plain else contextlib.nullcontext():
+            yield
+
+    return mode
 
 
 def modes(seed: int) -> dict[str, Mode]:
     """Return the ways in which the program of `seed` is run: both tiers, one thread and many, all passes and one alone.
 
-    Which pass runs alone (or that none does) goes round with the seed: every mode compiles kernels of its own.
+    Which pass runs alone (or that none does) goes round with the seed. Every tenth program is compiled; the kernels of
+    the others run as plain Python.
     """
     alone = ("", *PASSES)[seed % (len(PASSES) + 1)]
+    plain = seed % 10 != 0
     return {
-        "first tier": _mode(tier="first"),
-        "all passes, one thread": _mode(tier="last", threads=1),
-        "all passes, four threads": _mode(tier="last", threads=4),
-        f"only {alone}" if alone else "no passes": _mode(tier="last", passes=alone),
+        "first tier": _mode(plain, tier="first"),
+        "all passes, one thread": _mode(plain, tier="last", threads=1),
+        "all passes, four threads": _mode(plain, tier="last", threads=4),
+        f"only {alone}" if alone else "no passes": _mode(plain, tier="last", passes=alone),
     }
 
 
