@@ -408,3 +408,34 @@ def test_gradient_that_is_indexed_slices_through_a_function():
     for i in (1, 1, 3):
         expected[i] += 2 * table.numpy()[i]
     np.testing.assert_allclose(fg.convert_to_tensor(grad).numpy(), expected)
+
+
+# Rows 68-70
+
+
+def test_graph_def_nodes():
+    graph = double.get_concrete_function(fg.constant("a")).graph
+    assert [f"{node.input} -> {node.name}" for node in graph.as_graph_def().node] == [
+        "[] -> a", "['a', 'a'] -> add", "['add'] -> Identity",
+    ]  # fmt: skip
+
+
+def test_graph_def_text():
+    f = fg.function(lambda x: fg.greater(x, 0))
+    text = str(f.get_concrete_function(spec([], fg.int32)).graph.as_graph_def())
+    assert text.startswith(
+        'node {\n  name: "x"\n  op: "Placeholder"\n  attr {\n    key: "_user_specified_name"\n    value {\n      s: "x"\n'
+        '    }\n  }\n  attr {\n    key: "dtype"\n    value {\n      type: DT_INT32\n    }\n  }\n  attr {\n    key: "shape"\n'
+        "    value {\n      shape {\n      }\n    }\n  }\n}\n"
+    )
+    assert "int_val: 0" in text and text.endswith("versions {\n  producer: 898\n  min_consumer: 12\n}\n")
+
+
+def test_graph_def_functions():
+    f = fg.function(lambda x: fg.cond(x > 0.0, lambda: x * 2.0, lambda: fg.while_loop(lambda i: i < 3.0, lambda i: i + 1.0, [x])[0]))
+    definition = f.get_concrete_function(spec([], fg.float32)).graph.as_graph_def()
+    node = next(node for node in definition.node if node.op == "StatelessIf")
+    names = {function.signature.name for function in definition.library.function}
+    assert len(names) == 4
+    assert {node.attr["then_branch"].func.name, node.attr["else_branch"].func.name} <= names
+    assert str(definition).count("function {") == 4
