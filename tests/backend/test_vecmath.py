@@ -9,6 +9,8 @@ from elementwise_kernels import compiled, elementwise, evaluate, run
 from scipy import special
 
 from fastgraph.compiler import vecmath
+from fastgraph.compiler.loader import Library
+from fastgraph.compiler.target import symbol
 
 L = np.longdouble
 pytestmark = pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")  # the references' own overflows
@@ -91,6 +93,33 @@ def test_error_in_units_of_the_last_place(name: str, dtype: type) -> None:
     assert wrong[worst] <= allowed[dtype is np.float64], (
         f"{name}({x[worst]!r}) = {got[worst]!r}, should be {wide[worst]!r}: {wrong[worst]:.3g} ulp"
     )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_cpu_without_fused_multiply_add(dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same bounds for the oldest CPU that is supported, where x * y + z rounds twice: its code runs on any other."""
+    import platform
+
+    from fastgraph.compiler import objectcode, target
+
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("x86-64 only: elsewhere there is no CPU without it")
+    oldest = target.Host(target.host().triple, "x86-64-v2", "")
+    monkeypatch.setattr(objectcode, "host", lambda: oldest)
+    x = arguments(dtype, 10_000, seed=6)
+    kind = np.dtype(dtype).name
+    for name, (reference, *allowed) in FUNCTIONS.items():
+        if dtype is np.float64 and name in ("sin", "cos", "tan", "erf"):
+            continue  # libm's
+        spec = elementwise(f"{name}_{kind}(a)", (kind,), kind)
+        listing = objectcode.compile_kernel(spec, "0" * 40)
+        assert "vfmadd" not in listing.assembly()
+        library = Library(listing.code, symbol("0" * 40))  # its code goes with it
+        got = run(library.address, [x], dtype)
+        with np.errstate(all="ignore"):
+            wrong = errors(got, reference(x.astype(np.float64 if dtype is np.float32 else L)))
+        worst = int(np.argmax(wrong))
+        assert wrong[worst] <= allowed[dtype is np.float64], f"{name}({x[worst]!r}) = {got[worst]!r}"
 
 
 def test_errors_measure() -> None:
