@@ -100,6 +100,8 @@ cpdef object convert(object value, object dtype=None):
     if _is_lazy_tensor(value):
         return value.__fg_tensor__(dtype)
     scalar = _scalar(value, -1 if dtype is None else dtype.code)
+    if scalar is None and (type(value) is list or type(value) is tuple):
+        scalar = _plain_sequence(value, -1 if dtype is None else dtype.code)
     if scalar is None:
         return slots["convert"](value, dtype)
     trace = thread_state().trace

@@ -95,3 +95,108 @@ def take_apart(value) -> Leaves:
     leaves.dims = []
     _walk(leaves, value, 0)
     return leaves
+
+
+# Lists of plain floats and ints, the common case, without the general rules (which give the same).
+
+cdef bint _scan(object value, int depth, int* ndim, int64_t* dims, int* kinds):
+    """Whether `value` is a full rectangle of plain floats and ints, with no level empty; its sizes, the kinds found."""
+    cdef Py_ssize_t n = len(value)
+    cdef object item
+    cdef type kind
+    if n == 0 or depth >= 8:
+        return False
+    if depth == ndim[0]:
+        if kinds[0]:
+            return False
+        dims[depth] = n
+        ndim[0] += 1
+    elif dims[depth] != n:
+        return False
+    for item in value:
+        kind = type(item)
+        if kind is float:
+            kinds[0] |= HAS_FLOAT
+        elif kind is int:
+            kinds[0] |= HAS_INT
+        elif kind is list or kind is tuple:
+            if not _scan(item, depth + 1, ndim, dims, kinds):
+                return False
+            continue
+        else:
+            return False
+        if depth + 1 != ndim[0]:
+            return False
+    return True
+
+
+cdef bint _write(object value, int code, char** place):
+    """Write the numbers in `value` as elements of dtype `code`; False for one that does not fit."""
+    cdef object item
+    cdef double real
+    cdef long long integer
+    cdef int overflow = 0
+    for item in value:
+        if type(item) is list or type(item) is tuple:
+            if not _write(item, code, place):
+                return False
+            continue
+        if type(item) is int:
+            integer = PyLong_AsLongLongAndOverflow(item, &overflow)
+            if overflow:
+                return False
+            real = <double>integer
+        else:
+            real = PyFloat_AS_DOUBLE(item)
+            integer = 0
+            if code == FLOAT32 and not _fits_float32(real):
+                return False
+        if code == FLOAT32:
+            (<float*>place[0])[0] = <float>real
+            place[0] += 4
+        elif code == FLOAT64:
+            (<double*>place[0])[0] = real
+            place[0] += 8
+        elif code == INT32:
+            (<int32_t*>place[0])[0] = <int32_t>integer
+            place[0] += 4
+        else:
+            (<int64_t*>place[0])[0] = integer
+            place[0] += 8
+    return True
+
+
+cdef bint _small_ints(object value):
+    cdef object item
+    cdef long long integer
+    cdef int overflow = 0
+    for item in value:
+        if type(item) is list or type(item) is tuple:
+            if not _small_ints(item):
+                return False
+        else:
+            integer = PyLong_AsLongLongAndOverflow(item, &overflow)
+            if overflow or integer < -2147483648 or integer > 2147483647:
+                return False
+    return True
+
+
+cdef EagerTensor _plain_sequence(object value, int code):
+    """A tensor of nested lists of plain floats and ints, of dtype `code` (-1: theirs); None where the rules decide."""
+    cdef int64_t dims[MAX_RANK]
+    cdef int ndim = 0, kinds = 0
+    cdef int64_t size
+    cdef EagerTensor out
+    cdef char* place
+    if code != -1 and code != FLOAT32 and code != FLOAT64 and code != INT32 and code != INT64:
+        return None
+    if not _scan(value, 0, &ndim, &dims[0], &kinds):
+        return None
+    if code == -1:
+        code = FLOAT32 if kinds & HAS_FLOAT else INT32 if _small_ints(value) else INT64
+    elif kinds & HAS_FLOAT and (code == INT32 or code == INT64):
+        return None
+    size = _count(ndim, &dims[0])
+    out = wrap_block(block_new(size * _item_sizes[code]), code, ndim, &dims[0])
+    place = out.data
+    return out if _write(value, code, &place) else None
