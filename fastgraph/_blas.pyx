@@ -9,16 +9,19 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
-import warnings
 
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from fastgraph import flags
 
-ctypedef void (*sgemm_t)(char*, char*, int*, int*, int*, float*, float*, int*, float*, int*, float*, float*, int*) noexcept nogil
-ctypedef void (*dgemm_t)(char*, char*, int*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*) noexcept nogil
+ctypedef void (*sgemm_t)(
+    char*, char*, int*, int*, int*, float*, float*, int*, float*, int*, float*, float*, int*
+) noexcept nogil
+ctypedef void (*dgemm_t)(
+    char*, char*, int*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*
+) noexcept nogil
 
 cdef sgemm_t _sgemm = NULL
 cdef dgemm_t _dgemm = NULL

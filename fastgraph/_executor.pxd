@@ -7,7 +7,9 @@ from fastgraph._buffer cimport MAX_RANK, Block
 from fastgraph._pool cimport Region, fg_event
 from fastgraph._tensor cimport EagerTensor
 
-ctypedef int32_t (*kernel_fn)(int64_t* status, void** excinfo, void** buffers, int64_t* sizes, int64_t begin, int64_t end) noexcept nogil
+ctypedef int32_t (*kernel_fn)(
+    int64_t* status, void** excinfo, void** buffers, int64_t* sizes, int64_t begin, int64_t end
+) noexcept nogil
 
 cdef struct Dims:
     int32_t ndim

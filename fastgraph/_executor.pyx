@@ -9,7 +9,6 @@ A *frame* is one run of one plan: where its slots are now and which steps are do
 the next call, so that several threads may run one plan at once and a call allocates next to nothing.
 """
 
-from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -21,7 +20,7 @@ from fastgraph._buffer cimport (
     fg_spin_lock, fg_spin_try, fg_spin_unlock,
 )
 from fastgraph._pool cimport (
-    Region, fg_event, fg_event_destroy, fg_event_init, fg_event_raise, fg_event_wait, fg_load32, fg_lock, fg_now_ns,
+    Region, fg_event_destroy, fg_event_init, fg_event_raise, fg_event_wait, fg_load32, fg_lock, fg_now_ns,
     fg_pause, fg_store32, fg_unlock, pool_threads, region_close, region_init, region_invite, region_open,
     region_orphaned,
 )
@@ -43,7 +42,8 @@ cdef enum:  # kinds of step
     KERNEL, GEMM, HOST, READ, ASSIGN, BRANCH, LOOP, TRANSFER, REST
 
 cdef enum:  # codes of a Fault
-    FAULT_NONE, FAULT_STATUS, FAULT_NATIVE, FAULT_MEMORY, FAULT_PYTHON, FAULT_SHAPE, FAULT_EMPTY, FAULT_CANCELLED, FAULT_ROWS
+    FAULT_NONE, FAULT_STATUS, FAULT_NATIVE, FAULT_MEMORY, FAULT_PYTHON, FAULT_SHAPE, FAULT_EMPTY, FAULT_CANCELLED
+    FAULT_ROWS
 
 cdef enum:
     MAX_IDLE = 8              # frames a plan keeps
@@ -54,7 +54,7 @@ cdef enum:
 
 cdef double CLOCK_NS = 2e6    # estimated work between two looks at the clock
 cdef double QUICK_NS = 2000.0
-cdef double WORTH_NS = 8000.0 # work on the longest way to the end for which a sleeping thread is woken
+cdef double WORTH_NS = 8000.0  # work on the longest way to the end for which a sleeping thread is woken
 
 cdef CPlan* _all_plans = NULL
 

@@ -14,8 +14,10 @@ cdef void _drop_fault(Frame* f) noexcept nogil:
 
 
 cdef int _fail(Frame* f, int32_t order, Fault* fault) noexcept nogil:
-    """Record a fault of step `order`, unless an earlier step (or part of the step) failed as well. Takes over what the fault holds."""
-    cdef Fault loser
+    """Record a fault of step `order`, unless an earlier step (or part of the step) failed as well.
+
+    Takes over what the fault holds.
+    """
     cdef int32_t k
     fg_lock(&f.lock)
     fault.order = order
@@ -134,13 +136,13 @@ cdef int _raise_fault(Frame* f) except -1:
         raise errors.FailedPreconditionError(None, None, f"Variable {(<Cell><void*>fault.status).name} was empty")
     if fault.code == FAULT_ROWS:
         raise errors.InvalidArgumentError(
-            None, None, f"Result {fault.status} of the body of {step.name} has another shape in each iteration: cannot stack"
+            None, None, f"Result {fault.status} of the body of {step.name} changes its shape: it cannot be stacked"
         )
     if fault.code == FAULT_SHAPE:
         cell = <Cell><void*>fault.status
+        shape, expected = list(cell_read(cell).shape), list(_shape_tuple(&s.values.dims))
         raise errors.InvalidArgumentError(
-            None, None,
-            f"Variable {cell.name} has shape {list(cell_read(cell).shape)} now; expected {list(_shape_tuple(&s.values.dims))}"
+            None, None, f"Variable {cell.name} has shape {shape} now; expected {expected}"
         )
     if fault.code == FAULT_NATIVE:
         raise errors.InternalError(None, None, f"Kernel {step.name!r} ended with {fault.status}:\n{_source_of(step)}")

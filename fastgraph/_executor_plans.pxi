@@ -130,7 +130,9 @@ cdef class Plan:
         cdef CSlot* c = &p.slots[k]
         cdef EagerTensor tensor
         if slot.device != plan_module.CPU:
-            raise errors.UnimplementedError(None, None, f"Plans for device {slot.device} are not built yet: only the CPU's are")
+            raise errors.UnimplementedError(
+                None, None, f"Plans for device {slot.device} are not built yet: only the CPU's are"
+            )
         c.place = slot.place
         c.index = slot.index
         c.device = slot.device
@@ -159,7 +161,7 @@ cdef class Plan:
         s.kind = _KINDS[type(step)]
         if step.launch != plan_module.CPU or step.device != plan_module.CPU:
             raise errors.UnimplementedError(
-                None, None, f"Step {step.name!r} is to be launched on device {step.device}: only the CPU's steps are built yet"
+                None, None, f"Step {step.name!r} is for device {step.device}: only the CPU's steps are built yet"
             )
         s.spec = <void*>step
         s.pinned = step.pinned or s.kind == HOST or s.kind == REST
@@ -226,7 +228,9 @@ cdef class Plan:
         cdef Gemm* g = <Gemm*>self.take(sizeof(Gemm))
         load_blas()
         if max(step.m, step.n, step.k) > 0x7fffffff:
-            raise errors.InvalidArgumentError(None, None, f"A matrix product of {step.m}x{step.k}x{step.n} is too large for BLAS")
+            raise errors.InvalidArgumentError(
+                None, None, f"A matrix product of {step.m}x{step.k}x{step.n} is too large for BLAS"
+            )
         self.set_buffers(s, (step.a, step.b, step.c))
         g.is_double = step.double
         g.transpose_a = step.transpose_a

@@ -125,7 +125,7 @@ cdef void region_open(Region* region) noexcept nogil:
 
 cdef void region_invite(Region* region, int32_t threads) noexcept nogil:
     """Say that `threads` more threads would find work in the region now; wakes as many sleepers."""
-    cdef int32_t k
+    cdef int32_t _k
     if threads > pool.alive:
         threads = pool.alive
     if threads <= fg_load32(&region.invited):
@@ -136,7 +136,7 @@ cdef void region_invite(Region* region, int32_t threads) noexcept nogil:
     if region.linked and threads > region.invited:
         region.invited = threads
         fg_store32(&pool.epoch, pool.epoch + 1)
-        for k in range(threads if threads < pool.sleeping else pool.sleeping):
+        for _k in range(threads if threads < pool.sleeping else pool.sleeping):
             pthread_cond_signal(&pool.work)
     pthread_mutex_unlock(&pool.mutex)
 

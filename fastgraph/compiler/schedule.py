@@ -510,8 +510,8 @@ class _Schedule:
             tight, size, waits = place_tightly(tenants)
             if 2 * size < spec.arena_bytes:  # rather wait for memory than take so much more of it
                 offsets, spec.arena_bytes = tight, size
-                for tenant, users in zip(tenants, waits):
-                    missing = users & ~ended[tenant.first]
+                for tenant, wait in zip(tenants, waits):
+                    missing = wait & ~ended[tenant.first]
                     step = spec.steps[tenant.first]
                     step.after = tuple(sorted({*step.after, *_bits(missing)}))
         for slot, offset in zip(homes, offsets):
