@@ -24,6 +24,7 @@ from fastgraph.op_errors import enum_name
 from fastgraph.shapes import Aval, Shape, TensorShape, shape_of
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_CONVERTER = f"{os.sep}malt{os.sep}"  # AutoGraph's own frames
 _MAX_SOURCE_LINES = 4
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -35,7 +36,7 @@ _lines: dict[tuple[CodeType, int], SourceLine] = {}
 
 def _is_internal(code: CodeType) -> bool:
     file = code.co_filename
-    known = file.startswith((_PACKAGE, "<frozen", "<fastgraph")) or file.endswith((".pyx", ".pxi"))
+    known = file.startswith((_PACKAGE, "<frozen", "<fastgraph")) or file.endswith((".pyx", ".pxi")) or _CONVERTER in file
     if len(_internal_code) > 100_000:  # functions made again and again by the user's program
         _internal_code.clear()
     _internal_code[code] = known
@@ -44,6 +45,34 @@ def _is_internal(code: CodeType) -> bool:
 
 #: Where tracing begins: what is further out in the stack is not part of the traced function.
 boundaries: set[CodeType] = set()
+
+# Generated files (AutoGraph's) -> line -> the user's line that it was made from.
+_origins: dict[str, dict[int, SourceLine]] = {}
+
+
+def register_origins(file: str, lines: dict[int, SourceLine]) -> None:
+    """Say which lines of the user's files the lines of a generated file come from."""
+    _origins[file] = lines
+
+
+def user_line(code: CodeType, number: int) -> SourceLine | None:
+    """Return the line of the user's program that a line of `code` is, None for a line of ours."""
+    known = _internal_code.get(code)
+    if known is None:
+        known = _is_internal(code)
+    if known:
+        return None
+    key = (code, number)
+    line = _lines.get(key)
+    if line is None:
+        if len(_lines) > 100_000:
+            _lines.clear()
+        origins = _origins.get(code.co_filename)
+        if origins is None:
+            line = _lines[key] = SourceLine(code.co_filename, number, code.co_name)
+        elif number in origins:
+            line = _lines[key] = origins[number]
+    return line
 
 
 def source_lines() -> tuple[SourceLine, ...]:
@@ -56,13 +85,9 @@ def source_lines() -> tuple[SourceLine, ...]:
         if known is None:
             known = _is_internal(code)
         if not known:
-            key = (code, frame.f_lineno)
-            line = _lines.get(key)
-            if line is None:
-                if len(_lines) > 100_000:
-                    _lines.clear()
-                line = _lines[key] = SourceLine(code.co_filename, frame.f_lineno, code.co_name)
-            found.append(line)
+            line = _lines.get((code, frame.f_lineno)) or user_line(code, frame.f_lineno)
+            if line is not None and (not found or found[-1] != line):
+                found.append(line)
         elif code in boundaries:
             break
         frame = frame.f_back  # type: ignore[assignment]

@@ -21,7 +21,8 @@ from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.graph import control_flow
 from fastgraph.graph.differentiate import entering
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor
+from fastgraph.graph.ir import SourceLine
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor, register_origins
 from fastgraph.ops import checks, creation, elementwise, gathering, movement, output
 
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
@@ -356,6 +357,10 @@ class Converter:
         options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=())
         converted, _, source_map = self._translator.transform(function, converter.ProgramContext(options=options))
         converted.ag_source_map = source_map
+        register_origins(converted.__code__.co_filename, {
+            made.lineno: SourceLine(origin.loc.filename, origin.loc.lineno, origin.function_name)
+            for made, origin in source_map.items()
+        })  # fmt: skip
         return converted  # type: ignore[no-any-return]
 
 

@@ -27,6 +27,7 @@ from fastgraph.staging import autograph, keys
 from fastgraph.staging._call import BoundCall, FastCall, forget_all, set_run_eagerly
 from fastgraph.staging.concrete import ConcreteFunction, Signature
 from fastgraph.staging.keys import Arguments, Guard
+from fastgraph.staging.user_errors import in_user_code
 from fastgraph.variable import variable_creator_scope
 
 flags.on_change(forget_all)
@@ -337,12 +338,20 @@ class Function(FastCall):
 
         state = current_state()
         device = state.device
-        with entering(trace), variable_creator_scope(creator):
-            result = self._call_named(named)
-            structure = nesting.map_structure(lambda leaf: self._as_output(leaf), result)
-            flat = nesting.flatten(structure, expand_composites=True)
-            outputs = [trace.identity(leaf) for leaf in flat if leaf is not None]
-        state.device = device
+        outermost = state.trace is None
+        try:
+            with entering(trace), variable_creator_scope(creator):
+                result = self._call_named(named)
+                structure = nesting.map_structure(lambda leaf: self._as_output(leaf), result)
+                flat = nesting.flatten(structure, expand_composites=True)
+                outputs = [trace.identity(leaf) for leaf in flat if leaf is not None]
+        except Exception as error:
+            told = in_user_code(error) if outermost and self._autograph else None
+            if told is None:
+                raise
+            raise told from None
+        finally:
+            state.device = device
         trace.finish(outputs)
         described = keys.described(arguments, shapes)
         parameters = _flat_parameters(self._parameters, described)
