@@ -12,6 +12,8 @@ import numpy as np
 
 from fastgraph._tensor import EagerTensor, Tensor, as_array, bind, convert
 from fastgraph.dtype import DType, as_dtype
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.op_errors import message_name
 from fastgraph.ops.families import bind_named
 from fastgraph.primitive import get
 from fastgraph.shapes import TensorShape
@@ -33,13 +35,24 @@ def static_int(value: Any) -> int | None:
     if type(value) is int:
         return value
     if isinstance(value, Tensor):
-        found = known_value(value)
+        found = known_value(_integers(value))
         return None if found is None else int(found)
     if isinstance(value, (bool, np.bool_)):
         return int(value)
     if hasattr(type(value), "__index__"):
         return int(value.__index__())
     return static_int(as_tensor(value))
+
+
+def _integers(value: Tensor) -> Tensor:
+    """`value`, if it is of integers. Raises: InvalidArgumentError as TensorFlow's ops do for axes and sizes."""
+    if not value.dtype.is_integer:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"Value for attr 'Tidx' of {message_name(value.dtype)} is not in the list of allowed values: int32, int64",
+        )
+    return value
 
 
 def static_axes(axis: Any) -> tuple[int, ...] | None:
@@ -49,7 +62,7 @@ def static_axes(axis: Any) -> tuple[int, ...] | None:
     if type(axis) is int:
         return (axis,)
     if isinstance(axis, Tensor):
-        found = known_value(axis)
+        found = known_value(_integers(axis))
         if found is None:
             raise NotImplementedError("An axis must be known while a function is traced; give it as a Python int.")
         return tuple(int(a) for a in np.ravel(found))

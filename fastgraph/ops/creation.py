@@ -14,8 +14,8 @@ import numpy as np
 from fastgraph._tensor import Tensor, current_trace, from_array
 from fastgraph.conversion import filled
 from fastgraph.dtype import DType, as_dtype, float32, string
-from fastgraph.errors import InvalidArgumentError
-from fastgraph.op_errors import DEVICE
+from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
+from fastgraph.op_errors import DEVICE, out_of_memory
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int
 from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import Array, body_of, custom, invalid, movement, public, shape_text
@@ -128,7 +128,10 @@ def _constant(shape: Any, number: Any, dtype: Any, name: str | None) -> Any:
         if target is string:
             return filled(dims, b"", target)
         make = np.ones if number else np.zeros
-        return from_array(make(dims, target.numpy_dtype), target, False)
+        try:
+            return from_array(make(dims, target.numpy_dtype), target, False)
+        except MemoryError:
+            raise ResourceExhaustedError(None, None, out_of_memory(dims, target)) from None
     return fill(shape, as_tensor(b"" if target is string else target.as_numpy_dtype(number), target), name)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph._tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named
 from fastgraph.ops.elementwise import cast
@@ -216,10 +217,14 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
             'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". '
             f"Received `mode` = {mode}"
         )
-    amounts = known_value(as_tensor(paddings, "int32"))
+    amounts = known_value(paddings if isinstance(paddings, Tensor) else as_tensor(np.asarray(paddings)))
     if amounts is None:
         raise NotImplementedError("pad needs paddings that are known while a function is traced")
     tensor = as_tensor(tensor)
+    if amounts.size and (amounts.ndim != 2 or amounts.shape[1] != 2):
+        raise invalid(f"paddings must be a matrix with 2 columns: {shape_text(amounts.shape)}")
+    if amounts.size and amounts.dtype.kind not in "iu":
+        raise TypeError(f"pad: paddings must be integers, not {amounts.dtype}")
     pairs = tuple((int(a), int(b)) for a, b in np.reshape(amounts, (-1, 2)))
     if kind != "CONSTANT":
         return named(name, mirror_pad_p, tensor, paddings=pairs, mode=kind)
@@ -391,7 +396,7 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     axis = canonical_axis(axis, len(x.shape))
-    counts = known_value(as_tensor(repeats, "int32"))
+    counts = known_value(repeats if isinstance(repeats, Tensor) else as_tensor(np.asarray(repeats)))
     if counts is None:
         raise NotImplementedError("repeat needs repeats that are known while a function is traced")
     n = x.shape[axis]

@@ -12,6 +12,7 @@ import numpy as np
 
 from fastgraph.dtype import DType, as_dtype, int64
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.op_errors import message_name
 from fastgraph.ops.arguments import as_tensor, known_axes, named, static_axes, static_int
 from fastgraph.ops.elementwise import (
     abs,
@@ -432,6 +433,16 @@ reduce_any = _reducer(any_p, "any", "Whether any element holds")
 reduce_all = _reducer(all_p, "all", "Whether all elements hold")
 
 
+def _position_dtype(output_type: Any) -> DType:
+    dtype = as_dtype(output_type)
+    if dtype.name not in ("int16", "uint16", "int32", "int64"):
+        raise invalid(
+            f"Value for attr 'output_type' of {message_name(dtype)} is not in the list of allowed values: int16, uint16, "
+            "int32, int64"
+        )
+    return dtype
+
+
 @public("argmax", "math.argmax")
 def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Any:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
@@ -439,7 +450,7 @@ def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | N
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmax.
     """
     axis = 0 if axis is None else known_axes(axis)[0]
-    return named(name, argmax_p, input, axis=axis, output_type=as_dtype(output_type))
+    return named(name, argmax_p, input, axis=axis, output_type=_position_dtype(output_type))
 
 
 @public("argmin", "math.argmin")
@@ -449,7 +460,7 @@ def argmin(input: Any, axis: Any = None, output_type: Any = int64, name: str | N
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin.
     """
     axis = 0 if axis is None else known_axes(axis)[0]
-    return named(name, argmin_p, input, axis=axis, output_type=as_dtype(output_type))
+    return named(name, argmin_p, input, axis=axis, output_type=_position_dtype(output_type))
 
 
 @public("cumsum", "math.cumsum")

@@ -1,0 +1,61 @@
+"""Bad arguments of ops: an error of TensorFlow's class that says what is wrong, never a crash or a wrong shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import fastgraph as tf
+from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
+
+HUGE = 2**40
+
+ROWS: list[tuple[str, Any, str]] = [
+    ("tf.zeros([HUGE, HUGE])", InvalidArgumentError, "more than 2\\*\\*63 - 1 elements"),
+    ("tf.fill([HUGE, HUGE], 1.0)", InvalidArgumentError, "more than 2\\*\\*63 - 1 elements"),
+    ("tf.eye(HUGE)", InvalidArgumentError, "more than 2\\*\\*63 - 1 elements"),
+    ("tf.random.uniform([HUGE, HUGE])", InvalidArgumentError, "more than 2\\*\\*63 - 1 elements"),
+    ("tf.reshape(x, [2**31, 2**31, 2**31])", InvalidArgumentError, "too many elements"),
+    ("tf.zeros([HUGE])", ResourceExhaustedError, "OOM when allocating tensor with shape\\[1099511627776\\]"),
+    ("tf.broadcast_to(1.0, [HUGE])", ResourceExhaustedError, "Out of memory"),
+    ("tf.tile(x, [HUGE])", ResourceExhaustedError, "Out of memory"),
+    ("tf.pad(x, [[0, HUGE]])", ResourceExhaustedError, "Out of memory"),
+    ("tf.one_hot([1], HUGE)", ResourceExhaustedError, "Out of memory"),
+    ("tf.range(0, 2**62)", InvalidArgumentError, "too big"),
+    ("tf.expand_dims(tf.zeros([1] * 16), 0)", InvalidArgumentError, "at most 16 dimensions"),
+    ("tf.stack([tf.zeros([1] * 16)])", InvalidArgumentError, "at most 16 dimensions"),
+    ("tf.reduce_sum(x, axis='a')", InvalidArgumentError, "attr 'Tidx' of string is not in the list"),
+    ("tf.reduce_sum(x, axis=1.5)", InvalidArgumentError, "attr 'Tidx' of float is not in the list"),
+    ("tf.transpose([[1.0]], [1.0, 0.0])", InvalidArgumentError, "attr 'Tidx' of float is not in the list"),
+    ("tf.reshape(x, 'a')", TypeError, "shape must be integers"),
+    ("tf.reshape(x, [1.5])", TypeError, "shape must be integers"),
+    ("tf.random.uniform('a')", TypeError, "shape must be integers"),
+    ("tf.concat(None, 0)", ValueError, "None"),
+    ("tf.add(x, None)", ValueError, "None"),
+    ("tf.add(x, object())", ValueError, "unsupported type"),
+    ("tf.stack(object())", ValueError, "unsupported type"),
+    ("tf.cast(x, 'nope')", TypeError, "Cannot convert the argument `type_value`: 'nope' to a TensorFlow DType."),
+    ("tf.argmax(x, output_type=tf.float32)", InvalidArgumentError, "attr 'output_type' of float"),
+    ("tf.one_hot(x, 3)", InvalidArgumentError, "attr 'TI' of float is not in the list"),
+    ("tf.gather(x, x)", InvalidArgumentError, "attr 'Tindices' of float is not in the list"),
+    ("tf.split(x, 0)", InvalidArgumentError, "should evenly divide"),
+    ("tf.split(x, [3, -2])", InvalidArgumentError, "Determined shape must"),
+    ("tf.pad(x, [1, 2])", InvalidArgumentError, "paddings must be a matrix with 2 columns: \\[2\\]"),
+    ("tf.boolean_mask(1.0, [True])", ValueError, "are incompatible"),
+    ("tf.roll(x, 1, 3)", ValueError, "axis 3 is out of bounds"),
+    ("tf.norm(x, ord='weird')", ValueError, "'ord' must be a supported vector norm, got 'weird'"),
+    ("tf.meshgrid([1], indexing='zz')", ValueError, "must be either 'xy' or 'ij', got 'zz'"),
+    ("tf.tensordot(x, x, 5)", ValueError, "must not be larger than the number of dimensions"),
+    ("tf.one_hot([0], 2, on_value=1, off_value=0.5)", TypeError, "Cannot convert 0.5"),
+    ("tf.strings.substr('a', 5, 1)", InvalidArgumentError, "pos 5 out of range for string b'a'"),
+    ("tf.math.unsorted_segment_sum(x, [0, 5], 2)", InvalidArgumentError, "segment_ids\\[1\\] = 5 is out of range \\[0, 2\\)"),
+    ("tf.random.set_seed('a')", ValueError, "invalid literal"),
+    ("tf.print(1, foo=2)", ValueError, "Unrecognized keyword arguments for tf.print: {'foo': 2}"),
+]
+
+
+@pytest.mark.parametrize(("text", "error", "message"), ROWS, ids=[r[0] for r in ROWS])
+def test_bad_argument(text: str, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        eval(text, {"tf": tf, "x": tf.constant([1.0, 2.0]), "HUGE": HUGE})
