@@ -127,12 +127,9 @@ cdef struct Region:
     Region* next
     Region* previous
 
-ctypedef void (*range_fn)(void* argument, int64_t begin, int64_t end) noexcept nogil
-
 cdef void region_init(Region* region, void (*work)(Region*) noexcept nogil) noexcept nogil
 cdef void region_open(Region* region) noexcept nogil
 cdef void region_invite(Region* region, int32_t threads) noexcept nogil
 cdef void region_close(Region* region) noexcept nogil
 cdef bint region_orphaned(Region* region) noexcept nogil
 cdef int32_t pool_threads() noexcept nogil
-cdef void parallel_for(range_fn fn, void* argument, int64_t extent, int64_t chunk) noexcept nogil

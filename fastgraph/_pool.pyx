@@ -174,54 +174,6 @@ cdef int32_t pool_threads() noexcept nogil:
     return pool.wanted + 1
 
 
-# A loop over independent ranges, for work that is no Plan (large eager operations).
-
-cdef struct Loop:
-    Region region
-    range_fn fn
-    void* argument
-    int64_t extent
-    int64_t chunk
-    int64_t next
-    int32_t lock
-
-cdef void _loop_work(Region* region) noexcept nogil:
-    cdef Loop* loop = <Loop*>region
-    cdef int64_t begin
-    while True:
-        fg_lock(&loop.lock)
-        begin = loop.next
-        loop.next += loop.chunk
-        fg_unlock(&loop.lock)
-        if begin >= loop.extent:
-            return
-        loop.fn(loop.argument, begin, min(begin + loop.chunk, loop.extent))
-
-
-cdef void parallel_for(range_fn fn, void* argument, int64_t extent, int64_t chunk) noexcept nogil:
-    """Call fn on consecutive ranges of `chunk` units; the ranges depend on extent and chunk alone, not on threads."""
-    cdef Loop loop
-    cdef int64_t begin = 0
-    if chunk < 1:
-        chunk = 1
-    if pool.wanted == 0 or extent <= chunk:
-        while begin < extent:
-            fn(argument, begin, min(begin + chunk, extent))
-            begin += chunk
-        return
-    region_init(&loop.region, _loop_work)
-    loop.fn = fn
-    loop.argument = argument
-    loop.extent = extent
-    loop.chunk = chunk
-    loop.next = 0
-    loop.lock = 0
-    region_open(&loop.region)
-    region_invite(&loop.region, <int32_t>min((extent - 1) // chunk, <int64_t>MAX_THREADS))
-    _loop_work(&loop.region)
-    region_close(&loop.region)
-
-
 def num_threads() -> int:
     """Threads that run steps at once, the calling thread included."""
     return pool_threads()
