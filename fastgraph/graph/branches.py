@@ -97,10 +97,7 @@ def _key(operand: Any) -> Any:
     return operand.value if isinstance(operand, SymbolicTensor) else operand.id
 
 
-
-def make_cond(
-    then_trace: GraphTrace, else_trace: GraphTrace, pred: Any, *, name: str | None = None
-) -> tuple[Any, ...]:
+def make_cond(then_trace: GraphTrace, else_trace: GraphTrace, pred: Any, *, name: str | None = None) -> tuple[Any, ...]:
     """Bind the cond node of two traced branches to the trace around them; return its results."""
     operands = _align([then_trace, else_trace], 0)
     _watch(operands)

@@ -45,7 +45,7 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
         traced(trace, true_fn, [], subgraph_name("cond_true")),
         traced(trace, false_fn, [], subgraph_name("cond_false")),
     ]
-    (then_trace, then_result), (else_trace, else_result) = branches
+    (then_trace, then_result), (else_trace, _) = branches
     _check_branches(branches)
     outputs = make_cond(then_trace, else_trace, pred, name=name)
     return packed(then_result, outputs)
@@ -150,9 +150,7 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
 
     `branch_fns` is a list of functions, a dict or list of pairs from int to function. Source: tf.switch_case.
     """
-    if isinstance(branch_fns, dict):
-        branches = dict(branch_fns)
-    elif branch_fns and isinstance(branch_fns[0], tuple):
+    if isinstance(branch_fns, dict) or (branch_fns and isinstance(branch_fns[0], tuple)):
         branches = dict(branch_fns)
     else:
         branches = dict(enumerate(branch_fns))
@@ -312,7 +310,9 @@ def _as_shapes(structure: Any) -> Any:
 
 
 def _name(tensor: Any) -> str:
-    return tensor.name if isinstance(tensor, SymbolicTensor) else "a constant" if isinstance(tensor, EagerTensor) else "?"
+    return (
+        tensor.name if isinstance(tensor, SymbolicTensor) else "a constant" if isinstance(tensor, EagerTensor) else "?"
+    )
 
 
 def _next_values(result: list[Any], start: list[Any], tensors: Sequence[Any], counted: bool) -> Any:
@@ -345,4 +345,3 @@ def _check_invariants(start: Sequence[Any], own: Sequence[tuple[Aval, str]], out
                 f"{shape_of(value.aval.shape)} after one iteration. To allow the shape to vary across iterations, use "
                 "the `shape_invariants` argument of tf.while_loop to specify a less-specific shape."
             )
-

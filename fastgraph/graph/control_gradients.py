@@ -56,9 +56,7 @@ def _cond_gradient(
     derivatives = [derive(graph.trace, sources, tuple([graph.outputs[i] for i in flowing])) for graph in graphs]
     _save_branches(node, trace, derivatives, [pred, *operands])
     given = [dys[i] for i in flowing]
-    connected = [
-        any(derivative.structure[k] is not None for derivative in derivatives) for k in range(len(sources))
-    ]
+    connected = [any(derivative.structure[k] is not None for derivative in derivatives) for k in range(len(sources))]
 
     def branch(derivative: Derivative, graph: Graph) -> Callable[[], list[Any]]:
         position = {value: i for i, value in reversed(list(enumerate(graph.outputs)))}
@@ -78,9 +76,7 @@ def _cond_gradient(
         return run
 
     outer = current_trace()
-    then_trace, _ = traced(
-        outer, branch(derivatives[0], node.attrs["then_graph"]), [], subgraph_name("cond_grad_true")
-    )
+    then_trace, _ = traced(outer, branch(derivatives[0], node.attrs["then_graph"]), [], subgraph_name("cond_grad_true"))
     else_trace, _ = traced(
         outer, branch(derivatives[1], node.attrs["else_graph"]), [], subgraph_name("cond_grad_false")
     )
@@ -139,16 +135,12 @@ def _while_gradient(
     n_carried = node.attrs["n_carried"]
     body = node.attrs["body_graph"]
     floating = [i for i in range(n_carried) if differentiable(body.inputs[i].aval)]
-    invariants = [
-        i for i in range(n_carried, len(operands)) if needs[i] and _is_source(operands[i])
-    ]
+    invariants = [i for i in range(n_carried, len(operands)) if needs[i] and _is_source(operands[i])]
     stacked = [i for i in range(n_carried, len(dys)) if dys[i] is not None]
     outputs = tuple([body.outputs[i] for i in (*floating, *stacked)])
     derivative = derive(body.trace, (*floating, *invariants), outputs)
     rows = _Rows(node, trace, derivative, operands)
-    argument = {
-        value: operands[i] for i, value in enumerate(derivative.forward.graph.inputs) if i >= n_carried
-    }
+    argument = {value: operands[i] for i, value in enumerate(derivative.forward.graph.inputs) if i >= n_carried}
     trips = rows.trips()
     joined = node.attrs.get("joined", ())
     lengths = {k: rows.lengths(body.outputs[k]) for k in stacked if k in joined}
@@ -156,9 +148,7 @@ def _while_gradient(
     start = [dys[i] if dys[i] is not None else _zeros_like(outs[i]) for i in floating]
     carried_avals = [body.inputs[i].aval for i in floating]
     # A gradient of an invariant that no iteration uses is None, not zeros.
-    used = [
-        i for i, made in zip(invariants, derivative.structure[len(floating) :], strict=True) if made is not None
-    ]
+    used = [i for i, made in zip(invariants, derivative.structure[len(floating) :], strict=True) if made is not None]
     sums = [_zeros_like(operands[i]) for i in used]
 
     def test(i: Any, *_: Any) -> Any:
@@ -196,8 +186,8 @@ def _while_gradient(
 class _Rows:
     """What a loop saves of each iteration for its gradient, and how an iteration's part is found again.
 
-    A residual with the same shape in every iteration is stacked. One whose size changes (it comes from an inner loop, or
-    grows) is saved as a vector, end to end with those of the other iterations, and its shapes are stacked beside it.
+    A residual with the same shape in every iteration is stacked. One whose size changes (it comes from an inner loop,
+    or grows) is saved as a vector, end to end with those of the other iterations, and its shapes are stacked beside it.
     """
 
     def __init__(self, node: Node, trace: GraphTrace, derivative: Derivative, operands: Sequence[Any]) -> None:
@@ -273,8 +263,8 @@ def _flattened(forward: GraphTrace, body: Graph, value: Value) -> tuple[Value, V
     if found is None:
         if value.aval.shape is None:
             raise NotImplementedError(
-                f"The gradient of a while_loop needs {value} of every iteration, whose rank is not known: give the loop "
-                "variables a static rank."
+                f"The gradient of a while_loop needs {value} of every iteration, whose rank is not known: give the "
+                "loop variables a static rank."
             )
         graph = forward.graph
         vector = graph.add(get("reshape"), (value,), {"shape": (-1,)})

@@ -41,8 +41,8 @@ def differentiable(aval: Aval) -> bool:
 class Derivative:
     """The backward graph of a forward graph, for some of its parameters and outputs.
 
-    `graph` takes the cotangents of `outputs` (values of the forward graph), then the residuals (`residuals`: such values
-    too), then its own captures. `apply` gives one gradient, or None, for each parameter at `sources`.
+    `graph` takes the cotangents of `outputs` (values of the forward graph), then the residuals (`residuals`: such
+    values too), then its own captures. `apply` gives one gradient, or None, for each parameter at `sources`.
     """
 
     def __init__(self, forward: GraphTrace, sources: tuple[int, ...], outputs: tuple[Value, ...]) -> None:
@@ -149,7 +149,7 @@ def add_outputs(node: Node, avals: Sequence[Aval], trace: GraphTrace, handles: S
     """
     first = len(node.outputs)
     node.outputs += tuple([Value(node, first + i, aval) for i, aval in enumerate(avals)])
-    tapes = [tape for tape in current_state().tapes if hasattr(tape, "follows")]
+    tapes: list[Any] = [tape for tape in current_state().tapes if hasattr(tape, "follows")]
     if not tapes:
         return
     # The first results stand in the record that the tape has; here they are others by the same name.

@@ -19,7 +19,8 @@ from fastgraph.shapes import Shape
 PRODUCER, MIN_CONSUMER = 898, 12  # the versions of the format
 
 _VALUE_FIELDS = {
-    "float16": "half_val", "bfloat16": "half_val", "float32": "float_val", "float64": "double_val", "int64": "int64_val",
+    "float16": "half_val", "bfloat16": "half_val", "float32": "float_val", "float64": "double_val",
+    "int64": "int64_val",
     "bool": "bool_val", "uint32": "uint32_val", "uint64": "uint64_val", "string": "string_val",
     "complex64": "scomplex_val", "complex128": "dcomplex_val",
 }  # fmt: skip
@@ -110,7 +111,8 @@ def _op_type(node: Node) -> str:
 
 def _writes(graph: Graph) -> bool:
     return any(
-        node.op.effect not in (None, "read") or any(_writes(inner) for inner, _ in subgraphs(node)) for node in graph.nodes
+        node.op.effect not in (None, "read") or any(_writes(inner) for inner, _ in subgraphs(node))
+        for node in graph.nodes
     )
 
 

@@ -79,7 +79,8 @@ def run_node(node: Node, inputs: tuple[Any, ...]) -> Sequence[Any]:
     op = node.op
     special = _SPECIAL.get(op.name)
     if special is not None:
-        return special(node, inputs)
+        results: Sequence[Any] = special(node, inputs)
+        return results
     try:
         result = run(op, inputs, node.attrs)
     except OpError as error:

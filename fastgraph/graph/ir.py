@@ -493,7 +493,9 @@ def _format_attr(node: Node, name: str, attr: Any) -> str:
         return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
     if _is_eager_tensor(attr):
         array = attr.numpy()
-        return repr(array.tolist()) if getattr(array, "size", 1) <= 8 and not isinstance(array, bytes) else _brief(array)
+        return (
+            repr(array.tolist()) if getattr(array, "size", 1) <= 8 and not isinstance(array, bytes) else _brief(array)
+        )
     return repr(attr)
 
 

@@ -145,7 +145,11 @@ class Rebuild:
             if op.effect == "read":  # the same value until the resource is written
                 key = (*key, self._versions.get(inputs[0], 0))
                 stored = self._stored.get(inputs[0])
-                if stored is not None and _exactly(stored.aval, avals[0]) and self.fuel.spend("read of what was assigned"):
+                if (
+                    stored is not None
+                    and _exactly(stored.aval, avals[0])
+                    and self.fuel.spend("read of what was assigned")
+                ):
                     return (stored,)
             known = self._known.get(key)
             if known is not None and self.fuel.spend(f"merge {op.name}"):
@@ -242,9 +246,9 @@ def attr_key(value: Any) -> Any:
 class Row:
     """A rewrite: wherever `lhs` stands, `rhs` may stand.
 
-    Both are written as Python calls of primitives over variables: `add(negative(x), y)` -> `subtract(y, x)`. A number is
-    a constant all of whose elements have that value, and which does not widen the result's shape. `when` restricts the
-    result's dtype: "any", "integer", "floating", "real" (integer or floating). A row holds bit for bit, unless `close`
+    Both are written as Python calls of primitives over variables: `add(negative(x), y)` -> `subtract(y, x)`. A number
+    is a constant all of whose elements have that value, and which does not widen the result's shape. `when` restricts
+    the result's dtype: "any", "integer", "floating", "real" (integer or floating). A row holds bit for bit, unless `close`
     says that floats may differ in the last places.
     """
 
@@ -294,7 +298,7 @@ def compile_row(row: Row) -> tuple[str, Rule]:
 
     # Most applications are no match: what their inputs' ops tell is asked first.
     needed = frozenset(
-        "const" if _number(argument) is not None else _op_name(argument)
+        _op_name(argument) if isinstance(argument, ast.Call) else "const"
         for argument in lhs.args
         if not isinstance(argument, ast.Name)
     )
@@ -427,7 +431,7 @@ def _same_type(result: Value | Aval, aval: Aval) -> bool:
 
 
 def is_constant(value: Value, number: float) -> bool:
-    """Whether `value` is a constant with one element (or static size) that equals `number`, the sign of zero included."""
+    """Whether `value` is a constant with one element that equals `number`, the sign of zero included."""
     if value.node.op.name != "const":
         return False
     array = value.aval.value

@@ -36,7 +36,9 @@ _lines: dict[tuple[CodeType, int], SourceLine] = {}
 
 def _is_internal(code: CodeType) -> bool:
     file = code.co_filename
-    known = file.startswith((_PACKAGE, "<frozen", "<fastgraph")) or file.endswith((".pyx", ".pxi")) or _CONVERTER in file
+    known = (
+        file.startswith((_PACKAGE, "<frozen", "<fastgraph")) or file.endswith((".pyx", ".pxi")) or _CONVERTER in file
+    )
     if len(_internal_code) > 100_000:  # functions made again and again by the user's program
         _internal_code.clear()
     _internal_code[code] = known
@@ -163,7 +165,7 @@ class SymbolicTensor(Tensor):
         return self.value.node.device or ""
 
     @property
-    def numpy(self) -> Any:  # type: ignore[override]
+    def numpy(self) -> Any:
         """There is no value: AttributeError says what to do instead."""
         return self.__getattr__("numpy")
 
@@ -244,15 +246,17 @@ def _misfit(graph: Graph, prim: Any, name: str | None, values: tuple[Value, ...]
     """Return the end of the text for inputs that do not fit an op: the node as TensorFlow prints it, and the shapes."""
     arguments = ", ".join(value.node.name if value.index == 0 else value.name for value in values)
     types = {
-        letter: value.aval.dtype
-        for letter, value in zip(prim.groups, values, strict=False)
-        if letter[:1].isupper()
+        letter: value.aval.dtype for letter, value in zip(prim.groups, values, strict=False) if letter[:1].isupper()
     }
     shapes = ", ".join(
-        "?" if value.aval.shape is None else "[" + ",".join("?" if d is None else str(d) for d in value.aval.shape) + "]"
+        "?"
+        if value.aval.shape is None
+        else "[" + ",".join("?" if d is None else str(d) for d in value.aval.shape) + "]"
         for value in values
     )
-    attrs = "".join(f"[{', '.join(f'{letter}={enum_name(dtype)}' for letter, dtype in types.items())}]" if types else "")
+    attrs = "".join(
+        f"[{', '.join(f'{letter}={enum_name(dtype)}' for letter, dtype in types.items())}]" if types else ""
+    )
     node = f"{{{{node {name or node_name(prim)}}}}} = {prim.op_type}{attrs}({arguments})"
     return f" for '{node}' with input shapes: {shapes}."
 
@@ -265,7 +269,7 @@ class GraphTrace(Trace):
     """Builds one graph. `parent` is the trace around a branch, a loop body or a backward graph; a function has none.
 
     `kind` says what a tensor of the parent becomes here: in a "branch" an operand (`operands`: the parent's tensors, in
-    the order of the graph's inputs from `n_own` on), in a "backward" graph a residual (`residuals`: the parent's values).
+    the order of the graph's inputs from `n_own` on), in a "backward" graph a residual (`residuals`: values there).
     """
 
     def __init__(self, name: str, parent: GraphTrace | None = None, kind: str = "function") -> None:
@@ -297,9 +301,7 @@ class GraphTrace(Trace):
         values = tuple([self.value_of(tensor) for tensor in inputs])
         name, self.node_name = self.node_name, None
         try:
-            node = self.graph.add(
-                prim, values, attrs, name=name, source=source_lines(), device=current_state().device
-            )
+            node = self.graph.add(prim, values, attrs, name=name, source=source_lines(), device=current_state().device)
         except ValueError as error:
             if len(error.args) == 1 and isinstance(error.args[0], str):
                 error.args = (error.args[0] + _misfit(self.graph, prim, name, values),)

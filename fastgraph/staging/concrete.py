@@ -45,8 +45,8 @@ class Signature:
 class ConcreteFunction(FastCall):
     """A graph that can be called. Source: tf.types.experimental.ConcreteFunction.
 
-    Call it as the function that was traced: with tensors in the places of tensors; Python values may be left out, and if
-    given must be those of the trace.
+    Call it as the function that was traced: with tensors in the places of tensors; Python values may be left out, and
+    if given must be those of the trace.
     """
 
     def __init__(self, trace: GraphTrace, signature: Signature, structure: Any, name: str, guard: Any = None) -> None:
@@ -173,7 +173,7 @@ class ConcreteFunction(FastCall):
         return self.pack(self._runner(self._operands(leaves)))
 
     def _operands(self, leaves: list[Any]) -> list[Any]:
-        """Return the parameters of the graph: the input tensors, then what is captured. Raises FailedPreconditionError."""
+        """Return the parameters of the graph: the input tensors, then what is captured."""
         operands = list(leaves)
         for i, (held, _) in enumerate(self._trace.graph.captures):
             if type(held) is weakref.ref:
@@ -208,8 +208,9 @@ class ConcreteFunction(FastCall):
         return FailedPreconditionError(
             None,
             None,
-            f"Error while reading resource variable {name} from Container: localhost. This could mean that the variable "
-            f"was uninitialized. Not found: Resource localhost/{name}/N10tensorflow3VarE does not exist.{where} "
+            f"Error while reading resource variable {name} from Container: localhost. This could mean that the "
+            f"variable was uninitialized. Not found: Resource localhost/{name}/N10tensorflow3VarE does not "
+            f"exist.{where} "
             f"[Op:{self.name}]\n\nFunction call stack:\n{function} -> {function}\n",
         )
 
@@ -271,7 +272,9 @@ class ConcreteFunction(FastCall):
                     f"{value!r}: {error}"
                 ) from None
             flat = zip(
-                nesting.flatten(traced, expand_composites=True), nesting.flatten(value, expand_composites=True), strict=True
+                nesting.flatten(traced, expand_composites=True),
+                nesting.flatten(value, expand_composites=True),
+                strict=True,
             )
             for old, new in flat:
                 self._check(name, old, new, leaves)

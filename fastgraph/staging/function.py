@@ -17,16 +17,17 @@ from typing import Any
 
 from fastgraph import flags, nesting
 from fastgraph._tensor import EagerTensor, Tensor, convert, current_state, init_scope
-from fastgraph.errors import InaccessibleTensorError, InputSignatureError
+from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph import ir, passes
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.interpret import interpret
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach
-from fastgraph.shapes import Aval, TensorSpec, TypeSpec, generalises
+from fastgraph.shapes import Aval, TypeSpec
 from fastgraph.staging import autograph, keys
 from fastgraph.staging._call import BoundCall, FastCall, forget_all, set_run_eagerly
 from fastgraph.staging.concrete import ConcreteFunction, Signature
 from fastgraph.staging.keys import Arguments, Guard
+from fastgraph.staging.parameters import Parameters
 from fastgraph.staging.user_errors import in_user_code
 from fastgraph.variable import variable_creator_scope
 
@@ -87,12 +88,11 @@ class Function(FastCall):
         if not callable(python_function):
             raise TypeError(f"tf.function needs a callable, not {python_function!r}")
         self._python_function = python_function
-        self._name = name or getattr(python_function, "__name__", type(python_function).__name__)
+        self._name = name or str(getattr(python_function, "__name__", type(python_function).__name__))
         self._autograph = autograph
         self._jit_compile = jit_compile
         self._reduce_retracing = reduce_retracing
-        self._parameters, self._variadic, self._keywords = _parameters(python_function, target is not None)
-        self._input_signature = _input_signature(input_signature, self._parameters, self._name)
+        self._parameters = Parameters(python_function, self._name, target is not None, input_signature)
         self._target: Callable[[], Any] | None = target  # weak: the object whose method this is
         self._cache: dict[Any, ConcreteFunction] = {}
         self._general: list[tuple[Any, ConcreteFunction]] = []  # traced for shapes with unknown sizes
@@ -126,7 +126,7 @@ class Function(FastCall):
     @property
     def input_signature(self) -> Any:
         """The signature it is restricted to, or None."""
-        return self._input_signature
+        return self._parameters.input_signature
 
     @property
     def function_spec(self) -> inspect.Signature:
@@ -170,17 +170,17 @@ class Function(FastCall):
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """Return the ConcreteFunction for arguments of this kind (TensorSpecs stand for tensors); runs nothing."""
-        if self._input_signature is not None and not args and not kwargs:
-            args = self._input_signature
+        if self._parameters.input_signature is not None and not args and not kwargs:
+            args = self._parameters.input_signature
         return self._find(args, kwargs)[0]
 
     def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ConcreteFunction, list[Any]]:
         """Return the graph that serves these arguments, and their tensors."""
-        named = self._named(args, kwargs)
-        if self._input_signature is not None:
-            named = self._cast_to_signature(named, args, kwargs)
+        named = self._parameters.match(args, kwargs)
+        if self._parameters.input_signature is not None:
+            named = self._parameters.cast(named, args, kwargs)
         arguments = keys.analyse(named)
-        if self._input_signature is not None:
+        if self._parameters.input_signature is not None:
             arguments.key = _SIGNATURE
         found = self._cache.get(arguments.key)
         if found is None:
@@ -196,8 +196,8 @@ class Function(FastCall):
             for general, concrete in self._general:
                 if keys.serves(general, key):
                     return concrete
-            if self._input_signature is not None:
-                general_shapes = [spec.aval.shape for spec in nesting.flatten(self._input_signature, True)]
+            if self._parameters.input_signature is not None:
+                general_shapes = [spec.aval.shape for spec in nesting.flatten(self._parameters.input_signature, True)]
             else:
                 general_shapes = [leaf.aval.shape for leaf in arguments.leaves]
                 if self._reduce_retracing:
@@ -219,90 +219,6 @@ class Function(FastCall):
                 return relaxed, _shapes_in(relaxed)
         return key, shapes
 
-    # -- arguments
-
-    def _named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return the value of each parameter, in order. Raises TypeError for arguments that do not fit the function."""
-        parameters = self._parameters
-        if not kwargs and len(args) == len(parameters) and not self._keywords:
-            return {parameter.name: value for parameter, value in zip(parameters, args, strict=True)}
-        named: dict[str, Any] = {}
-        positional = [p for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-        for parameter, value in zip(positional, args, strict=False):
-            named[parameter.name] = value
-        extra = args[len(positional) :]
-        if extra and self._variadic is None:
-            raise TypeError(f"{self._name}() takes {len(positional)} positional arguments but {len(args)} were given")
-        rest = dict(kwargs)
-        missing = []
-        for parameter in parameters:
-            if parameter.name in rest and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY:
-                if parameter.name in named:
-                    raise TypeError(f"{self._name}() got multiple values for argument '{parameter.name}'")
-                named[parameter.name] = rest.pop(parameter.name)
-            elif parameter.name not in named:
-                if parameter.default is inspect.Parameter.empty:
-                    missing.append(repr(parameter.name))
-                else:
-                    named[parameter.name] = parameter.default
-        if missing:
-            raise TypeError(f"{self._name}() missing required arguments: {', '.join(missing)}")
-        if rest and self._keywords is None:
-            raise TypeError(f"{self._name}() got unexpected keyword arguments: {', '.join(map(repr, rest))}")
-        ordered = {parameter.name: named[parameter.name] for parameter in parameters}
-        if self._variadic is not None and extra:
-            ordered["*" + self._variadic] = tuple(extra)
-        if rest:
-            assert self._keywords is not None
-            ordered["**" + self._keywords] = dict(sorted(rest.items()))
-        return ordered
-
-    def _call_named(self, named: dict[str, Any]) -> Any:
-        """Call the Python function with a value for each parameter."""
-        args: list[Any] = [] if self._target is None else [self._target()]
-        kwargs: dict[str, Any] = {}
-        for parameter in self._parameters:
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-                kwargs[parameter.name] = named[parameter.name]
-            else:
-                args.append(named[parameter.name])
-        if self._variadic is not None:
-            args.extend(named.get("*" + self._variadic, ()))
-        if self._keywords is not None:
-            kwargs.update(named.get("**" + self._keywords, {}))
-        function = autograph.convert(self._python_function) if self._autograph else self._python_function
-        return function(*args, **kwargs)
-
-    def _cast_to_signature(self, named: dict[str, Any], args: Any, kwargs: Any) -> dict[str, Any]:
-        """Return the arguments as tensors of the input_signature. Raises InputSignatureError if they cannot be."""
-        signature = self._input_signature
-        names = [parameter.name for parameter in self._parameters]
-        extra = named.get("*" + (self._variadic or ""), ())
-        values = [*[named[name] for name in names], *extra]
-        rest = self._parameters[len(signature) :]
-        if len(values) < len(signature) or any(named[p.name] is not p.default for p in rest):
-            raise self._misfit(args, kwargs)
-        if len(extra) > max(len(signature) - len(names), 0):
-            raise self._misfit(args, kwargs)
-        try:
-            cast = [_fit_spec(spec, value) for spec, value in zip(signature, values, strict=False)]
-        except (TypeError, ValueError):
-            raise self._misfit(args, kwargs) from None
-        fitted = {**named, **dict(zip(names, cast, strict=False))}
-        if extra:
-            fitted["*" + str(self._variadic)] = tuple(cast[len(names) :])
-        return fitted
-
-    def _misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> InputSignatureError:
-        def listed(items: Any) -> str:
-            return ",\n    ".join(str(item) for item in items)
-
-        inputs = listed([*args, *kwargs.values()])
-        return InputSignatureError(
-            f"Python inputs incompatible with input_signature:\n  inputs: (\n    {inputs})\n"
-            f"  input_signature: (\n    {listed(self._input_signature)})"
-        )
-
     # -- tracing
 
     def _trace(self, arguments: Arguments, shapes: list[Any]) -> ConcreteFunction:
@@ -315,6 +231,14 @@ class Function(FastCall):
                 return concrete
             self._variables += [weakref.ref(variable) for variable in made]
         return self._trace_once(arguments, shapes, None)
+
+    def _call_traced(self, named: dict[str, Any]) -> Any:
+        """Call the Python function, converted where need be, with a value for each parameter."""
+        args, kwargs = self._parameters.spread(named)
+        if self._target is not None:
+            args.insert(0, self._target())
+        function = autograph.convert(self._python_function) if self._autograph else self._python_function
+        return function(*args, **kwargs)
 
     def _trace_once(self, arguments: Arguments, shapes: list[Any], made: list[Any] | None) -> ConcreteFunction:
         """Trace the function. Variables are collected in `made`; where that is None, none may be made."""
@@ -341,7 +265,7 @@ class Function(FastCall):
         outermost = state.trace is None
         try:
             with entering(trace), variable_creator_scope(creator):
-                result = self._call_named(named)
+                result = self._call_traced(named)
                 structure = nesting.map_structure(lambda leaf: self._as_output(leaf), result)
                 flat = nesting.flatten(structure, expand_composites=True)
                 outputs = [trace.identity(leaf) for leaf in flat if leaf is not None]
@@ -354,10 +278,12 @@ class Function(FastCall):
             state.device = device
         trace.finish(outputs)
         described = keys.described(arguments, shapes)
-        parameters = _flat_parameters(self._parameters, described)
+        parameters = self._parameters.flat(described)
         signature = Signature(self._name, parameters, described)
         guard = Guard(arguments.objects, self._forget(arguments.key))
-        return ConcreteFunction(trace, signature, structure, f"__inference_{_plain(self._name)}_{next(_numbers)}", guard)
+        return ConcreteFunction(
+            trace, signature, structure, f"__inference_{_plain(self._name)}_{next(_numbers)}", guard
+        )
 
     def _as_output(self, leaf: Any) -> Any:
         """Return what a traced function returns as a tensor (or None). Raises TypeError for other objects."""
@@ -441,7 +367,8 @@ class BoundFunction(BoundCall):
 
     @property
     def __func__(self) -> Function:
-        return self.function
+        function: Function = self.function
+        return function
 
     @property
     def __wrapped__(self) -> Any:
@@ -458,7 +385,7 @@ class BoundFunction(BoundCall):
     def __repr__(self) -> str:
         return f"<bound {self.function!r} of {self.__self__!r}>"
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, BoundFunction) and (self.__self__, self.function) == (other.__self__, other.function)
 
     def __hash__(self) -> int:
@@ -474,84 +401,6 @@ def _no_value(leaf: Any) -> Exception:
     if isinstance(leaf, SymbolicTensor):
         return InaccessibleTensorError(out_of_reach(leaf, None))
     return TypeError(f"A call needs values: {leaf!r} only describes one. Use get_concrete_function with it.")
-
-
-def _parameters(function: Any, is_method: bool) -> tuple[list[inspect.Parameter], str | None, str | None]:
-    """Return the named parameters, and the names of *args and **kwargs where there are any."""
-    try:
-        found = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # some built-in functions
-        return [], "args", "kwargs"
-    if is_method:
-        found = found[1:]
-    variadic = next((p.name for p in found if p.kind is inspect.Parameter.VAR_POSITIONAL), None)
-    keywords = next((p.name for p in found if p.kind is inspect.Parameter.VAR_KEYWORD), None)
-    named = [p for p in found if p.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)]
-    return named, variadic, keywords
-
-
-def _flat_parameters(parameters: list[inspect.Parameter], structure: dict[str, Any]) -> list[inspect.Parameter]:
-    """Return the parameters of a trace: those of the function, and what *args and **kwargs held."""
-    known = {parameter.name: parameter for parameter in parameters}
-    found = []
-    for name in list(structure):
-        if name in known:
-            found.append(known[name])
-        elif name.startswith("**"):
-            for key, value in structure.pop(name).items():
-                structure[key] = value
-                found.append(inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY))
-        else:
-            for i, value in enumerate(structure.pop(name)):
-                plain = f"{name[1:]}_{i}"
-                structure[plain] = value
-                found.append(inspect.Parameter(plain, inspect.Parameter.POSITIONAL_OR_KEYWORD))
-    positional = [p for p in found if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-    return [*positional, *[p for p in found if p.kind is inspect.Parameter.KEYWORD_ONLY]]
-
-
-def _input_signature(signature: Any, parameters: list[inspect.Parameter], name: str) -> Any:
-    """Check an input_signature and return it as a tuple."""
-    if signature is None:
-        return None
-    if not isinstance(signature, list | tuple):
-        raise TypeError(f"input_signature must be either a tuple or a list, got {type(signature)}.")
-    for spec in nesting.flatten(signature):
-        if not isinstance(spec, TypeSpec):
-            raise TypeError(
-                "input_signature must be a possibly nested sequence of TensorSpec objects, got "
-                f"{spec!r} in the signature of {name}"
-            )
-    positional = [p for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-    if len(signature) > len(positional) and parameters:
-        raise TypeError(f"input_signature has {len(signature)} entries, {name} takes {len(positional)} arguments")
-    return tuple(signature)
-
-
-def _fit_spec(spec: Any, value: Any) -> Any:
-    """Return the argument with tensors as the spec has them. Raises ValueError or TypeError where they cannot be."""
-    if isinstance(spec, dict):
-        if not isinstance(value, dict) or set(spec) != set(value):
-            raise ValueError(f"{value!r} does not have the structure of {spec!r}")
-        return {key: _fit_spec(spec[key], value[key]) for key in spec}
-    if isinstance(spec, list | tuple):
-        if not isinstance(value, list | tuple) or len(spec) != len(value):
-            raise ValueError(f"{value!r} does not have the structure of {spec!r}")
-        items = [_fit_spec(*pair) for pair in zip(spec, value, strict=True)]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    if not isinstance(spec, TensorSpec):
-        if isinstance(value, TypeSpec) or getattr(value, "_type_spec", None) is not None:
-            return value
-        raise TypeError(f"{value!r} is no {spec!r}")
-    if isinstance(value, TensorSpec):
-        fits = value.dtype == spec.dtype and generalises(spec.aval.shape, value.aval.shape)
-    else:
-        if not isinstance(value, Tensor):
-            value = convert(value, spec.dtype if not keys.is_array(value) else None)
-        fits = value.dtype == spec.dtype and generalises(spec.aval.shape, value.aval.shape)
-    if not fits:
-        raise ValueError(f"{value!r} does not fit {spec!r}")
-    return value
 
 
 def _shapes_in(key: Any) -> list[Any]:
@@ -573,7 +422,7 @@ def _plain(name: str) -> str:
 
 
 def _lifted(initial: Any, trace: GraphTrace, leaves: list[Any]) -> Any:
-    """Return the initial value of a Variable as it is outside the trace: symbolic ones are computed from the arguments."""
+    """Return the initial value of a Variable as it is outside the trace: symbolic ones are computed."""
     if isinstance(initial, SymbolicTensor):
         return _evaluate(initial, trace, leaves)
     if callable(initial) and not isinstance(initial, Tensor):
@@ -587,15 +436,15 @@ def _evaluate(tensor: SymbolicTensor, trace: GraphTrace, leaves: list[Any]) -> A
     """Compute a symbolic tensor from the arguments of the first call."""
     if tensor.trace is not trace:
         raise ValueError(
-            f"A tf.Variable made inside a condition or loop of a tf.function starts from {tensor!r}, which has no value "
-            "there. Create the Variable outside of it."
+            f"A tf.Variable made inside a condition or loop of a tf.function starts from {tensor!r}, which has no "
+            "value there. Create the Variable outside of it."
         )
     needed = ir.reachable([tensor.value])
     used = [leaf for leaf, value in zip(leaves, trace.graph.inputs, strict=True) if value.node in needed]
     if any(not isinstance(leaf, EagerTensor) for leaf in used):
         raise ValueError(
-            f"The initial value of a tf.Variable made while tracing {trace.graph.name!r} depends on its arguments, which "
-            "have no values here. Call the function once, or create the Variable outside of it."
+            f"The initial value of a tf.Variable made while tracing {trace.graph.name!r} depends on its arguments, "
+            "which have no values here. Call the function once, or create the Variable outside of it."
         )
     graph = ir.Graph(trace.graph.name)
     graph.nodes = [node for node in trace.graph.nodes if node in needed or node.op.name == "placeholder"]
@@ -626,7 +475,7 @@ def function(
 ) -> Any:
     """Return `func` as a Function: traced into graphs, which are compiled. A decorator, with or without arguments.
 
-    input_signature: the only kind of arguments it takes, a sequence of TensorSpecs, where None dimensions take any size.
+    input_signature: the only kind of arguments it takes, a sequence of TensorSpecs; None dimensions take any size.
     reduce_retracing: relax shapes that turn out to differ between calls. `jit_compile` and the experimental options are
     taken and change nothing: every graph is compiled. Source: tf.function.
     """

@@ -6,6 +6,7 @@ structure, any other object by identity, held weakly where it can be.
 
 from __future__ import annotations
 
+import contextlib
 import types
 import weakref
 from collections.abc import Callable, Mapping
@@ -128,10 +129,8 @@ def _encode(value: Any, name: str, found: Arguments) -> Any:
 def _encode_nested(value: Any, name: str, found: Arguments) -> Any:
     if isinstance(value, Mapping):
         keys = list(value)
-        try:
+        with contextlib.suppress(TypeError):
             keys = sorted(keys)
-        except TypeError:
-            pass
         return (type(value), tuple([(key, _encode(value[key], name, found)) for key in keys]))
     if isinstance(value, list | tuple):
         return (type(value), tuple([_encode(item, name, found) for item in value]))
@@ -197,7 +196,9 @@ class Held:
 
     def stands_for(self, value: Any) -> bool:
         """Whether `value` is the object."""
-        return value is self or (value is not None and (value is self.get() or value == self.get() and _is_method(value)))
+        return value is self or (
+            value is not None and (value is self.get() or (value == self.get() and _is_method(value)))
+        )
 
     def __repr__(self) -> str:
         if self.spec is not None:

@@ -151,7 +151,7 @@ class Runner:
 
 
 def _distinct(results: list[Any], operands: list[Any]) -> list[Any]:
-    """Return the results as tensors that are no operands and differ from each other: a tape tells tensors apart by id."""
+    """Return the results as tensors that are no operands and differ from each other: tapes go by ids."""
     seen = {operand.id for operand in operands}
     distinct = []
     for result in results:

@@ -139,7 +139,14 @@ def test_wrong_shape_structure_and_number():
     np.testing.assert_array_equal(concrete([two, two], 1.0), [3.0, 3.0])
     with pytest.raises(InvalidArgumentError, match="shape"):
         concrete([two, fg.ones([3])], 1.0)
-    for args in (((two, two), 1.0), ([two], 1.0), (two, 1.0), ([two, two, two], 1.0), ([two, two],), ([two, two], 1.0, 2.0)):
+    for args in (
+        ((two, two), 1.0),
+        ([two], 1.0),
+        (two, 1.0),
+        ([two, two, two], 1.0),
+        ([two, two],),
+        ([two, two], 1.0, 2.0),
+    ):
         with pytest.raises(TypeError):
             concrete(*args)
     with pytest.raises(TypeError, match="unexpected keyword"):
@@ -432,7 +439,9 @@ def test_graph_def_text():
 
 
 def test_graph_def_functions():
-    f = fg.function(lambda x: fg.cond(x > 0.0, lambda: x * 2.0, lambda: fg.while_loop(lambda i: i < 3.0, lambda i: i + 1.0, [x])[0]))
+    f = fg.function(
+        lambda x: fg.cond(x > 0.0, lambda: x * 2.0, lambda: fg.while_loop(lambda i: i < 3.0, lambda i: i + 1.0, [x])[0])
+    )
     definition = f.get_concrete_function(spec([], fg.float32)).graph.as_graph_def()
     node = next(node for node in definition.node if node.op == "StatelessIf")
     names = {function.signature.name for function in definition.library.function}

@@ -92,7 +92,9 @@ def test_nested_conds_and_captures():
     def f(x):
         y = x + 1.0
         return fg.cond(
-            x > 0.0, lambda: fg.cond(x > 5.0, lambda: y * k, lambda: y + v), lambda: fg.cond(y > 0.0, lambda: y, lambda: -k)
+            x > 0.0,
+            lambda: fg.cond(x > 5.0, lambda: y * k, lambda: y + v),
+            lambda: fg.cond(y > 0.0, lambda: y, lambda: -k),
         )
 
     assert [float(f(fg.constant(x))) for x in (9.0, 1.0, -0.5, -3.0)] == [100.0, 102.0, 0.5, -10.0]

@@ -121,7 +121,25 @@ def test_keys_tensors_by_dtype_and_shape():
 
 def test_keys_python_values():
     f = Traced(lambda x: fg.constant(1))
-    calls = [1, 1, 2, 1.0, True, "1", b"1", None, 0.0, -0.0, (1,), [1], {"a": 1}, {"a": 1}, {"b": 1}, (1, (2, 3)), ((1, 2), 3)]
+    calls = [
+        1,
+        1,
+        2,
+        1.0,
+        True,
+        "1",
+        b"1",
+        None,
+        0.0,
+        -0.0,
+        (1,),
+        [1],
+        {"a": 1},
+        {"a": 1},
+        {"b": 1},
+        (1, (2, 3)),
+        ((1, 2), 3),
+    ]
     for x in calls:
         f(x)
     assert f.count == len(calls) - 2
@@ -369,7 +387,9 @@ def test_variable_on_every_call_is_refused_in_the_first():
         v = fg.Variable(1.0)
         return v + x
 
-    with pytest.raises(ValueError, match=r"tf\.function-decorated function tried to create variables on non-first call"):
+    with pytest.raises(
+        ValueError, match=r"tf\.function-decorated function tried to create variables on non-first call"
+    ):
         f(1.0)
 
 
@@ -564,12 +584,14 @@ def test_a_tensor_of_a_finished_branch():
 
 def test_a_freed_variable():
     v = fg.Variable(3)
-    f = fg.function(lambda x: x * v)
+    f = fg.function(lambda x: x * v)  # noqa: F821
     concrete = f.get_concrete_function(4)
     assert int(concrete(4)) == 12
     del v, f
     gc.collect()
-    with pytest.raises(fg.errors.FailedPreconditionError, match="Error while reading resource variable .* could mean that"):
+    with pytest.raises(
+        fg.errors.FailedPreconditionError, match="Error while reading resource variable .* could mean that"
+    ):
         concrete(4)
 
 

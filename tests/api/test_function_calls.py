@@ -81,7 +81,9 @@ def test_no_python_in_a_warm_call(compiled, f, args):
 def test_no_python_in_methods_signatures_and_concrete_functions(compiled):
     model = Model()
     warm(model, X)
-    assert [name for name in entered(lambda: model(X)) if "Function.__get__" not in name and "_for_instance" not in name] == []
+    assert [
+        name for name in entered(lambda: model(X)) if "Function.__get__" not in name and "_for_instance" not in name
+    ] == []
     f = fg.function(lambda x: x + 1.0, input_signature=[fg.TensorSpec([None], fg.float32)])
     warm(f, X)
     assert entered(lambda: f(X)) == []
@@ -145,7 +147,7 @@ def test_a_freed_object_is_not_found(compiled):
 
 def test_a_freed_variable_is_an_error_in_a_warm_call(compiled):
     v = fg.Variable(2.0)
-    f = fg.function(lambda x: x * v)
+    f = fg.function(lambda x: x * v)  # noqa: F821
     warm(f, X)
     del v
     gc.collect()

@@ -11,7 +11,6 @@ from fastgraph.graph.interpret import interpret
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.graph.structure import CONST, PLACEHOLDER
 from fastgraph.primitive import get
-from fastgraph.shapes import Aval
 
 
 class Build:
@@ -49,7 +48,9 @@ def expression(value: Value) -> str:
         return node.name
     if node.op.name == "const":
         array = np.asarray(node.attrs["value"].numpy())
-        return repr(array.reshape(-1)[0].item()) if array.size and (array == array.reshape(-1)[0]).all() else repr(array)
+        return (
+            repr(array.reshape(-1)[0].item()) if array.size and (array == array.reshape(-1)[0]).all() else repr(array)
+        )
     arguments = [expression(each) for each in node.inputs]
     arguments += [f"{name}={attr!r}" for name, attr in node.attrs.items()]
     suffix = f"[{value.index}]" if len(node.outputs) > 1 else ""

@@ -41,7 +41,9 @@ def test_list_order_is_program_order_and_prints_as_python():
 def test_a_graph_with_subgraphs_prints_as_python():
     @fg.function
     def f(x):
-        return fg.cond(x > 0.0, lambda: x * 2.0, lambda: fg.while_loop(lambda i: i < 3.0, lambda i: (i + 1.0,), (x,))[0])
+        return fg.cond(
+            x > 0.0, lambda: x * 2.0, lambda: fg.while_loop(lambda i: i < 3.0, lambda i: (i + 1.0,), (x,))[0]
+        )
 
     text = str(f.get_concrete_function(fg.TensorSpec([], fg.float32)).graph)
     ast.parse(text)
@@ -256,5 +258,3 @@ def test_source_lines_are_the_user_s():
         if node.op.name not in ("placeholder",):
             assert node.source and node.source[0].file == __file__, node
             assert node.source[0].function == "f"
-
-

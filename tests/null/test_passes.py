@@ -225,7 +225,15 @@ def test_each_pass_alone_and_all_keep_the_values(chosen):
 def test_passes_leave_their_argument_alone():
     graph = graph_of(program, V3, V3)
     before = str(graph)
-    for each in (passes.prune, passes.inline, passes.fold, passes.cse, passes.algebra, passes.simplify, passes.optimise):
+    for each in (
+        passes.prune,
+        passes.inline,
+        passes.fold,
+        passes.cse,
+        passes.algebra,
+        passes.simplify,
+        passes.optimise,
+    ):
         each(graph)
         assert str(graph) == before
 

@@ -76,7 +76,7 @@ def arrays(row, names):
 @pytest.mark.parametrize("row", passes.ALGEBRA, ids=lambda row: row.title)
 def test_row_makes_exactly_its_right_side(row):
     names = variables(row.lhs)
-    graph = build(row, {name: (11,) for name in names})
+    graph = build(row, dict.fromkeys(names, (11,)))
     root, rule = compile_row(row)
     new = Rebuild(graph, rules={root: [rule]}, fuel=Fuel()).run()
     ir.verify(new)
@@ -92,7 +92,7 @@ def test_row_makes_exactly_its_right_side(row):
 @pytest.mark.parametrize("row", passes.ALGEBRA, ids=lambda row: row.title)
 def test_row_keeps_the_values(row):
     names = variables(row.lhs)
-    graph = build(row, {name: (11,) for name in names})
+    graph = build(row, dict.fromkeys(names, (11,)))
     root, rule = compile_row(row)
     new = Rebuild(graph, rules={root: [rule]}, fuel=Fuel()).run()
     given = arrays(row, names)
@@ -122,7 +122,9 @@ def test_row_survives_broadcasting(row):
         new = Rebuild(graph, rules={root: [rule]}, fuel=Fuel()).run()
         ir.verify(new)
         given = [
-            np.resize({"float32": FLOATS[2:8], "int32": INTS[1:7], "bool": BOOLS}[dtype_of_row(row, name)], shapes[name])
+            np.resize(
+                {"float32": FLOATS[2:8], "int32": INTS[1:7], "bool": BOOLS}[dtype_of_row(row, name)], shapes[name]
+            )
             for name in names
         ]
         (old_value,), (new_value,) = run(graph, *given), run(new, *given)
@@ -134,7 +136,7 @@ def test_row_survives_broadcasting(row):
 def test_row_respects_its_dtypes(row):
     wrong = {"integer": "float32", "floating": "int32", "real": "complex64", "number": "string"}[row.when]
     try:
-        graph = build(row, {name: (3,) for name in variables(row.lhs)}, wrong)
+        graph = build(row, dict.fromkeys(variables(row.lhs), (3,)), wrong)
     except (TypeError, ValueError):
         pytest.skip("no such op for that dtype")
     root, rule = compile_row(row)

@@ -1,0 +1,182 @@
+"""The parameters of a traced function: how arguments are matched with them, and with an input_signature.
+
+Rule: whichever way an argument is given (by position, by name, by default), it stands under its parameter's name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from fastgraph import nesting
+from fastgraph._tensor import Tensor, convert
+from fastgraph.errors import InputSignatureError
+from fastgraph.shapes import TensorSpec, TypeSpec, generalises
+from fastgraph.staging import keys
+
+
+class Parameters:
+    """The parameters of a Python function; of a method those after the instance."""
+
+    def __init__(self, function: Callable[..., Any], name: str, is_method: bool, input_signature: Any) -> None:
+        self.name = name
+        self.named, self.variadic, self.keywords = _parameters(function, is_method)
+        self.positional = [p for p in self.named if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        self.input_signature = _input_signature(input_signature, self.positional, name)
+
+    def match(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Return the value of each parameter, in order. Raises TypeError for arguments that do not fit the function."""
+        parameters, positional = self.named, self.positional
+        if not kwargs and len(args) == len(positional) == len(parameters):
+            return {parameter.name: value for parameter, value in zip(parameters, args, strict=True)}
+        named: dict[str, Any] = {}
+        for parameter, value in zip(positional, args, strict=False):
+            named[parameter.name] = value
+        extra = args[len(positional) :]
+        if extra and self.variadic is None:
+            raise TypeError(f"{self.name}() takes {len(positional)} positional arguments but {len(args)} were given")
+        rest = dict(kwargs)
+        missing = []
+        for parameter in parameters:
+            if parameter.name in rest and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY:
+                if parameter.name in named:
+                    raise TypeError(f"{self.name}() got multiple values for argument '{parameter.name}'")
+                named[parameter.name] = rest.pop(parameter.name)
+            elif parameter.name not in named:
+                if parameter.default is inspect.Parameter.empty:
+                    missing.append(repr(parameter.name))
+                else:
+                    named[parameter.name] = parameter.default
+        if missing:
+            raise TypeError(f"{self.name}() missing required arguments: {', '.join(missing)}")
+        if rest and self.keywords is None:
+            raise TypeError(f"{self.name}() got unexpected keyword arguments: {', '.join(map(repr, rest))}")
+        ordered = {parameter.name: named[parameter.name] for parameter in parameters}
+        if self.variadic is not None and extra:
+            ordered["*" + self.variadic] = tuple(extra)
+        if rest:
+            assert self.keywords is not None
+            ordered["**" + self.keywords] = dict(sorted(rest.items()))
+        return ordered
+
+    def spread(self, named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return what `match` gave as the positional and keyword arguments of a call."""
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for parameter in self.named:
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                kwargs[parameter.name] = named[parameter.name]
+            else:
+                args.append(named[parameter.name])
+        if self.variadic is not None:
+            args.extend(named.get("*" + self.variadic, ()))
+        if self.keywords is not None:
+            kwargs.update(named.get("**" + self.keywords, {}))
+        return args, kwargs
+
+    def cast(self, named: dict[str, Any], args: Any, kwargs: Any) -> dict[str, Any]:
+        """Return the arguments as tensors of the input_signature. Raises InputSignatureError if they cannot be."""
+        signature = self.input_signature
+        names = [parameter.name for parameter in self.named]
+        extra = named.get("*" + (self.variadic or ""), ())
+        values = [*[named[name] for name in names], *extra]
+        rest = self.named[len(signature) :]
+        if len(values) < len(signature) or any(named[p.name] is not p.default for p in rest):
+            raise self._misfit(args, kwargs)
+        if len(extra) > max(len(signature) - len(names), 0):
+            raise self._misfit(args, kwargs)
+        try:
+            cast = [_fit_spec(spec, value) for spec, value in zip(signature, values, strict=False)]
+        except (TypeError, ValueError):
+            raise self._misfit(args, kwargs) from None
+        fitted = {**named, **dict(zip(names, cast, strict=False))}
+        if extra:
+            fitted["*" + str(self.variadic)] = tuple(cast[len(names) :])
+        return fitted
+
+    def _misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> InputSignatureError:
+        def listed(items: Any) -> str:
+            return ",\n    ".join(str(item) for item in items)
+
+        inputs = listed([*args, *kwargs.values()])
+        return InputSignatureError(
+            f"Python inputs incompatible with input_signature:\n  inputs: (\n    {inputs})\n"
+            f"  input_signature: (\n    {listed(self.input_signature)})"
+        )
+
+    def flat(self, structure: dict[str, Any]) -> list[inspect.Parameter]:
+        """Return the parameters of a trace: those of the function, and what *args and **kwargs held."""
+        known = {parameter.name: parameter for parameter in self.named}
+        found = []
+        for name in list(structure):
+            if name in known:
+                found.append(known[name])
+            elif name.startswith("**"):
+                for key, value in structure.pop(name).items():
+                    structure[key] = value
+                    found.append(inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY))
+            else:
+                for i, value in enumerate(structure.pop(name)):
+                    plain = f"{name[1:]}_{i}"
+                    structure[plain] = value
+                    found.append(inspect.Parameter(plain, inspect.Parameter.POSITIONAL_OR_KEYWORD))
+        positional = [p for p in found if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        return [*positional, *[p for p in found if p.kind is inspect.Parameter.KEYWORD_ONLY]]
+
+
+def _parameters(function: Any, is_method: bool) -> tuple[list[inspect.Parameter], str | None, str | None]:
+    """Return the named parameters, and the names of *args and **kwargs where there are any."""
+    try:
+        found = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some built-in functions
+        return [], "args", "kwargs"
+    if is_method:
+        found = found[1:]
+    variadic = next((p.name for p in found if p.kind is inspect.Parameter.VAR_POSITIONAL), None)
+    keywords = next((p.name for p in found if p.kind is inspect.Parameter.VAR_KEYWORD), None)
+    named = [p for p in found if p.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)]
+    return named, variadic, keywords
+
+
+def _input_signature(signature: Any, positional: list[inspect.Parameter], name: str) -> Any:
+    """Check an input_signature and return it as a tuple."""
+    if signature is None:
+        return None
+    if not isinstance(signature, list | tuple):
+        raise TypeError(f"input_signature must be either a tuple or a list, got {type(signature)}.")
+    for spec in nesting.flatten(signature):
+        if not isinstance(spec, TypeSpec):
+            raise TypeError(
+                "input_signature must be a possibly nested sequence of TensorSpec objects, got "
+                f"{spec!r} in the signature of {name}"
+            )
+    if len(signature) > len(positional) and positional:
+        raise TypeError(f"input_signature has {len(signature)} entries, {name} takes {len(positional)} arguments")
+    return tuple(signature)
+
+
+def _fit_spec(spec: Any, value: Any) -> Any:
+    """Return the argument with tensors as the spec has them. Raises ValueError or TypeError where they cannot be."""
+    if isinstance(spec, dict):
+        if not isinstance(value, dict) or set(spec) != set(value):
+            raise ValueError(f"{value!r} does not have the structure of {spec!r}")
+        return {key: _fit_spec(spec[key], value[key]) for key in spec}
+    if isinstance(spec, list | tuple):
+        if not isinstance(value, list | tuple) or len(spec) != len(value):
+            raise ValueError(f"{value!r} does not have the structure of {spec!r}")
+        items = [_fit_spec(*pair) for pair in zip(spec, value, strict=True)]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if not isinstance(spec, TensorSpec):
+        if isinstance(value, TypeSpec) or getattr(value, "_type_spec", None) is not None:
+            return value
+        raise TypeError(f"{value!r} is no {spec!r}")
+    if isinstance(value, TensorSpec):
+        fits = value.dtype == spec.dtype and generalises(spec.aval.shape, value.aval.shape)
+    else:
+        if not isinstance(value, Tensor):
+            value = convert(value, spec.dtype if not keys.is_array(value) else None)
+        fits = value.dtype == spec.dtype and generalises(spec.aval.shape, value.aval.shape)
+    if not fits:
+        raise ValueError(f"{value!r} does not fit {spec!r}")
+    return value
