@@ -83,6 +83,8 @@ def abs(x: Any, name: builtins.str | None = None) -> Any:
     """Absolute value; modulus of complex numbers. t[*s] -> t[*s], c64[*s] -> f32[*s]. Source: tf.abs."""
 def acos(x: Any, name: str | None = None) -> Tensor:
     """Angle whose cosine is x. f[*s] -> f[*s]. Source: tf.acos."""
+def acosh(x: Any, name: str | None = None) -> Tensor:
+    """Number, not negative, whose hyperbolic cosine is x. f[*s] -> f[*s]. Source: tf.acosh."""
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Sum of x and y; strings are joined. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.add."""
 def add_n(inputs: Any, name: builtins.str | None = None) -> Any:
@@ -103,6 +105,8 @@ def as_string(input: Any, precision: Any = -1, scientific: Any = False, shortest
     Raises: InvalidArgumentError if both scientific and shortest are asked for. Source: tf.strings.as_string."""
 def asin(x: Any, name: str | None = None) -> Tensor:
     """Angle whose sine is x. f[*s] -> f[*s]. Source: tf.asin."""
+def asinh(x: Any, name: str | None = None) -> Tensor:
+    """Number whose hyperbolic sine is x. f[*s] -> f[*s]. Source: tf.asinh."""
 def assert_equal(x: Any, y: Any, message: Any = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x == y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
@@ -121,6 +125,8 @@ def atan(x: Any, name: str | None = None) -> Tensor:
     """Angle whose tangent is x. f[*s] -> f[*s]. Source: tf.atan."""
 def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
     """Angle of the point (x, y) in [-pi, pi]. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.atan2."""
+def atanh(x: Any, name: str | None = None) -> Tensor:
+    """Number whose hyperbolic tangent is x. f[*s] -> f[*s]. Source: tf.atanh."""
 def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: builtins.str | None = 'boolean_mask') -> Any:
     """The slices of tensor where mask holds; the mask covers axes from `axis` (0) on. t[*a, *m, *r] -> t[*a, n, *r].
 

@@ -1,13 +1,16 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
 from fastgraph import abs as abs
 from fastgraph import acos as acos
+from fastgraph import acosh as acosh
 from fastgraph import add as add
 from fastgraph import add_n as add_n
 from fastgraph import argmax as argmax
 from fastgraph import argmin as argmin
 from fastgraph import asin as asin
+from fastgraph import asinh as asinh
 from fastgraph import atan as atan
 from fastgraph import atan2 as atan2
+from fastgraph import atanh as atanh
 from fastgraph import cos as cos
 from fastgraph import cosh as cosh
 from fastgraph import cumsum as cumsum
@@ -60,6 +63,10 @@ def ceil(x: Any, name: str | None = None) -> Tensor:
     """The least whole number not below x. f[*s] -> f[*s]. Source: tf.math.ceil."""
 def conj(x: Any, name: builtins.str | None = None) -> Any:
     """Complex conjugate; real numbers as they are. t[*s] -> t[*s]. Source: tf.math.conj."""
+def count_nonzero(input: Any, axis: Any = None, keepdims: builtins.bool | None = None, dtype: Any = ..., name: builtins.str | None = None) -> Any:
+    """The number of elements along `axis` that are not 0 (of strings: not empty). t[*s] -> i64[*r].
+
+    Source: tf.math.count_nonzero."""
 def cumprod(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Running product along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
 
@@ -102,6 +109,8 @@ def real(input: Any, name: builtins.str | None = None) -> Any:
     """Real part; real numbers as they are. c64[*s] -> f32[*s]. Source: tf.math.real."""
 def reciprocal(x: Any, name: str | None = None) -> Tensor:
     """1 / x. f[*s] -> f[*s]. Source: tf.math.reciprocal."""
+def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """Square root of the sum of squares along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_euclidean_norm."""
 def reduce_std(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Square root of the variance along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_std."""
 def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:

@@ -10,8 +10,17 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: builtins.str 
     """value plus a bias per channel (the last axis; the second of "NC..."). t[*s, c], t[c] -> t[*s, c].
 
     Raises: InvalidArgumentError if the channels do not fit; ValueError for another format. Source: tf.nn.bias_add."""
+def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: Any = None, name: builtins.str | None = None) -> Any:
+    """x with a share `rate` of the elements 0, the others scaled up by 1 / (1 - rate). f[*s] -> f[*s].
+
+    `noise_shape`, which broadcasts to x's, says which elements fall together.
+    Raises: ValueError for integers or a rate outside [0, 1). Source: tf.nn.dropout; Srivastava et al. 2014."""
 def elu(features: Any, name: str | None = None) -> Tensor:
     """exp(features) - 1 where negative, else features. f[*s] -> f[*s]. Source: tf.nn.elu."""
+def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: builtins.str | None = None) -> Any:
+    """The rows of params that ids name, shortened to norm max_norm if given. f[n, *r], i[*q] -> f[*q, *r].
+
+    Raises: InvalidArgumentError for an id out of range. Source: tf.nn.embedding_lookup."""
 def gelu(features: Any, approximate: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Gaussian error linear unit, or its tanh form. f[*s] -> f[*s]. Source: Hendrycks and Gimpel 2016; tf.nn.gelu."""
 def l2_loss(t: Any, name: builtins.str | None = None) -> Any:

@@ -593,6 +593,47 @@ def atan(x: Array) -> Any:
 
 
 @elementwise(
+    "asinh",
+    "math.asinh",
+    op="Asinh",
+    expr="asinh(x)",
+    dtypes="fractional",
+    vjp=dict(x=lambda dy, out: dy / conj(cosh(out))),
+)
+def asinh(x: Array) -> Any:
+    """Number whose hyperbolic sine is x. f[*s] -> f[*s]. Source: tf.asinh."""
+    return np.arcsinh(x)
+
+
+@elementwise(
+    "acosh",
+    "math.acosh",
+    op="Acosh",
+    expr="acosh(x)",
+    dtypes="fractional",
+    vjp=dict(x=lambda dy, out: dy / conj(sinh(out))),
+    domain=(1.3, 4),
+)
+def acosh(x: Array) -> Any:
+    """Number, not negative, whose hyperbolic cosine is x. f[*s] -> f[*s]. Source: tf.acosh."""
+    return np.arccosh(x)
+
+
+@elementwise(
+    "atanh",
+    "math.atanh",
+    op="Atanh",
+    expr="atanh(x)",
+    dtypes="fractional",
+    vjp=dict(x=lambda dy, x: dy / conj(1 - x * x)),
+    domain=(-0.8, 0.8),
+)
+def atanh(x: Array) -> Any:
+    """Number whose hyperbolic tangent is x. f[*s] -> f[*s]. Source: tf.atanh."""
+    return np.arctanh(x)
+
+
+@elementwise(
     "math.atan2",
     "atan2",
     op="Atan2",

@@ -31,7 +31,7 @@ from fastgraph.ops.elementwise import (
     sqrt,
 )
 from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, invalid, public, shape_text
-from fastgraph.ops.gathering import one_hot_dynamic, one_hot_p
+from fastgraph.ops.gathering import gather, one_hot_dynamic, one_hot_p
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, transpose_p
 from fastgraph.ops.reduction import max_p, reduce_mean, reduce_sum, sum_p
 from fastgraph.ops.sums import HALF, block_sum, is_half
@@ -456,6 +456,25 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = 
     if channels_first and rank is not None and rank > 2:
         bias = reshape(bias, (1, -1, *(1,) * (rank - 2)))
     return add(value, bias, name=name)
+
+
+@public("nn.embedding_lookup")
+def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | None = None) -> Any:
+    """The rows of params that ids name, shortened to norm max_norm if given. f[n, *r], i[*q] -> f[*q, *r].
+
+    Raises: InvalidArgumentError for an id out of range. Source: tf.nn.embedding_lookup.
+    """
+    if isinstance(params, (list, tuple)):
+        if len(params) != 1:
+            raise NotImplementedError("embedding_lookup in a list of partitions is not built yet; give one tensor")
+        params = params[0]
+    rows = gather(params, ids, axis=0, name=name)
+    if max_norm is None:
+        return rows
+    own = as_tensor(ids).shape.rank
+    if own is None or rows.shape.rank is None:
+        raise NotImplementedError("embedding_lookup with max_norm needs tensors of known rank")
+    return clip_by_norm(rows, max_norm, axes=list(range(own, rows.shape.rank)))
 
 
 @public("nn.l2_loss")

@@ -32,9 +32,10 @@ from fastgraph.ops.elementwise import (
     select,
     sqrt,
     subtract,
+    zeros_like_p,
 )
 from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, public
-from fastgraph.ops.movement import expand_dims, shape_of_value
+from fastgraph.ops.movement import expand_dims, shape, shape_of_value
 from fastgraph.ops.reduction import argmax, reduce_prod
 from fastgraph.primitive import get
 from fastgraph.shapes import Aval
@@ -390,6 +391,32 @@ def truncated_normal(
     inner, outer = w - 2.5, sqrt(w) - 3.0
     standard = select(w < 5.0, _horner(inner, _GILES_CENTRE), _horner(outer, _GILES_TAIL)) * x * 1.4142135623730951
     return add(multiply(cast(standard, target), as_tensor(stddev, target)), as_tensor(mean, target), name=name)
+
+
+@public("nn.dropout")
+def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: Any = None, name: str | None = None) -> Any:
+    """x with a share `rate` of the elements 0, the others scaled up by 1 / (1 - rate). f[*s] -> f[*s].
+
+    `noise_shape`, which broadcasts to x's, says which elements fall together.
+    Raises: ValueError for integers or a rate outside [0, 1). Source: tf.nn.dropout; Srivastava et al. 2014.
+    """
+    x = as_tensor(x)
+    if not x.dtype.is_floating:
+        raise ValueError(
+            f"`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype={x.dtype}"
+        )
+    if isinstance(rate, (int, float)):
+        if not 0 <= rate < 1:
+            raise ValueError(f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}")
+        if rate == 0:
+            return x
+    dims = x.shape
+    size = extents(noise_shape) if noise_shape is not None else Extents(None, shape(x))
+    if noise_shape is None and dims.is_fully_defined():
+        size = extents(dims)
+    unit = _unit(_bits(_generators.cell(seed), size, _word(x.dtype)), x.dtype)
+    scaled = x * (1.0 / (1.0 - as_tensor(rate, x.dtype)))
+    return select(unit >= as_tensor(rate, x.dtype), scaled, zeros_like_p(scaled))
 
 
 @public("random.categorical")

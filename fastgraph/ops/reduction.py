@@ -23,6 +23,7 @@ from fastgraph.ops.elementwise import (
     exp,
     is_finite,
     log,
+    not_equal_p,
     select,
     sqrt,
     square,
@@ -437,8 +438,8 @@ def _position_dtype(output_type: Any) -> DType:
     dtype = as_dtype(output_type)
     if dtype.name not in ("int16", "uint16", "int32", "int64"):
         raise invalid(
-            f"Value for attr 'output_type' of {message_name(dtype)} is not in the list of allowed values: int16, uint16, "
-            "int32, int64"
+            f"Value for attr 'output_type' of {message_name(dtype)} is not in the list of allowed values: int16, "
+            "uint16, int32, int64"
         )
     return dtype
 
@@ -506,6 +507,26 @@ def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: bool = False
     top = stop_gradient(select(is_finite(top), top, zeros_like(top)))
     result = add(log(reduce_sum(exp(x - top), axis, True)), top)
     return result if keepdims else reduce_sum(result, axis, False, name=name)
+
+
+@public("math.count_nonzero")
+def count_nonzero(
+    input: Any, axis: Any = None, keepdims: bool | None = None, dtype: Any = int64, name: str | None = None
+) -> Any:
+    """The number of elements along `axis` that are not 0 (of strings: not empty). t[*s] -> i64[*r].
+
+    Source: tf.math.count_nonzero.
+    """
+    x = as_tensor(input)
+    there = not_equal_p(x, as_tensor("" if x.dtype.name == "string" else x.dtype.as_numpy_dtype(0), x.dtype))
+    return cast(reduce_sum(cast(there, int64), axis, bool(keepdims)), dtype, name=name)
+
+
+@public("math.reduce_euclidean_norm")
+def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
+    """Square root of the sum of squares along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_euclidean_norm."""
+    x = as_tensor(input_tensor)
+    return sqrt(reduce_sum(x * conj(x), axis, keepdims), name=name)
 
 
 @public("norm", "linalg.norm")

@@ -292,9 +292,21 @@ VALUES = [
     ('tf.constant([1,2])!=tf.constant([1,3])', ('bool', [False, True])),
     ('tf.constant([1,2])==tf.constant([1,2,3])', ('bool', False)),
     ('tf.constant([1])==None', False),
+    ('tf.asinh([0.,1.,-2.])', ('float32', [0.0, 0.8813735842704773, -1.4436354637145996])),
+    ('tf.acosh([1.,2.])', ('float32', [0.0, 1.316957950592041])),
+    ('tf.atanh([0.,0.5])', ('float32', [0.0, 0.5493061542510986])),
+    ('tf.math.count_nonzero([[0,1,2],[0,0,3]],axis=1)', ('int64', [2, 1])),
+    ('tf.math.count_nonzero([True,False])', ('int64', 1)),
+    ('tf.math.count_nonzero(["","a"])', ('int64', 1)),
+    ('tf.math.reduce_euclidean_norm([[3.,4.],[6.,8.]],1)', ('float32', [5.0, 10.0])),
+    ('tf.nn.embedding_lookup(tf.constant([[1.,2.],[3.,4.]]),[1,0,1])', ('float32', [[3.0, 4.0], [1.0, 2.0], [3.0, 4.0]])),
+    ('tf.nn.embedding_lookup(tf.constant([[3.,4.],[0.3,0.4]]),[[0],[1]],max_norm=1.)', ('float32', [[[0.6000000238418579, 0.800000011920929]], [[0.30000001192092896, 0.4000000059604645]]])),
+    ('tf.nn.dropout([1.,2.],0)', ('float32', [1.0, 2.0])),
 ]
 
 ERRORS = [
+    ('tf.nn.dropout([1,2],0.5)', 'ValueError', "`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype=<dtype: 'int32'>"),
+    ('tf.nn.dropout([1.,2.],1.5)', 'ValueError', '`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate=1.5'),
     ('tf.constant([1,2])+tf.constant([1,2,3])', 'InvalidArgumentError', 'Incompatible shapes: [2] vs. [3]'),
     ('tf.constant(1)+1.5', 'InvalidArgumentError', 'cannot compute AddV2 as input #1(zero-based) was expected to be a int32 tensor but is a float tensor'),
     ('tf.constant(1)+tf.constant(1.)', 'InvalidArgumentError', 'cannot compute AddV2 as input #1(zero-based) was expected to be a int32 tensor but is a float tensor'),

@@ -148,3 +148,18 @@ def test_gradients_flow_through_the_parameters() -> None:
     by_mean, by_stddev = tape.gradient(total, [mean, stddev])
     assert float(by_mean) == 5.0
     assert float(by_stddev) == pytest.approx(float(fg.reduce_sum((x - mean) / stddev)), rel=1e-5)
+
+
+def test_dropout() -> None:
+    fg.random.set_seed(2)
+    x = fg.ones([20_000])
+    y = fg.nn.dropout(x, 0.25).numpy()
+    assert set(np.unique(y)) == {np.float32(0), np.float32(1 / 0.75)}
+    assert abs((y == 0).mean() - 0.25) < 0.01
+    rows = fg.nn.dropout(fg.ones([50, 4]), 0.5, noise_shape=[50, 1]).numpy()
+    assert all(len(set(row)) == 1 for row in rows) and 0 < rows.sum() < 400
+    graph = fg.function(lambda t: fg.nn.dropout(t, 0.5), input_signature=[fg.TensorSpec([None], fg.float32)])
+    fg.random.set_seed(2)
+    first = graph(fg.ones([100])).numpy()
+    fg.random.set_seed(2)
+    assert np.array_equal(first, fg.nn.dropout(fg.ones([100]), 0.5).numpy())
