@@ -154,8 +154,8 @@ def fold(
             [f"{total} = {total} + {part if kept == wide else _cast(part, kept, wide, call)}"],
             [f"{result} = {total if dtype == wide else _cast(total, wide, dtype, call)}"],
         )
-    total = cell(kept)
     if kind in ("sum", "prod"):
+        total = cell(kept)
         op = "add" if kind == "sum" else "mul"
         if kept in _CLOSED and not real:
             step = f"{total} {_INFIX[op]} {value}"
@@ -167,10 +167,17 @@ def fold(
             after = [f"{result} = {rounded(total, dtype, call)}"]
         return Fold([f"{total} = {kept}({int(kind == 'prod')})"], [f"{total} = {step}"], result, after=after)
     if kind in ("any", "all"):
+        total = cell(kept)
         step = f"{total} {'&' if kind == 'all' else '|'} {value}"
         return Fold([f"{total} = {kind == 'all'}"], [f"{total} = {step}"], total)
-    step = call(f"fold_{kind}_{kept}" if real else f"{kind}_{kept}", total, value)
-    return Fold([f"{total} = {_edge(kind, kept)}"], [f"{total} = {step}"], total)
+    if real:
+        whole, result = "int64" if kept == "float64" else "int32", local(kept)
+        total = cell(whole)
+        before = [f"{total} = {call(f'rank_{kind}_{kept}', _edge(kind, kept))}"]
+        step = call(f"{kind}_{whole}", total, call(f"rank_{kind}_{kept}", value))
+        return Fold(before, [f"{total} = {step}"], result, after=[f"{result} = {call(f'ranked_{kept}', total)}"])
+    total = cell(kept)
+    return Fold([f"{total} = {_edge(kind, kept)}"], [f"{total} = {call(f'{kind}_{kept}', total, value)}"], total)
 
 
 def _edge(kind: str, dtype: str) -> str:

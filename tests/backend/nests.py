@@ -137,7 +137,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
     "lshift": np.left_shift, "rshift": np.right_shift,
-    "fold_add": np.add, "fold_mul": np.multiply, "fold_max": np.maximum, "fold_min": np.minimum,
+    "fold_add": np.add, "fold_mul": np.multiply,
 }  # fmt: skip
 
 
@@ -154,6 +154,8 @@ def plain_function(name: str) -> Callable[..., Any]:
 
         return cast
     op, dtype = name.rsplit("_", 1)
+    if op in ("rank_max", "rank_min", "ranked"):
+        return _rank(op, np.dtype(dtype))
     if op == "local":
         return lambda n: np.empty(n, dtype)
     function = _FUNCTIONS.get(op) or getattr(np, op)
@@ -162,6 +164,23 @@ def plain_function(name: str) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         result = function(*[kind(a) for a in args])
         return result if isinstance(result, np.bool_) else kind(result)
+
+    return call
+
+
+def _rank(op: str, dtype: np.dtype[Any]) -> Callable[[Any], Any]:
+    """Floats as whole numbers in the same order, NaN first or last; and back."""
+    whole = np.dtype(f"int{8 * dtype.itemsize}")
+    flip = np.iinfo(whole).max
+
+    def turned(bits: Any) -> Any:
+        return bits ^ flip if bits < 0 else bits
+
+    def call(x: Any) -> Any:
+        if op == "ranked":
+            return turned(whole.type(x)).view(dtype)
+        nan = dtype.type(np.copysign(np.nan, 1 if op == "rank_max" else -1))
+        return turned((nan if np.isnan(x) else dtype.type(x)).view(whole))
 
     return call
 

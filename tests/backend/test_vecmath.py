@@ -276,6 +276,23 @@ def test_minimum_and_maximum_propagate_nan(dtype: type) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_ranks_are_ordered_as_floats(dtype: type) -> None:
+    """NaN of either sign above everything for a maximum, below for a minimum; and every rank leads back."""
+    name, whole = np.dtype(dtype).name, np.dtype(f"int{8 * np.dtype(dtype).itemsize}")
+    x = arguments(dtype, 2_000, seed=8)
+    nan = np.isnan(x)
+    for kind, beyond in (("max", np.inf), ("min", -np.inf)):
+        rank = evaluate(f"rank_{kind}_{name}(a)", x, result=whole)
+        order = np.argsort(rank, kind="stable")
+        numbers = x[order][~nan[order]]
+        assert np.all(numbers[1:] >= numbers[:-1])
+        outside = rank[x == beyond].max() if kind == "max" else rank[x == beyond].min()
+        assert np.all(rank[nan] > outside) if kind == "max" else np.all(rank[nan] < outside)
+        back = evaluate(f"ranked_{name}(a)", rank, result=dtype)
+        assert back[~nan].tobytes() == x[~nan].tobytes() and np.isnan(back[nan]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_float_division_is_tensorflows(dtype: type) -> None:
     """floor(a / b), and fmod moved to the divisor's sign: 1.0 // 0.1 is 10 (NumPy says 9)."""
     a = np.array([1.0, -7.0, 7.0, 7.0, -7.0, 0.0, np.inf, 5.0], dtype)
