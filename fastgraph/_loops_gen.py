@@ -185,9 +185,9 @@ def generate(package: Path, out: Path) -> None:
     table = ["static const fg_loop_entry fg_loops[] = {", *entries, "  {0, 0, 0, 0, 0}", "};"]
     table.append(f"#define FG_N_LOOPS {len(entries)}")
     text = "\n".join([HEADER, expr.C_PRELUDE, *functions, *table]) + "\n"
-    target = out / "eager_loops.h"
-    if not target.exists() or target.read_text(encoding="utf-8") != text:
-        target.write_text(text, encoding="utf-8")
+    header = out / "eager_loops.h"
+    if not header.exists() or header.read_text(encoding="utf-8") != text:
+        header.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -73,11 +73,12 @@ class Loss:
             losses = multiply(losses, _fitted(cast(convert_to_tensor(sample_weight), losses.dtype), losses))
         if self.reduction == Reduction.NONE:
             return losses
-        total = reduce_sum(losses)
+        total: Tensor = reduce_sum(losses)
         if self.reduction == Reduction.SUM:
             return total
         count = size(losses) if valid is None else reduce_sum(cast(valid, losses.dtype))
-        return divide_no_nan(total, cast(count, losses.dtype))
+        mean: Tensor = divide_no_nan(total, cast(count, losses.dtype))
+        return mean
 
     def call(self, y_true: Any, y_pred: Any) -> Tensor:
         """Return the loss of each example."""
@@ -123,7 +124,8 @@ class SparseCategoricalCrossentropy(Loss):
         """Return which examples are not of the ignored class."""
         if self.ignore_class is None:
             return None
-        return not_equal(cast(convert_to_tensor(y_true), int64), self.ignore_class)
+        counted: Tensor = not_equal(cast(convert_to_tensor(y_true), int64), self.ignore_class)
+        return counted
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a loss."""
@@ -164,10 +166,12 @@ def sparse_categorical_crossentropy(
     if ignore_class is not None:
         counted = not_equal(labels, ignore_class)
         labels = where(counted, labels, zeros_like(labels))
-    losses = sparse_softmax_cross_entropy_with_logits(labels=labels, logits=scores)
+    losses: Tensor = sparse_softmax_cross_entropy_with_logits(labels=labels, logits=scores)
     if ignore_class is not None:
         losses = where(counted, losses, zeros_like(losses))
-    return losses if n_dims <= 2 else reshape(losses, outside)
+    if n_dims > 2:
+        losses = reshape(losses, outside)
+    return losses
 
 
 def _rows(scores: Tensor) -> Any:
@@ -181,7 +185,8 @@ def mean_squared_error(y_true: Any, y_pred: Any) -> Tensor:
     """Return the mean of (y_pred - y_true)² along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
     predicted = convert_to_tensor(y_pred)
     difference = predicted - cast(convert_to_tensor(y_true), predicted.dtype)
-    return reduce_mean(difference * difference, axis=-1)
+    mean: Tensor = reduce_mean(difference * difference, axis=-1)
+    return mean
 
 
 mse = MSE = mean_squared_error
@@ -193,7 +198,7 @@ def _fitted(weights: Tensor, losses: Tensor) -> Tensor:
     if None in ranks or ranks[0] in (0, ranks[1]):
         return weights
     if ranks[0] == ranks[1] + 1 and weights.shape[-1] == 1:  # type: ignore[operator]
-        return squeeze(weights, axis=[-1])
-    if ranks[0] + 1 == ranks[1]:  # type: ignore[operator]
-        return expand_dims(weights, axis=-1)
+        weights = squeeze(weights, axis=[-1])
+    elif ranks[0] + 1 == ranks[1]:  # type: ignore[operator]
+        weights = expand_dims(weights, axis=-1)
     return weights

@@ -348,7 +348,8 @@ def get(identifier: Any, **kwargs: Any) -> Optimizer:
     if isinstance(identifier, Optimizer):
         return identifier
     if isinstance(identifier, str) and identifier.lower() in ("sgd", "adam"):
-        return {"sgd": SGD, "adam": Adam}[identifier.lower()](**kwargs)
+        optimizer: Optimizer = {"sgd": SGD, "adam": Adam}[identifier.lower()](**kwargs)
+        return optimizer
     raise ValueError(f"Could not interpret optimizer identifier: {identifier}")
 
 
@@ -370,4 +371,5 @@ def _clip_by_norm(gradient: Tensor, norm: float) -> Tensor:
     """`gradient`, made shorter so that its length is at most `norm`; a zero gradient stays zero."""
     squares = reduce_sum(square(gradient))
     length = where(squares > 0, sqrt(where(squares > 0, squares, squares + 1.0)), squares)
-    return gradient * norm / maximum(length, norm)
+    clipped: Tensor = gradient * norm / maximum(length, norm)
+    return clipped

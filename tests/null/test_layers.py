@@ -49,6 +49,7 @@ LATE_MODULES = {
     "compiler.objectcode",
     "compiler.target",
     "compiler.vecmath",
+    "staging.autograph_operators",
 }
 
 IMPORT_LINE = re.compile(
