@@ -420,7 +420,9 @@ cdef EagerTensor _run_loop(Primitive prim, tuple inputs):
 cpdef object run(Primitive prim, tuple inputs, dict attrs):
     """Apply `prim` to eager tensors of the right dtypes: no conversion, no trace, no tape. For host steps and tests."""
     cdef EagerTensor out
-    if not attrs and prim.elementwise and type(<object>inputs[0]) is EagerTensor:
+    if len(inputs) < prim.n_inputs:
+        raise TypeError(f"{prim.name} takes {prim.n_inputs} inputs, {len(inputs)} were given")
+    if not attrs and prim.elementwise and inputs and type(<object>inputs[0]) is EagerTensor:
         out = _run_loop(prim, inputs)
         if out is None and prim.ufunc is not None:
             out = _run_ufunc(prim, <EagerTensor>inputs[0])

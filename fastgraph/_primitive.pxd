@@ -21,6 +21,11 @@ cdef enum:                              # ops that eager mode has a way in C for
     SHORT_MEAN = 8
     SHORT_MAX = 9
     SHORT_MIN = 10
+    SHORT_BROADCAST = 11
+    SHORT_CONCAT = 12
+    SHORT_STACK = 13
+    SHORT_GATHER = 14
+    SHORT_SELECT = 15
 
 cdef Loop cast_loop(int source, int target) noexcept
 

@@ -15,8 +15,9 @@ from fastgraph._buffer cimport (
     block_release, block_retain, fg_spin_lock, fg_spin_unlock, new_id,
 )
 from fastgraph._primitive cimport (
-    Loop, MAX_CODE, Primitive, SHORT_CAST, SHORT_EXPAND, SHORT_MAX, SHORT_MEAN, SHORT_MIN, SHORT_PRODUCT, SHORT_RESHAPE,
-    SHORT_SUM, SHORT_SUM_TO, SHORT_TRANSPOSE, cast_loop,
+    Loop, MAX_CODE, Primitive, SHORT_BROADCAST, SHORT_CAST, SHORT_CONCAT, SHORT_EXPAND, SHORT_GATHER, SHORT_MAX,
+    SHORT_MEAN, SHORT_MIN, SHORT_PRODUCT, SHORT_RESHAPE, SHORT_SELECT, SHORT_STACK, SHORT_SUM, SHORT_SUM_TO,
+    SHORT_TRANSPOSE, cast_loop,
 )
 
 import importlib

@@ -132,3 +132,63 @@ def test_transposes(dtype: str) -> None:
 def test_sums_down_to_a_shape(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     for dtype in ("float32", "int64", "complex64"):
         compare("sum_to_like", elements(shapes[0], dtype), elements(shapes[1], "float32"))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "float64", "complex128"])
+def test_broadcasts(dtype: str) -> None:
+    for shape, target in [
+        ((), ()), ((), (3,)), ((), (2, 0)), ((1,), (5,)), ((3,), (2, 3)), ((3, 1), (3, 4)), ((1, 3), (4, 3)),
+        ((2, 1, 3), (5, 2, 4, 3)), ((1, 2, 1, 3, 1), (2, 2, 2, 3, 3)), ((2, 3), (2, 3)), ((0, 1), (0, 5)), ((1, 1), (1, 1, 1)),
+    ]:  # fmt: skip
+        compare("broadcast_to", elements(shape, dtype), shape=target)
+    for shape, target in [((3,), (4,)), ((2, 3), (3,)), ((2,), (2, 3))]:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[Op:BroadcastTo\]"):
+            tf.broadcast_to(tf.constant(elements(shape, dtype)), target)
+    assert tf.broadcast_to("a", (2,)).numpy().tolist() == [b"a", b"a"]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "float64", "complex128"])
+def test_joins(dtype: str) -> None:
+    for shape in ((3,), (2, 3), (2, 0, 3), (2, 3, 4)):
+        x = elements(shape, dtype)
+        for axis in range(-len(shape), len(shape)):
+            compare("concat", x, x, x, axis=axis)
+            compare("concat", x, np.delete(x, slice(0, 1), axis=axis), axis=axis)
+        for axis in range(-len(shape) - 1, len(shape) + 1):
+            compare("stack", x, x, axis=axis)
+    compare("stack", elements((), dtype), elements((), dtype), axis=0)
+    x = tf.constant(elements((2, 3), dtype))
+    for bad in (lambda: tf.concat([x, x[:, :2]], 0), lambda: tf.concat([x, x[0]], 0), lambda: tf.stack([x, x[:1]])):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[Op:(ConcatV2|Pack)\]"):
+            bad()
+    assert tf.concat([["a"], ["b"]], 0).numpy().tolist() == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("index_type", ["int32", "int64"])
+def test_gathers(dtype: str, index_type: str) -> None:
+    x = elements((4, 3, 5), dtype)
+    for axis in range(-3, 3):
+        for indices in (np.array(2), np.array([0, 2, 2]), np.array([[1, 0], [2, 1]]), np.zeros((0, 2))):
+            compare("gather", x, indices.astype(index_type), axis=axis, batch_dims=0)
+    for bad in (4, -1, 2**31 - 1):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=rf"indices\[1\] = {bad} is not in \[0, 4\)"):
+            tf.gather(tf.constant(x), np.array([0, bad], index_type))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "float64", "complex128"])
+def test_selects(dtype: str) -> None:
+    for shapes in [
+        ((5,), (5,), (5,)),
+        ((2, 3), (), (2, 3)),
+        ((2, 3), (2, 3), ()),
+        ((4,), (), ()),
+        ((), (), ()),
+        ((3,), (2, 3), (3,)),
+    ]:
+        c, x, y = (
+            elements(shapes[0], "bool"),
+            elements(shapes[1], dtype),
+            ~elements(shapes[2], dtype) if dtype == "bool" else -elements(shapes[2], dtype),
+        )
+        compare("select", c, x, y)
