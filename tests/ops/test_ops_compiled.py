@@ -1,6 +1,6 @@
 """Every primitive in a graph: first tier and kernels give what eager mode gives; lowered ones run without host steps.
 
-Inputs that decide shapes are constants of the graph. Repeat one op's by `pytest tests/ops/test_compiled.py -k "[name]"`.
+Inputs that decide shapes are constants of the graph. Repeat one op's by `pytest tests/ops/test_ops_compiled.py -k "[name]"`.
 """
 
 from __future__ import annotations
