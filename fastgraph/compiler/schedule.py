@@ -35,9 +35,9 @@ from fastgraph.compiler.program import (
     Step,
     WhileStep,
 )
-from fastgraph.compiler.sizes import infer_graph, shape_key
-from fastgraph.graph.interpret import run_node
-from fastgraph.graph.ir import Value
+from fastgraph.compiler.sizes import CannotPlan, infer_graph, shape_key
+from fastgraph.graph.interpret import interpret, run_node
+from fastgraph.graph.ir import Node, Value
 from fastgraph.shapes import Aval
 
 # Gives the address of a kernel: a number, or what holds the kernel and has one (`.address`), which the plan then keeps.
@@ -149,7 +149,9 @@ class _Schedule:
 
     def _ready(self, step: Step) -> bool:
         sizes = (*step.sizes, step.extent, *step.cost_dims) if isinstance(step, KernelStep) else ()
-        settled = self.program.shape_values  # no step computes these: they are known once the sizes they follow from are
+        settled = (
+            self.program.shape_values
+        )  # no step computes these: they are known once the sizes they follow from are
         return all(number not in settled or self.aval(number).value is not None for number in step.inputs) and (
             all(self.static(number) for number in step.inputs)
             and all(self.static(number) for size in sizes for number, _ in size.dims)
@@ -366,7 +368,7 @@ class _Schedule:
 
     def _kernel(self, step: KernelStep, updates: tuple[tuple[int, int, int], ...], common: dict[str, Any]) -> StepSpec:
         extent = self._size(step.extent)
-        if not any([self.aval(number).size for number in step.outputs]):
+        if not any(self.aval(number).size for number in step.outputs):
             extent = 0  # no element is computed, so no check may fail
         per_unit = step.cost
         for factor in step.cost_dims:
@@ -439,10 +441,16 @@ class _Schedule:
 
         def plans(shapes: tuple[tuple[int, ...], ...]) -> tuple[Plan, Plan]:
             carried = [Aval(aval.dtype, shape) for aval, shape in zip(avals, shapes)]
-            return (
-                self.planner.plan(step.cond_program, [*carried, *invariants]),
-                self.planner.plan(step.body_program, [*carried, *invariants]),
-            )
+            arguments = [*carried, *invariants]
+            return self.planner.plan(step.cond_program, arguments), self.planner.plan(step.body_program, arguments)
+
+        def again(shapes: tuple[tuple[int, ...], ...]) -> tuple[Plan, Plan]:
+            try:
+                return plans(shapes)
+            except CannotPlan:  # the ops' bodies say what is wrong
+                carried = [Aval(aval.dtype, shape) for aval, shape in zip(avals, shapes)]
+                made = [_graph_plan(p, [*carried, *invariants]) for p in (step.cond_program, step.body_program)]
+                return made[0], made[1]
 
         cond_plan, body_plan = plans(tuple([aval.shape for aval in avals[:n]]))  # type: ignore[misc]
         stable = all(self.static(number) for number in step.outputs[:n])
@@ -452,7 +460,7 @@ class _Schedule:
             n_carried=n,
             inputs=tuple([self.slot_of[number] for number in step.inputs]),
             outputs=self._operands(step.outputs),
-            again=None if stable else plans,
+            again=None if stable else again,
             cost=100.0 + 20 * (cond_plan.spec.cost + body_plan.spec.cost),
             **common,
         )
@@ -543,9 +551,12 @@ class _Schedule:
                 for number, shape in zip(dynamic, shapes, strict=True):
                     given[self.program.values[number]] = Aval(self.aval(number).dtype, shape)
                 arguments = [self.table[value] for value in self.program.graph.parameters]
-                table = infer_graph(self.program.graph, arguments, given)
-                part = _Part(self.program, tuple(outputs))
-                found = Plan(_Schedule(self.planner, part, table, self.later, numbers, given).spec)
+                try:
+                    table = infer_graph(self.program.graph, arguments, given)
+                    part = _Part(self.program, tuple(outputs))
+                    found = Plan(_Schedule(self.planner, part, table, self.later, numbers, given).spec)
+                except CannotPlan:  # the ops' bodies say what is wrong
+                    found = self._interpreted(numbers, outputs, given)
                 plans[shapes] = found
                 while len(plans) > PLANS_KEPT:
                     plans.popitem(last=False)
@@ -560,6 +571,61 @@ class _Schedule:
             cost=5000.0,
             name="rest",
         )
+
+    def _interpreted(self, inputs: Sequence[int], outputs: Sequence[int], given: dict[Value, Aval]) -> Plan:
+        """Return a plan that runs the later steps node by node."""
+        values = self.program.values
+        later = {node for old in self.later for node in self.program.steps[old].nodes}
+
+        def function(*operands: Any) -> list[Any]:
+            known = dict(zip([values[number] for number in inputs], operands, strict=True))
+
+            def value_of(value: Value) -> Any:
+                if value not in known:
+                    run(value.node)
+                return known[value]
+
+            def run(node: Node) -> None:
+                aval = given.get(node.outputs[0]) if len(node.outputs) == 1 else None
+                if aval is not None and aval.value is not None:
+                    known[node.outputs[0]] = from_array(np.asarray(aval.value), aval.dtype)
+                    return
+                results = run_node(node, tuple([value_of(value) for value in node.inputs]))
+                known.update(zip(node.outputs, results, strict=True))
+
+            for node in self.program.graph.nodes:
+                if node in later and not (node.outputs and all(value in known for value in node.outputs)):
+                    run(node)
+            return [value_of(values[number]) for number in outputs]
+
+        arguments = [given.get(values[number], self.table[values[number]]) for number in inputs]
+        return _host_plan(self.program.graph.name, arguments, [values[n].aval for n in outputs], function)
+
+
+def _graph_plan(program: Program, arguments: Sequence[Aval]) -> Plan:
+    """Return a plan that interprets a program's graph."""
+    graph = program.graph
+
+    def function(*operands: Any) -> list[Any]:
+        return interpret(graph, operands)
+
+    return _host_plan(graph.name, arguments, [value.aval for value in graph.outputs], function)
+
+
+def _host_plan(name: str, inputs: Sequence[Aval], outputs: Sequence[Aval], function: Callable[..., list[Any]]) -> Plan:
+    """Return a plan of one host step, whose results may have any shape."""
+    slots: list[Slot] = []
+    operands: list[Operand] = []
+    for index, aval in enumerate(inputs):
+        resource = aval.dtype == "resource"
+        slots.append(Slot(Place.CELL if resource else Place.INPUT, aval.nbytes or 0, index=index))
+        operands.append(Operand(index, aval.dtype.code, None if resource else _dims(aval)))
+    results = [Operand(len(slots) + k, aval.dtype.code, None) for k, aval in enumerate(outputs)]
+    slots += [Slot(Place.GIVEN, dynamic=True) for _ in outputs]
+    step = specs.HostCall(
+        function=function, operands=tuple(operands), outputs=tuple(results), cost=1e5, pinned=True, name=name
+    )
+    return Plan(PlanSpec(slots, [step], operands, results, cost=1e5, name=name))
 
 
 class _Part(Program):

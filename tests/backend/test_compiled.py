@@ -336,3 +336,34 @@ def test_a_read_between_update_and_assignment_sees_the_old_value() -> None:
     assert [np.asarray(t).tolist() for t in f()] == [[1, 2], [2, 3]]
     assert [np.asarray(t).tolist() for t in f()] == [[2, 3], [3, 4]]
     assert w.numpy().tolist() == [2, 3]
+
+
+def test_sizes_that_are_data_and_do_not_fit() -> None:
+    """What one mask leaves is added to what another does: right if they fit, the op's own error if not."""
+    v = fg.Variable([0.0])
+
+    @fg.function
+    def f(x: Any, y: Any) -> Any:
+        v.assign_add([1.0])
+        return fg.boolean_mask(x, x > 0.0) + fg.boolean_mask(y, y > 0.0) * 2.0
+
+    x = fg.constant([1.0, -1.0, 2.0])
+    assert np.asarray(f(x, fg.constant([3.0, 4.0, -5.0]))).tolist() == [7, 10]
+    assert np.asarray(f(x, fg.constant([3.0, -4.0, -5.0]))).tolist() == [7, 8]
+    with pytest.raises(fg.errors.InvalidArgumentError, match="Incompatible shapes|required broadcastable"):
+        f(x, fg.constant([3.0, 4.0, 5.0]))
+    assert v.numpy().tolist() == [3]  # what came before happened once
+
+
+def test_a_loop_that_grows_until_it_does_not_fit() -> None:
+    @fg.function
+    def f(x: Any, y: Any) -> Any:
+        shapes = [fg.TensorShape([None])]
+        return fg.while_loop(
+            lambda a: fg.shape(a)[0] < 9, lambda a: [fg.concat([a, a + y], 0)], [x], shape_invariants=shapes
+        )
+
+    one = fg.constant([1.0])
+    assert np.asarray(f(one, one)[0]).shape == (16,)
+    with pytest.raises(fg.errors.InvalidArgumentError, match="Incompatible shapes|required broadcastable"):
+        f(fg.constant([1.0, 2.0]), fg.constant([1.0, 2.0]))
