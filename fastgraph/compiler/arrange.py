@@ -226,7 +226,11 @@ def _flatten(table: Table, nest: LoopNest) -> tuple[list[FlatStore], Index]:
             i, n = axes[p][0], 1
             if i in joined:
                 i, n = joined[i]
-                total = total * i.args[0] + i
+                extent = i.args[0]
+                own = [m for _, m in axes[p : p + n]]
+                if math.prod([m.witness or 0 for m in own]) != extent.witness:  # a slice that begins at 0
+                    extent = math.prod(own[1:], start=own[0])
+                total = total * extent + i
             else:
                 extent = i.args[0] if i.op == "var" and i.args[0].witness == axes[p][1].witness else axes[p][1]
                 total = total * extent + new(i)

@@ -66,3 +66,14 @@ def test_graph_is_eager(primitive: Any, tier: str) -> None:
             plain = not any(str(np.asarray(a).dtype) in HOST_DTYPES for arrays, _ in cases for a in arrays)
             if plain:
                 assert function.get_concrete_function(*arguments).host_steps == 0
+
+
+@pytest.mark.parametrize(
+    "key",
+    [np.s_[:4, 1, :-5], np.s_[:2], np.s_[:, :2], np.s_[0, :, :1], np.s_[1:, :, :3], np.s_[..., :2]],
+    ids=str,
+)
+def test_slices_from_the_beginning_keep_the_strides_of_the_whole(key: Any) -> None:
+    x = fg.constant(np.arange(3 * 3 * 8 * 3 * 3).reshape(3, 3, 8, 3, 3))
+    with flags.override(tier="last"):
+        assert np.array_equal(fg.function(lambda t: t[key])(x).numpy(), x.numpy()[key])
