@@ -14,6 +14,7 @@ from fastgraph import flags
 from fastgraph.dtype import DType
 from fastgraph.errors import OpError
 from fastgraph.graph import ir
+from fastgraph.graph import prune as pruning
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.rewrite import Application, Rebuild, Row, Rule, compile_row
 from fastgraph.shapes import Aval
@@ -302,18 +303,7 @@ def _has_subgraphs(graph: Graph) -> bool:
 
 def prune(graph: Graph) -> Graph:
     """Drop what neither an output nor an effect needs: non-strict execution. Placeholders of parameters stay."""
-    if "prune" not in flags.get("passes"):
-        return graph
-    roots = list(graph.outputs)
-    needed: set[Node] = {value.node for value in graph.parameters}
-    for node in graph.nodes:
-        if any(kind != "read" for kind, _ in ir.effects(node)):
-            needed.add(node)
-            roots.extend(node.inputs)
-    needed |= ir.reachable(roots)
-    if len(needed) == len(graph.nodes) and not _has_subgraphs(graph):
-        return graph
-    return _with_subgraphs(Rebuild(graph, keep=needed.__contains__).run(), prune)
+    return pruning.prune(graph) if "prune" in flags.get("passes") else graph
 
 
 def inline(graph: Graph) -> Graph:

@@ -248,8 +248,8 @@ class Row:
 
     Both are written as Python calls of primitives over variables: `add(negative(x), y)` -> `subtract(y, x)`. A number
     is a constant all of whose elements have that value, and which does not widen the result's shape. `when` restricts
-    the result's dtype: "any", "integer", "floating", "real" (integer or floating). A row holds bit for bit, unless `close`
-    says that floats may differ in the last places.
+    the result's dtype: "any", "integer", "floating", "real" (integer or floating), ... A row holds bit for bit, unless
+    `close` says that floats may differ in the last places.
     """
 
     lhs: str

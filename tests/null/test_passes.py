@@ -248,3 +248,67 @@ def test_optimise_observed():
     seen = []
     passes.optimise(graph_of(program, V3, V3), lambda name, graph: seen.append(name))
     assert seen == [each.__name__ for each in passes.PASSES]
+
+
+# prune, in branches and loops
+
+
+def flow(graph, op):
+    return next(n for n in graph.nodes if n.op.name == op)
+
+
+def test_unused_results_and_operands_of_a_cond_go():
+    def f(p, x, y):
+        a, b = fg.cond(p, lambda: (x * 2.0, fg.exp(y)), lambda: (-x, fg.tanh(y)))
+        return a
+
+    spec = [fg.TensorSpec([], fg.bool), F, F]
+    new = ir.verify(passes.prune(graph_of(f, *spec)))
+    node = flow(new, "cond")
+    assert len(node.outputs) == 1 and len(node.inputs) == 2
+    assert "exp" not in ops(node.attrs["then_graph"]) and "tanh" not in ops(node.attrs["else_graph"])
+    assert run(new, True, np.float32(3), np.float32(1)) == [6.0] and run(new, False, np.float32(3), np.float32(1)) == [
+        -3.0
+    ]
+
+
+def test_a_cond_without_used_results_goes_unless_it_writes():
+    v = fg.Variable(1.0)
+
+    def f(p, x):
+        fg.cond(p, lambda: fg.exp(x), lambda: x)
+        fg.cond(p, lambda: v.assign(x * 2.0), lambda: v.read_value())
+        return x
+
+    new = ir.verify(passes.prune(graph_of(f, fg.TensorSpec([], fg.bool), F)))
+    assert ops(new).count("cond") == 1
+    node = flow(new, "cond")
+    assert node.outputs == () and "assign_variable" in ops(node.attrs["then_graph"])
+
+
+def test_unused_loop_variables_go():
+    def f(x, y):
+        return fg.while_loop(
+            lambda i, a, b, c: i < 4, lambda i, a, b, c: (i + 1, a + b, b * x, fg.exp(c) + y), (0, x, x, y)
+        )[1]
+
+    graph = graph_of(f, F, F)
+    new = ir.verify(passes.prune(graph))
+    node = flow(new, "while")
+    assert node.attrs["n_carried"] == 3 and len(node.outputs) == 3  # c is gone, b is needed by a
+    assert "exp" not in ops(node.attrs["body_graph"])
+    given = [np.float32(1.5), np.float32(2.0)]
+    assert run(new, *given) == run(graph, *given)
+
+
+def test_rows_saved_for_a_gradient_go_from_the_plain_call():
+    f = fg.function(lambda x: fg.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, fg.tanh(s * x)), (0, x))[1])
+    x = fg.constant(0.5)
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    tape.gradient(y, x)
+    graph = f.get_concrete_function(x).graph
+    assert len(flow(graph, "while").outputs) > 2
+    assert len(flow(passes.optimise(graph), "while").outputs) == 2
+    assert float(f(x)) == float(y)
