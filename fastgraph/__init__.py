@@ -8,7 +8,7 @@ from __future__ import annotations
 __version__ = "2.21.0+fastgraph.0.1.0"
 
 try:
-    import fastgraph._buffer
+    import fastgraph._buffer  # noqa: F401
 except ModuleNotFoundError as error:
     if error.name != "fastgraph._buffer":
         raise

@@ -91,9 +91,7 @@ class Tape(Records):
         """Follow a Tensor or Variable, or every one in a structure, from here on. ValueError for anything else."""
     def watch_nested(self, tensor: Any) -> None:
         """`watch` of anything but one floating EagerTensor."""
-    def cotangents(
-        self, targets: list[Any], sources: list[Any], seeds: list[Any], release: bool = False
-    ) -> list[Any]:
+    def cotangents(self, targets: list[Any], sources: list[Any], seeds: list[Any], release: bool = False) -> list[Any]:
         """The cotangent of each source (None where nothing flows into it), given one seed per target (None: ones)."""
     def finish(self, targets: list[Any], sources: list[Any], seeds: list[Any], report: bool = True) -> list[Any]:
         """The cotangents of `sources`; a tape that is not persistent has nothing left afterwards."""
@@ -101,9 +99,7 @@ class Tape(Records):
         self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = "none"
     ) -> Any:
         """The gradient of `target` with respect to `sources`, in their structure. Source: tf.GradientTape.gradient."""
-    def differentiate_nested(
-        self, target: Any, sources: Any, output_gradients: Any, unconnected_gradients: Any
-    ) -> Any:
+    def differentiate_nested(self, target: Any, sources: Any, output_gradients: Any, unconnected_gradients: Any) -> Any:
         """`gradient` where something is nested or asked for."""
     def report_missing(self, targets: list[Any], sources: list[Any]) -> None:
         """Called with the sources that got no gradient, while the records are still there."""

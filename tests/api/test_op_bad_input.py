@@ -49,7 +49,11 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.tensordot(x, x, 5)", ValueError, "must not be larger than the number of dimensions"),
     ("tf.one_hot([0], 2, on_value=1, off_value=0.5)", TypeError, "Cannot convert 0.5"),
     ("tf.strings.substr('a', 5, 1)", InvalidArgumentError, "pos 5 out of range for string b'a'"),
-    ("tf.math.unsorted_segment_sum(x, [0, 5], 2)", InvalidArgumentError, "segment_ids\\[1\\] = 5 is out of range \\[0, 2\\)"),
+    (
+        "tf.math.unsorted_segment_sum(x, [0, 5], 2)",
+        InvalidArgumentError,
+        "segment_ids\\[1\\] = 5 is out of range \\[0, 2\\)",
+    ),
     ("tf.random.set_seed('a')", ValueError, "invalid literal"),
     ("tf.print(1, foo=2)", ValueError, "Unrecognized keyword arguments for tf.print: {'foo': 2}"),
 ]

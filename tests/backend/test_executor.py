@@ -7,11 +7,11 @@ import threading
 import native_kernels as native
 import numpy as np
 import pytest
-from fastgraph._buffer import Cell, pool_statistics
-from fastgraph._tensor import as_array, from_array
 from native_kernels import Builder
 
 from fastgraph import errors
+from fastgraph._buffer import Cell, pool_statistics
+from fastgraph._tensor import as_array, from_array
 from fastgraph.compiler.plan import (
     AssignCell,
     Branch,

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 import native_kernels as native
 import numpy as np
 import pytest
-from fastgraph._buffer import pool_statistics
-from fastgraph._tensor import as_array, from_array
 from native_kernels import Builder
 
 from fastgraph import errors
+from fastgraph._buffer import pool_statistics
 from fastgraph._pool import alive_threads, num_threads, set_num_threads, sleeping_threads
+from fastgraph._tensor import as_array, from_array
 from fastgraph.compiler.plan import Branch, GemmCall, HostCall, Loop, Place
 
 

@@ -34,7 +34,9 @@ def cells() -> list[Any]:
     for guide in ("course", "graphs", "function", "eager"):
         for number in re.findall(r"^# %% (\d+) ", (FOLDER / f"{guide}.py").read_text(encoding="utf-8"), re.MULTILINE):
             listed = int(number) in NOT_YET.get(guide, ())
-            marks = [pytest.mark.xfail(strict=True, reason="not built yet (tests/guides/not_yet.json)")] if listed else []
+            marks = (
+                [pytest.mark.xfail(strict=True, reason="not built yet (tests/guides/not_yet.json)")] if listed else []
+            )
             found.append(pytest.param(guide, int(number), marks=marks, id=f"{guide}-{number}"))
     return found
 
