@@ -287,9 +287,9 @@ def convert_to_tensor(
 ) -> Tensor:
     """A Tensor of `value`: Tensors as they are, Variables read, arrays and Python values copied.
 
-    `dtype` is required of the result; `dtype_hint` is used where `value` can be of it. ValueError for a Tensor
-    of another
-    dtype and for what cannot be a tensor, TypeError for Python values of another kind. Source: tf.convert_to_tensor.
+    `dtype` is required of the result; `dtype_hint` is used where `value` can be of it. ValueError for a Tensor of
+    another dtype and for what cannot be a tensor, TypeError for Python values of another kind.
+    Source: tf.convert_to_tensor.
     """
     if dtype is not None:
         return convert(value, as_dtype(dtype))

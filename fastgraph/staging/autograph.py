@@ -20,8 +20,7 @@ from typing import Any
 _STAGED = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert)
 _LIBRARIES = frozenset({
     "fastgraph", "numpy", "scipy", "numba", "malt", "ml_dtypes", "optree", "collections", "copy", "functools",
-    "itertools",
-    "inspect", "math", "operator", "pathlib", "pdb", "random", "re", "threading", "time", "typing", "logging", "os",
+    "itertools", "inspect", "math", "operator", "pathlib", "pdb", "random", "re", "threading", "time", "typing", "logging", "os",
     "matplotlib", "pandas", "PIL", "pytest", "unittest", "abc", "contextlib", "dataclasses", "enum", "warnings",
 })  # fmt: skip
 #: Builtins whose meaning on tensors differs, or that call what they are given.
@@ -237,7 +236,8 @@ def _convert_function(function: types.FunctionType) -> Callable[..., Any] | None
     """Return the converted function, or None (with a warning, once) where malt cannot convert it."""
     with _lock:
         try:
-            return _get_converter()(function)
+            converted: Callable[..., Any] = _get_converter()(function)
+            return converted
         except Exception as error:
             import warnings
 

@@ -368,10 +368,14 @@ class _Translator(api.PyToPy):  # type: ignore[misc]
     """malt's own, but for the meaning of the operators; other users of malt in the process keep theirs."""
 
     def get_transformed_name(self, node: Any) -> str:
-        return "tf__" + super().get_transformed_name(node).removeprefix("ag__")
+        return "tf__" + str(super().get_transformed_name(node)).removeprefix("ag__")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names: dict[str, Any] | None = None
 
     def get_extra_locals(self) -> dict[str, Any]:
-        if self._extra_locals is None:
+        if self._names is None:
             from fastgraph.staging.autograph import converted_call
 
             names = super().get_extra_locals()["ag__"].__dict__
@@ -379,5 +383,5 @@ class _Translator(api.PyToPy):  # type: ignore[misc]
             module.__dict__.update({k: v for k, v in names.items() if k not in ("__name__", "__spec__", "__loader__")})
             module.__dict__.update({operator.__name__: operator for operator in _OPERATORS})
             module.__dict__["converted_call"] = converted_call
-            self._extra_locals = {"ag__": module}
-        return self._extra_locals
+            self._names = {"ag__": module}
+        return self._names
