@@ -118,8 +118,8 @@ class Program:
 
     `values[i]` is the graph value behind number i; `inputs`, `captures` and `outputs` are value numbers. `constants`
     maps a value number to the tensor it always is; `shape_values` are the numbers whose values follow from shapes
-    alone: the schedule computes them with the primitives' bodies when it makes a Plan. `after[i]` lists the steps that step i
-    must wait for besides its inputs' producers (effects).
+    alone: the schedule computes them with the primitives' bodies when it makes a Plan. `after[i]` lists the steps
+    that step i must wait for besides its inputs' producers (effects).
     """
 
     graph: Graph

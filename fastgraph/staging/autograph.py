@@ -20,8 +20,9 @@ from typing import Any
 _STAGED = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert)
 _LIBRARIES = frozenset({
     "fastgraph", "numpy", "scipy", "numba", "malt", "ml_dtypes", "optree", "collections", "copy", "functools",
-    "itertools", "inspect", "math", "operator", "pathlib", "pdb", "random", "re", "threading", "time", "typing", "logging", "os",
-    "matplotlib", "pandas", "PIL", "pytest", "unittest", "abc", "contextlib", "dataclasses", "enum", "warnings",
+    "itertools", "inspect", "math", "operator", "pathlib", "pdb", "random", "re", "threading", "time", "typing",
+    "logging", "os", "matplotlib", "pandas", "PIL", "pytest", "unittest", "abc", "contextlib", "dataclasses", "enum",
+    "warnings",
 })  # fmt: skip
 #: Builtins whose meaning on tensors differs, or that call what they are given.
 _OVERLOADED = frozenset(

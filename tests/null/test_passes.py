@@ -259,7 +259,7 @@ def flow(graph, op):
 
 def test_unused_results_and_operands_of_a_cond_go():
     def f(p, x, y):
-        a, b = fg.cond(p, lambda: (x * 2.0, fg.exp(y)), lambda: (-x, fg.tanh(y)))
+        a, _ = fg.cond(p, lambda: (x * 2.0, fg.exp(y)), lambda: (-x, fg.tanh(y)))
         return a
 
     spec = [fg.TensorSpec([], fg.bool), F, F]
