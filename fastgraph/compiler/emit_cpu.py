@@ -15,7 +15,7 @@ from fastgraph.compiler import spell_cpu as spell
 from fastgraph.compiler.arrange import FlatNest, FlatStore, arrange
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.loopnest import LoopNest
-from fastgraph.compiler.scalar import Index, Scalar
+from fastgraph.compiler.scalar import Index, Scalar, walk
 
 #: Elements summed in the dtype itself before they are added to a wider total.
 SUM_BLOCK = 1024
@@ -183,13 +183,30 @@ class Emitter:
         place = self.place(ok.free | position.free, True, block)
         condition, at = self.emit(ok, place), self.emit(position, place)
         ordinal = self.fallible.setdefault(term.attr, len(self.fallible)) + 1
-        place.lines += [f"if not {condition}:", f"    return {ordinal << 48} + {at}"]
+        some = self.some_element(term, place)
+        place.lines += [f"if {some}not {condition}:", f"    return {ordinal << 48} + {at}"]
         self.barriers.append(place)
         name = self.emit(result, block)
         home = self.place(term.free, True, block)
         self.barriers.pop()
         home.names[term] = name
         return name
+
+    def some_element(self, check: Scalar, place: Block) -> str:
+        """The condition that the loops behind a check run at all: what no element asks for must not fail."""
+        inner = [v for v in self.nest.dims if v not in place.variables]
+        counts: dict[str, None] = {}
+        for store in self.nest.stores:
+            if check in walk([store.scalar]):
+                loops = [v for v in (*inner, *store.variables) if v not in place.variables]
+                lengths = [
+                    "(end - begin)" if self.nest.dims and v is self.nest.dims[0] else self.size(v.args[0])
+                    for v in loops
+                ]
+                if not lengths:
+                    return ""
+                counts[" * ".join(lengths)] = None
+        return f"({' or '.join(f'{n} > 0' for n in counts)}) and " if counts else ""
 
     def emit_guarded(self, term: Scalar, place: Block) -> None:
         """A select one branch of which must not be computed for nothing."""

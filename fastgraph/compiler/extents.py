@@ -46,6 +46,7 @@ def witness_avals(graph: Graph, shapes: Sequence[Shape]) -> Witnesses:
 
 def _infer(graph: Graph, shapes: Sequence[Shape], fresh: Callable[[], int]) -> Witnesses:
     found = Witnesses()
+    exact = not any(n is not None and n >= FIRST_WITNESS for shape in shapes for n in shape or ())
     data: set[Value] = set()  # values whose shapes depend on data
     counts: dict[tuple[Value, int], int] = {}
     for value, shape in zip(graph.parameters, shapes, strict=True):
@@ -63,9 +64,9 @@ def _infer(graph: Graph, shapes: Sequence[Shape], fresh: Callable[[], int]) -> W
             found.opaque.add(node)
             avals = [v.aval for v in node.outputs]
         for value, aval in zip(node.outputs, avals, strict=True):
+            if aval.shape is None or (value.aval.shape is None and (tainted or not exact)):
+                raise CannotPlan(node, ValueError("the rank depends on an extent"))
             aval = _narrowed(aval, value.aval)
-            if aval.shape is None:
-                raise CannotPlan(node, ValueError("a rank is unknown"))
             if None in aval.shape:
                 data.add(value)
                 dims = [_count(node, a, counts, fresh) if n is None else n for a, n in enumerate(aval.shape)]

@@ -67,9 +67,10 @@ class Fusion:
         self.cluster: dict[Node, Cluster] = {}
         self.absorbed: Collection[Node] = ()
         fuse = "fuse" in flags.get("passes")
-        self.absorbed = {n for n in graph.nodes if n in kernels and fuse and self._is_cheap(n)}
+        # What must be stored for others anyway is loaded, not computed again.
+        self.absorbed = {n for n in graph.nodes if n in kernels and fuse and self._is_cheap(n) and not self._wanted(n)}
         for node in graph.nodes:
-            if node in kernels and (node not in self.absorbed or self._wanted(node)):
+            if node in kernels and node not in self.absorbed:
                 same = node.op.family == "elementwise"
                 own = Cluster({node: None}, self.position[node], same)
                 self.cluster[node] = own
@@ -112,7 +113,7 @@ class Fusion:
         for consumer in self.consumers.get(value, ()):
             if consumer in nodes:
                 continue
-            if consumer not in self.absorbed or (consumer in self.cluster or self._wanted(consumer)):
+            if consumer not in self.absorbed:
                 return True
             if any(self._needed(v, nodes, seen) for v in consumer.outputs if v not in seen):
                 return True
@@ -190,7 +191,7 @@ class Fusion:
             return [self.unit(v.node) for v in self.inputs(unit.nodes)]
         producers = []
         for value in unit.inputs:
-            if value.node in self.absorbed and value.node not in self.cluster:
+            if value.node in self.absorbed:
                 producers += [self.unit(v.node) for v in self.inputs([value.node])]
             else:
                 producers.append(self.unit(value.node))

@@ -1,0 +1,128 @@
+"""Programs run without a compiler: their kernels' sources as plain Python, which sees every index and every type."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from nests import run_plain
+
+from fastgraph._buffer import Cell
+from fastgraph._tensor import as_array, cell_assign, cell_read, from_array
+from fastgraph.compiler.program import (
+    AliasStep,
+    AssignStep,
+    CondStep,
+    GemmStep,
+    KernelStep,
+    Program,
+    ReadStep,
+    Size,
+    Step,
+    WhileStep,
+)
+from fastgraph.compiler.sizes import infer_graph
+from fastgraph.graph.interpret import run_node
+from fastgraph.graph.ir import Value
+from fastgraph.shapes import Aval
+
+
+def run_program(program: Program, arguments: Sequence[Any]) -> list[Any]:
+    """The outputs of a Program (tensors) on these arguments (tensors and Cells)."""
+    return _Run(program, arguments).outputs()
+
+
+class _Run:
+    def __init__(self, program: Program, arguments: Sequence[Any]) -> None:
+        self.program = program
+        self.values: dict[int, Any] = dict(zip((*program.inputs, *program.captures), arguments, strict=True))
+        self.values.update(program.constants)
+        self.infer()
+        for step in program.steps:
+            results = self.step(step)
+            for number, result in zip(step.outputs, results, strict=True):
+                self.values[number] = result
+            if any(not self.aval(n).is_static for n in step.outputs):
+                self.infer()
+
+    def outputs(self) -> list[Any]:
+        return [self.value(n) for n in self.program.outputs]
+
+    def infer(self) -> None:
+        known = {
+            self.program.values[n]: Aval(v.aval.dtype, v.aval.shape)
+            for n, v in self.values.items()
+            if not isinstance(v, Cell) and n not in self.program.constants
+        }
+        parameters = [v.aval for v in self.program.graph.parameters]
+        self.table: dict[Value, Aval] = infer_graph(self.program.graph, parameters, known)
+
+    def aval(self, number: int) -> Aval:
+        value = self.program.values[number]
+        return self.table.get(value, value.aval)
+
+    def value(self, number: int) -> Any:
+        found = self.values.get(number)
+        if found is None:
+            aval = self.aval(number)
+            assert aval.value is not None, f"value {number} is not made by any step"
+            found = from_array(np.asarray(aval.value), aval.dtype)
+        return found
+
+    def size(self, size: Size) -> int:
+        return size.constant * math.prod([self.aval(n).shape[axis] for n, axis in size.dims])  # type: ignore[index,misc]
+
+    def step(self, step: Step) -> list[Any]:
+        if isinstance(step, KernelStep):
+            return self.kernel(step)
+        inputs = [self.value(n) for n in step.inputs]
+        if isinstance(step, AliasStep):
+            aval = self.aval(step.outputs[0])
+            return [from_array(as_array(inputs[0]).reshape(aval.shape), aval.dtype)]
+        if isinstance(step, GemmStep):
+            a, b = map(as_array, inputs)
+            product = (a.swapaxes(-1, -2) if step.transpose_a else a) @ (b.swapaxes(-1, -2) if step.transpose_b else b)
+            return [from_array(product, self.aval(step.outputs[0]).dtype)]
+        if isinstance(step, ReadStep):
+            return [cell_read(inputs[0])]
+        if isinstance(step, AssignStep):
+            cell_assign(inputs[0], inputs[1])
+            return []
+        if isinstance(step, CondStep):
+            taken = step.then_program if bool(as_array(inputs[0])) else step.else_program
+            return run_program(taken, inputs[1:])
+        if isinstance(step, WhileStep):
+            return self.loop(step, inputs)
+        return list(run_node(step.nodes[0], tuple(inputs)))
+
+    def loop(self, step: WhileStep, inputs: list[Any]) -> list[Any]:
+        n = step.n_carried
+        carried, rows = inputs[:n], []
+        while bool(as_array(run_program(step.cond_program, [*carried, *inputs[n:]])[0])):
+            results = run_program(step.body_program, [*carried, *inputs[n:]])
+            carried = results[:n]
+            rows.append(results[n:])
+        stacked = []
+        for k, number in enumerate(step.outputs[n:]):
+            aval = self.program.values[number].aval
+            shape = [0, *[d or 0 for d in (aval.shape or ())[1:]]]
+            made = np.stack([as_array(r[k]) for r in rows]) if rows else np.zeros(shape, aval.dtype.numpy_dtype)
+            stacked.append(from_array(made, aval.dtype))
+        return [*carried, *stacked]
+
+    def kernel(self, step: KernelStep) -> list[Any]:
+        made = {n: np.zeros(self.aval(n).shape, self.aval(n).dtype.numpy_dtype) for n in step.outputs}  # type: ignore[arg-type]
+        for source, target in step.in_place:
+            made[step.outputs[target]][...] = as_array(self.value(step.inputs[source])).view(
+                made[step.outputs[target]].dtype
+            )
+        buffers = [made[n] if n in made else as_array(self.value(n)) for n in step.buffers]
+        extent = self.size(step.extent)
+        sizes = [self.size(s) for s in step.sizes]
+        cuts = ((0, extent // 2), (extent // 2, extent)) if step.shardable else ((0, extent),)
+        for begin, end in cuts:
+            status = run_plain(step.kernel, buffers, sizes, begin, end)
+            assert status == 0, f"status {status >> 48} at {status & ((1 << 48) - 1)}\n{step.kernel.source}"
+        return [from_array(made[n], self.aval(n).dtype) for n in step.outputs]
