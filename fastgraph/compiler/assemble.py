@@ -118,6 +118,7 @@ class _Assembler:
             constants={self.number[n.outputs[0]]: n.attrs["value"] for n in self.graph.nodes if n.op.name == "const"},
             shape_values=frozenset(self.number[v] for n in self.settled for v in n.outputs),
             after=after,
+            witness=[cast("tuple[int, ...] | None", self.avals[v].shape) for n in self.graph.nodes for v in n.outputs],
         )
 
     # -- order ---------------------------------------------------------------------------------------------------------

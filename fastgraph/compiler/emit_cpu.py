@@ -85,11 +85,16 @@ class Emitter:
             blocks.append(block)
         if columns.apply(self.nest):
             headers[-1], blocks[-1] = columns.emit(self, blocks[-2])
-        for i, store in enumerate(self.nest.stores if not self.arrays else ()):
-            if not store.variables:
-                self.emit_store(store, block)
-            elif i not in self.emitted:
-                self.emit_loop(self.members((store.variables, self.nest.stage[i]), block), block)
+        if not self.arrays:
+            # Every value is computed before the first is written: a result may lie over an operand.
+            for store in self.nest.stores:
+                if not store.variables:
+                    self.emit(store.scalar, block)
+            for i, store in enumerate(self.nest.stores):
+                if not store.variables:
+                    self.emit_store(store, block)
+                elif i not in self.emitted:
+                    self.emit_loop(self.members((store.variables, self.nest.stage[i]), block), block)
         for k in reversed(range(len(headers))):
             blocks[k].nest(headers[k], blocks[k + 1])
         lines = [f"{name} = buffers[{k}]" for k, name in enumerate(self.buffers.values())]

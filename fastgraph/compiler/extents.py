@@ -6,7 +6,7 @@ equal in every call, and nothing that is compiled contains a witness.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fastgraph.compiler.sizes import CannotPlan, infer_node
@@ -23,6 +23,7 @@ def primes(taken: set[int]) -> Iterator[int]:
     while True:
         if n not in taken and all(n % d for d in range(3, int(n**0.5) + 1, 2)):
             yield n
+            n += 1_000  # sums and differences of extents must not be another one's witness
         n += 2
 
 
@@ -67,14 +68,43 @@ def _infer(graph: Graph, shapes: Sequence[Shape], fresh: Callable[[], int]) -> W
             if aval.shape is None or (value.aval.shape is None and (tainted or not exact)):
                 raise CannotPlan(node, ValueError("the rank depends on an extent"))
             aval = _narrowed(aval, value.aval)
-            if None in aval.shape:
+            if tainted and node not in found.opaque and _is_guess(aval, value.aval):
+                found.opaque.add(node)
+                aval = value.aval
+            shape = aval.shape or ()
+            if None in shape:
                 data.add(value)
-                dims = [_count(node, a, counts, fresh) if n is None else n for a, n in enumerate(aval.shape)]
+                dims = [_count(node, a, counts, fresh) if n is None else n for a, n in enumerate(shape)]
                 aval = Aval(aval.dtype, tuple(dims))
             elif tainted:
                 data.add(value)
             found.avals[value] = aval
     return found
+
+
+def _is_guess(found: Aval, noted: Aval) -> bool:
+    """Whether an extent that the graph leaves open came out as a small number: the first of many, say, of none."""
+    return any(
+        b is None and a is not None and a < FIRST_WITNESS
+        for a, b in zip(found.shape or (), noted.shape or (), strict=True)
+    )
+
+
+def fits(witness: Sequence[tuple[int, ...] | None], shapes: Iterable[Shape]) -> bool:
+    """Whether a Program made for `witness` holds for these shapes of its values: 1 is 1, what is equal is equal.
+
+    An extent that is not known yet fits.
+    """
+    actual = {1: 1}
+    for stand_in, shape in zip(witness, shapes, strict=False):
+        if stand_in is None or shape is None:
+            continue
+        if len(stand_in) != len(shape):
+            return False
+        for n, extent in zip(stand_in, shape, strict=True):
+            if extent is not None and actual.setdefault(n, extent) != extent:
+                return False
+    return True
 
 
 def _count(node: Node, axis: int, counts: dict[tuple[Value, int], int], fresh: Callable[[], int]) -> int:

@@ -110,30 +110,35 @@ class Executable:
         if tier == "first":
             return None
         shapes: Shapes = tuple([() if s is None else s for s in key])
-        version = self._version(shapes, wait=tier == "last")
-        if tier == "last":
-            self._settle(version)
-        if not version.ready or version.planner is None or version.program is None:
-            self._mend(version)
-            return None
         avals = [
             Aval(resource, ()) if s is None else Aval(v.aval.dtype, s)
             for v, s in zip(self.graph.parameters, key, strict=True)
         ]
-        try:
-            made = version.planner.plan(version.program, avals)
-        except CannotPlan:
-            return None  # the ops' bodies say what is wrong
-        self._plans[key] = made
-        while len(self._plans) > 256:
-            self._plans.pop(next(iter(self._plans)))
-        return made
+        witness = witness_shapes(self.graph, shapes)
+        # Where these extents break what the witness promised, a Program is made for them alone.
+        for stand_in in dict.fromkeys((witness, shapes)):
+            version = self._version(stand_in, wait=tier == "last")
+            if tier == "last":
+                self._settle(version)
+            if version.error is not None:
+                continue
+            if not version.ready or version.planner is None or version.program is None:
+                self._mend(version)
+                return None
+            try:
+                made = version.planner.plan(version.program, avals)
+            except CannotPlan:
+                continue  # if it goes on like this, the ops' bodies say what is wrong
+            self._plans[key] = made
+            while len(self._plans) > 256:
+                self._plans.pop(next(iter(self._plans)))
+            return made
+        return None
 
     # -- making programs -----------------------------------------------------------------------------------------------
 
-    def _version(self, shapes: Shapes, wait: bool) -> _Version:
-        """The version for these run-time shapes; it is made in the background unless it is waited for."""
-        witness = witness_shapes(self.graph, shapes)
+    def _version(self, witness: Shapes, wait: bool) -> _Version:
+        """The version for these witness shapes; it is made in the background unless it is waited for."""
         with self._lock:
             version = self._versions.get(witness)
             if version is None or (not version.made.is_set() and version.process != os.getpid()):
@@ -199,7 +204,8 @@ class Executable:
         """The version asked for last, or that of the traced shapes."""
         if self._latest is None:
             noted = [v.aval.shape for v in self.graph.parameters]
-            self._version(tuple([tuple([2 if n is None else n for n in s or ()]) for s in noted]), wait=True)
+            shapes = tuple([tuple([2 if n is None else n for n in s or ()]) for s in noted])
+            self._version(witness_shapes(self.graph, shapes), wait=True)
         assert self._latest is not None
         self._latest.made.wait()
         return self._latest

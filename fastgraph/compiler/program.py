@@ -131,3 +131,4 @@ class Program:
     constants: dict[int, Any] = field(default_factory=dict)
     shape_values: frozenset[int] = frozenset()
     after: list[tuple[int, ...]] = field(default_factory=list)
+    witness: list[tuple[int, ...] | None] = field(default_factory=list)  # shapes of the graph's values as it was made

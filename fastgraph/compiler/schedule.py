@@ -18,6 +18,7 @@ from fastgraph._executor import Plan
 from fastgraph._tensor import EagerTensor, from_array
 from fastgraph.compiler import plan as specs
 from fastgraph.compiler.costs import CALL_NS, gemm_cost, gemm_shards, kernel_chunk, worth_threads
+from fastgraph.compiler.extents import fits
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.memory import Tenant, ancestors, place, place_tightly
 from fastgraph.compiler.plan import Operand, Place, PlanSpec, Slot, StepSpec
@@ -66,6 +67,8 @@ class Planner:
                 plans.move_to_end(key)
                 return found
         table = infer_graph(program.graph, avals)
+        if not fits(program.witness, [table[v].shape for n in program.graph.nodes for v in n.outputs]):
+            raise CannotPlan(program.graph.nodes[-1], ValueError("the program was made for other extents"))
         schedule = _Schedule(self, program, table, range(len(program.steps)), (*program.inputs, *program.captures))
         made = Plan(schedule.spec)
         with self._lock:

@@ -40,12 +40,25 @@ class _Run:
         self.values: dict[int, Any] = dict(zip((*program.inputs, *program.captures), arguments, strict=True))
         self.values.update(program.constants)
         self.infer()
-        for step in program.steps:
+        waiting = list(range(len(program.steps)))
+        while waiting:  # some wait for sizes that follow from data
+            i = next(i for i in waiting if self.ready(program.steps[i]) and not set(program.after[i]) & set(waiting))
+            waiting.remove(i)
+            step = program.steps[i]
             results = self.step(step)
             for number, result in zip(step.outputs, results, strict=True):
                 self.values[number] = result
             if any(not self.aval(n).is_static for n in step.outputs):
                 self.infer()
+
+    def ready(self, step: Step) -> bool:
+        sizes = (*step.sizes, step.extent) if isinstance(step, KernelStep) else ()
+        made = step.outputs if isinstance(step, KernelStep | GemmStep | AliasStep) else ()
+        return (
+            all(n in self.values or self.aval(n).value is not None for n in step.inputs)
+            and all(self.aval(n).is_static for size in sizes for n, _ in size.dims)
+            and all(self.aval(n).is_static for n in made)
+        )
 
     def outputs(self) -> list[Any]:
         return [self.value(n) for n in self.program.outputs]
