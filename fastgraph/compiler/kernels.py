@@ -10,7 +10,6 @@ import atexit
 import contextlib
 import os
 import threading
-import warnings
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from fastgraph import flags
 from fastgraph.compiler.kernel import KernelSpec
-from fastgraph.compiler.store import Store, store
+from fastgraph.compiler.store import Store, store, warn
 
 if TYPE_CHECKING:
     from fastgraph.compiler.loader import Library
@@ -160,9 +159,7 @@ class _Desk:
             library = Library(code, symbol(entry.key))
         except LoadError as error:
             if stored:
-                warnings.warn(
-                    f"a stored kernel does not load and is compiled again: {error}", RuntimeWarning, stacklevel=4
-                )
+                warn(f"a stored kernel does not load and is compiled again: {error}")
                 return False
             self.fail(entry, str(error))
             return True
@@ -207,10 +204,7 @@ class _Desk:
         worker: _Worker | None = None
         try:
             if not in_place:
-                try:
-                    worker = _Worker(self)
-                except OSError as error:
-                    self._give_up(f"cannot be started: {error}")
+                worker = self._start()
             while (entry := self._next()) is not None:
                 if worker is None:
                     self._compile_here(entry)
@@ -219,8 +213,8 @@ class _Desk:
                     code = worker.compile(entry)
                 except _CompilerCrashed as crash:
                     self.fail(entry, str(crash))
-                    warnings.warn(f"a kernel's ops run uncompiled: {crash}", RuntimeWarning, stacklevel=1)
-                    worker = _Worker(self)
+                    warn(f"a kernel's ops run uncompiled: {crash}")
+                    worker = self._start()
                 except _WorkerLost as lost:
                     if self.closing:
                         return
@@ -242,6 +236,14 @@ class _Desk:
             with self.lock:
                 self.threads.discard(threading.current_thread())
             self.hire()  # a kernel may have been asked for since this thread found nothing to do
+
+    def _start(self) -> _Worker | None:
+        """A new worker; None, after one warning, where none can be started."""
+        try:
+            return _Worker(self)
+        except OSError as error:
+            self._give_up(f"cannot be started: {error}")
+            return None
 
     def _next(self) -> _Entry | None:
         """The next kernel to compile; None when there was none for a while."""
@@ -280,11 +282,7 @@ class _Desk:
         with self.lock:
             told, self.in_place = self.in_place, True
         if not told:
-            warnings.warn(
-                f"the process that compiles kernels {why}; they are compiled in this process from now on",
-                RuntimeWarning,
-                stacklevel=1,
-            )
+            warn(f"the process that compiles kernels {why}; they are compiled in this process from now on")
 
     def _abandon(self, why: str) -> None:
         with self.lock:

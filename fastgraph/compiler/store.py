@@ -15,6 +15,7 @@ import hashlib
 import os
 import secrets
 import stat
+import sys
 import threading
 import time
 import warnings
@@ -28,6 +29,14 @@ _KEY_LENGTH = 40
 _LARGEST = 16 << 20  # no kernel's code comes near it
 _TOUCH_AFTER = 3600.0  # seconds: how stale a file's time of last use may be
 _TRIM_EVERY = 256  # writes between looks at the store's size
+
+
+def warn(message: str) -> None:
+    """Warn of trouble that costs time only; where warnings are errors, print it: no call and no thread may fail of it."""
+    try:
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+    except RuntimeWarning:
+        print(f"RuntimeWarning: {message}", file=sys.stderr)
 
 
 class _Refused(Exception):
@@ -205,7 +214,7 @@ class Store:
             if kind in self._warned:
                 return
             self._warned.add(kind)
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        warn(message)
 
 
 def _reason(error: Exception) -> str:

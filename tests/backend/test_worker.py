@@ -184,6 +184,15 @@ def test_a_compiler_that_crashes_costs_its_kernel_only(desk: Any, monkeypatch: p
     assert desk.statistics.compiled_in_place == 0
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_warnings_as_errors_cost_no_kernel(
+    desk: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/nonexistent/python")
+    check(kernels.request(specs(2)))
+    assert "cannot be started" in capfd.readouterr().err
+
+
 def test_errors_come_back(desk: Any) -> None:
     (handle,) = kernels.request([elementwise("a +", ("float32",), "float32")])
     assert not handle.wait(60)
