@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
@@ -556,7 +557,7 @@ class _Schedule:
                 arguments = [self.table[value] for value in self.program.graph.parameters]
                 try:
                     table = infer_graph(self.program.graph, arguments, given)
-                    part = _Part(self.program, tuple(outputs))
+                    part = replace(self.program, outputs=tuple(outputs))
                     found = Plan(_Schedule(self.planner, part, table, self.later, numbers, given).spec)
                 except CannotPlan:  # the ops' bodies say what is wrong
                     found = self._interpreted(numbers, outputs, given)
@@ -629,23 +630,6 @@ def _host_plan(name: str, inputs: Sequence[Aval], outputs: Sequence[Aval], funct
         function=function, operands=tuple(operands), outputs=tuple(results), cost=1e5, pinned=True, name=name
     )
     return Plan(PlanSpec(slots, [step], operands, results, cost=1e5, name=name))
-
-
-class _Part(Program):
-    """The later steps of a program, with their own outputs."""
-
-    def __init__(self, whole: Program, outputs: tuple[int, ...]) -> None:
-        super().__init__(
-            whole.graph,
-            whole.values,
-            whole.inputs,
-            whole.captures,
-            outputs,
-            whole.steps,
-            whole.constants,
-            whole.shape_values,
-            whole.after,
-        )
 
 
 def _bits(mask: int) -> list[int]:
