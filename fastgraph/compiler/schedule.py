@@ -67,9 +67,7 @@ class Planner:
             if found is not None:
                 plans.move_to_end(key)
                 return found
-        table = infer_graph(program.graph, avals)
-        if not fits(program.witness, [table[v].shape for n in program.graph.nodes for v in n.outputs]):
-            raise CannotPlan(program.graph.nodes[-1], ValueError("the program was made for other extents"))
+        table = _known_sizes(program, avals)
         schedule = _Schedule(self, program, table, range(len(program.steps)), (*program.inputs, *program.captures))
         made = Plan(schedule.spec)
         with self._lock:
@@ -77,6 +75,16 @@ class Planner:
             while len(plans) > PLANS_KEPT:
                 plans.popitem(last=False)
         return made
+
+
+def _known_sizes(
+    program: Program, arguments: Sequence[Aval], given: dict[Value, Aval] | None = None
+) -> dict[Value, Aval]:
+    """Return the aval of every value. Raises CannotPlan where an op does not fit, or the Program does not."""
+    table = infer_graph(program.graph, arguments, given)
+    if not fits(program.witness, [table[v].shape for n in program.graph.nodes for v in n.outputs]):
+        raise CannotPlan(program.graph.nodes[-1], ValueError("the program was made for other extents"))
+    return table
 
 
 def plan(program: Program, avals: Sequence[Aval], link: Link) -> Plan:
@@ -556,7 +564,7 @@ class _Schedule:
                     given[self.program.values[number]] = Aval(self.aval(number).dtype, shape)
                 arguments = [self.table[value] for value in self.program.graph.parameters]
                 try:
-                    table = infer_graph(self.program.graph, arguments, given)
+                    table = _known_sizes(self.program, arguments, given)
                     part = replace(self.program, outputs=tuple(outputs))
                     found = Plan(_Schedule(self.planner, part, table, self.later, numbers, given).spec)
                 except CannotPlan:  # the ops' bodies say what is wrong
