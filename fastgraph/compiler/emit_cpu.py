@@ -254,7 +254,7 @@ class Emitter:
                 self.emitted.add(item)
                 self.emit_store(self.nest.stores[item], inner)
                 continue
-            value = self.emit(item.args[-1], inner)
+            value = self.emit_body(item.args[-1], inner)
             name = lambda _: self.local()
             made = spell.fold(item.attr[0], item.args[-1].dtype, value, last, name, name, self.call)
             inner.lines += made.step
@@ -265,6 +265,16 @@ class Emitter:
         self.close_loops(blocks, variables, folds, lambda where, lines: where.lines.extend(lines))
         for made in folds:
             place.lines += made.after
+
+    def emit_body(self, body: Scalar, inner: Block) -> str:
+        """What a reduction folds. Its checks stay in the loop: one that runs over nothing asks for nothing."""
+        checked = body.risky and any(t.op == "check" for t in walk([body]))
+        if checked:
+            self.barriers.append(inner)
+        value = self.emit(body, inner)
+        if checked:
+            self.barriers.pop()
+        return value
 
     def close_loops(
         self,
