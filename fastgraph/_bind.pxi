@@ -121,7 +121,7 @@ cdef object _convert_like(object value, object hint):
 
 
 cdef tuple _convert_inputs(Primitive prim, tuple inputs):
-    """The inputs as Tensors (Cells stay). The first Tensor, Variable or array of a letter gives the others its dtype."""
+    """The inputs as Tensors (Cells stay). A letter's first Tensor, Variable or array gives the others its dtype."""
     cdef Py_ssize_t n = len(inputs), i, n_letters = len(prim.groups)
     cdef int code = -1
     cdef object value, letter, found
@@ -246,7 +246,7 @@ cdef EagerTensor _loop_unary(Primitive prim, EagerTensor x):
 
 
 cdef EagerTensor _loop_binary(Primitive prim, EagerTensor x, EagerTensor y):
-    """The op on x and y, of one dtype, by its C loop, broadcasting; None where the body must do it or say what is wrong."""
+    """The op on x and y, of one dtype, by its C loop, broadcasting; None where the body must do it or say why not."""
     cdef Loop loop = prim.loops[x.dtype_code]
     cdef char* operands[2]
     cdef int64_t steps[2]
@@ -285,7 +285,7 @@ cdef EagerTensor _loop_binary(Primitive prim, EagerTensor x, EagerTensor y):
 
 
 cdef EagerTensor _loop_broadcast(Primitive prim, Loop loop, EagerTensor x, EagerTensor y):
-    """x op y where neither has the shape of the result: one call of the loop per run along which the steps are constant."""
+    """x op y where neither has the shape of the result: one call of the loop per run of constant steps."""
     cdef int64_t dims[MAX_RANK]       # of the result
     cdef int64_t extents[MAX_RANK]    # runs of axes with the same strides taken together, innermost first
     cdef int64_t xs[MAX_RANK]

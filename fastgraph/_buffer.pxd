@@ -71,7 +71,7 @@ cdef inline void block_release(Block* block) noexcept nogil:
         block_free(block)
 
 cdef Block* block_list_new() noexcept nogil
-cdef int block_list_push(Block* list, ListItem* item) noexcept nogil     # takes over item.block's reference; -1: no memory
+cdef int block_list_push(Block* list, ListItem* item) noexcept nogil  # takes over item.block's reference; -1: no memory
 cdef int block_list_set(Block* list, int64_t at, ListItem* item) noexcept nogil
 cdef ListItem* block_list_at(Block* list, int64_t at) noexcept nogil
 cdef int64_t block_list_size(Block* list) noexcept nogil
@@ -79,6 +79,7 @@ cdef Block* block_list_copy(Block* list) noexcept nogil
 
 cdef class Buffer:
     cdef Block* block
+
     @staticmethod
     cdef Buffer of(Block* block)
 

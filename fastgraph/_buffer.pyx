@@ -6,7 +6,7 @@ what a tensor is.
 
 from cpython.ref cimport PyObject, Py_INCREF
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 cdef extern from "Python.h" nogil:
     int PyGILState_Check()

@@ -169,7 +169,8 @@ cdef class Tensor:
         return _operate_unary(op_neg, "neg", self)
 
     def __abs__(self):
-        return _operate_unary(op_abs_real if op_abs_real is not None and not self.dtype.is_complex else op_abs, "abs", self)
+        real = op_abs_real is not None and not self.dtype.is_complex
+        return _operate_unary(op_abs_real if real else op_abs, "abs", self)
 
     def __invert__(self):
         return _operate_unary(op_invert, "invert", self)
@@ -498,7 +499,7 @@ cdef EagerTensor _adopt(object value):
     base = array
     while cnp.PyArray_Check(base) and cnp.PyArray_BASE(<cnp.ndarray>base) != NULL:
         base = <object>cnp.PyArray_BASE(<cnp.ndarray>base)
-    if type(base) is Buffer:  # a dense view of a tensor: share its Block, so that its references are counted in one place
+    if type(base) is Buffer:  # a dense view of a tensor: share its Block: references are counted in one place
         block = (<Buffer>base).block
         block_retain(block)
         return wrap_slice(block, <char*>cnp.PyArray_DATA(array), code, cnp.PyArray_NDIM(array),

@@ -1,4 +1,4 @@
-# Part of _tensor.pyx: the keys that eager tensors are indexed by most, without Python code; ops/indexing.py has them all.
+# Part of _tensor.pyx: the keys that eager tensors are indexed by most, without Python; ops/indexing.py has them all.
 
 cdef Primitive _strided_slice = None     # noted on tapes; filled by ops/indexing.py
 
@@ -34,7 +34,7 @@ cdef object _spec_item(object part):
 
 
 cdef object _fast_getitem(EagerTensor x, object key):
-    """x[key] for ints, slices of ints, None and ... ; None where the general road must be taken, if only for its errors."""
+    """x[key] for ints, slices of ints, None and ... ; None where the general road must be taken."""
     cdef ThreadState state = thread_state()
     cdef EagerTensor out = None
     cdef int64_t dims[MAX_RANK]

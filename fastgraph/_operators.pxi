@@ -108,7 +108,7 @@ cdef EagerTensor _with_number(Primitive prim, EagerTensor x, object number, bint
 
 
 cdef object _operate(object slot, str name, object tensor, object other, bint reflected):
-    """tensor op other, or other op tensor where `reflected`: `other` is converted to the tensor's dtype where it can be."""
+    """tensor op other, or other op tensor where `reflected`: `other` is converted to the tensor's dtype if it can."""
     cdef object result
     if slot is None:
         slot = get_slot(name)

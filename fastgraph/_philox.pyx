@@ -6,7 +6,7 @@ Rule: element i of a draw is the block at counter + i and nothing else, so that 
 # Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011), section 5.2.
 
 cimport numpy as cnp
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 
 import numpy as np
 
@@ -15,8 +15,8 @@ cnp.import_array()
 
 cdef inline uint64_t _block(uint32_t left, uint32_t right, uint32_t key) noexcept nogil:
     cdef uint64_t product
-    cdef int i
-    for i in range(10):
+    cdef int _
+    for _ in range(10):
         product = <uint64_t>left * <uint64_t>0xD256D193
         left = <uint32_t>(product >> 32) ^ key ^ right
         right = <uint32_t>product
@@ -29,10 +29,12 @@ def words32(uint64_t key, uint64_t counter, Py_ssize_t n):
     cdef cnp.ndarray out = np.empty(n, np.uint32)
     cdef uint32_t* data = <uint32_t*>cnp.PyArray_DATA(out)
     cdef uint32_t low = <uint32_t>key, high = <uint32_t>(key >> 32)
+    cdef uint64_t at
     cdef Py_ssize_t i
     with nogil:
         for i in range(n):
-            data[i] = <uint32_t>_block(<uint32_t>(counter + <uint64_t>i), <uint32_t>((counter + <uint64_t>i) >> 32) ^ high, low)
+            at = counter + <uint64_t>i
+            data[i] = <uint32_t>_block(<uint32_t>at, <uint32_t>(at >> 32) ^ high, low)
     return out
 
 

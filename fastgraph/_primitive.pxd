@@ -63,5 +63,5 @@ cdef class Primitive:
     cdef bint returns_many              # outputs come as a tuple
     cdef int64_t code_mask              # bit c: dtype code c is allowed where same_dtype
     cdef Loop[MAX_CODE] loops           # C loop by the inputs' dtype code, or NULL
-    cdef signed char[MAX_CODE] loop_out # dtype code of the loop's output
+    cdef signed char[MAX_CODE] loop_out  # dtype code of the loop's output
     cdef int64_t[MAX_CODE] loop_limit   # elements up to which the loop is used

@@ -61,7 +61,8 @@ cdef int _walk(Leaves leaves, object value, Py_ssize_t depth) except -1:
     cdef int kind
     cdef Py_ssize_t n
     if depth > 64:
-        raise ValueError("Can't convert Python sequence nested deeper than 64 levels (does it contain itself?) to Tensor.")
+        raise ValueError(
+            "Can't convert Python sequence nested deeper than 64 levels (does it contain itself?) to Tensor.")
     n = len(value)
     if depth == len(leaves.dims):
         if leaves.values or leaves.kinds & HAS_ARRAY:  # numbers stood at an earlier place of this level

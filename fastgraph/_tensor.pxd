@@ -31,12 +31,13 @@ cdef class TapeBase:
                   PyObject** outputs, Py_ssize_t n_outputs) except -1
 
 cdef ThreadState thread_state()
-cdef EagerTensor wrap_block(Block* block, int dtype_code, int ndim, const int64_t* dims)   # steals the reference, NULL: ResourceExhaustedError
-cdef EagerTensor wrap_slice(Block* block, char* data, int dtype_code, int ndim, const int64_t* dims)  # steals too; data inside block
+# Both steal the reference; NULL: ResourceExhaustedError. The data of wrap_slice lies inside the block.
+cdef EagerTensor wrap_block(Block* block, int dtype_code, int ndim, const int64_t* dims)
+cdef EagerTensor wrap_slice(Block* block, char* data, int dtype_code, int ndim, const int64_t* dims)
 cdef object tensor_array(EagerTensor t)   # the read-only ndarray view
 cpdef EagerTensor from_array(array, dtype=*, bint copy=*)
 cpdef object bind(Primitive prim, tuple inputs, dict attrs)
 cdef int64_t item_size(int dtype_code) noexcept nogil    # bytes of one element; 8 for strings
 cpdef EagerTensor cell_read(Cell cell)                 # FailedPreconditionError if it holds nothing
 cpdef object cell_assign(Cell cell, EagerTensor value)  # dtype and shape are checked; shares the value's Block
-cpdef object convert(object value, object dtype=*)      # a Tensor (symbolic ones unchanged); Python values by TensorFlow's rules
+cpdef object convert(object value, object dtype=*)  # a Tensor (symbolic: unchanged), by TensorFlow's rules

@@ -5,13 +5,12 @@ Rule: a tensor's memory is never written once the tensor exists; what higher lay
 
 cimport cython
 cimport numpy as cnp
-from cpython.mem cimport PyMem_Free
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from fastgraph._buffer cimport (
-    BLOCK_FOREIGN, BLOCK_MEMORY, BLOCK_OBJECT, Block, Buffer, Cell, MAX_RANK, block_drain, block_new, block_of_object,
+    BLOCK_FOREIGN, BLOCK_OBJECT, Block, Buffer, Cell, MAX_RANK, block_new, block_of_object,
     block_release, block_retain, fg_spin_lock, fg_spin_unlock, new_id,
 )
 from fastgraph._primitive cimport (
@@ -146,7 +145,7 @@ cdef bint _ops_asked_for = False
 
 
 cdef _load_ops():
-    """Have the ops fill their slots: a program's first act may be an operator. They lie above, so: by name, when needed."""
+    """Have the ops fill their slots: a program's first act may be an operator. They lie above: by name, when needed."""
     global _ops_asked_for
     if not _ops_asked_for:
         _ops_asked_for = True
