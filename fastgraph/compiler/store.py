@@ -32,7 +32,7 @@ _TRIM_EVERY = 256  # writes between looks at the store's size
 
 
 def warn(message: str) -> None:
-    """Warn of trouble that costs time only; where warnings are errors, print it: no call and no thread may fail of it."""
+    """Warn of trouble that costs time only; where warnings are errors, print it: nothing may fail of it."""
     try:
         warnings.warn(message, RuntimeWarning, stacklevel=3)
     except RuntimeWarning:
