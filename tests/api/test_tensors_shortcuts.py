@@ -192,3 +192,13 @@ def test_selects(dtype: str) -> None:
             ~elements(shapes[2], dtype) if dtype == "bool" else -elements(shapes[2], dtype),
         )
         compare("select", c, x, y)
+
+
+def test_a_result_that_changes_nothing_is_a_tensor_of_its_own() -> None:
+    x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * 3.0
+        same = tf.broadcast_to(x, [2, 2])
+    assert same is not x
+    np.testing.assert_array_equal(tape.gradient(y, x), np.full((2, 2), 3.0))
