@@ -879,3 +879,24 @@ def test_a_tape_can_be_subclassed_and_not_copied():
             copier(tape)
     with pytest.raises(TypeError):
         fg.GradientTape(nonsense=True)
+
+
+@pytest.mark.parametrize(
+    "unchanged",
+    [
+        lambda x: fg.broadcast_to(x, [2, 2]),
+        lambda x: fg.reshape(x, [2, 2]),
+        lambda x: fg.transpose(x, [0, 1]),
+        lambda x: fg.reduce_sum(x, []),
+        lambda x: fg.concat([x], 0),
+        lambda x: fg.cast(x, fg.float32),
+    ],
+)
+def test_an_op_that_changes_nothing_does_not_cut_its_input_off(unchanged):
+    x = fg.constant([[1.0, 2.0], [3.0, 4.0]])
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        before = x * x
+        y = unchanged(x)
+        loss = fg.reduce_sum(before) + fg.reduce_sum(y * 3.0)
+    np.testing.assert_allclose(tape.gradient(loss, x), [[5.0, 7.0], [9.0, 11.0]])
