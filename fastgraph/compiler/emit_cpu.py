@@ -314,5 +314,5 @@ def _for(variable: str, first: str, stop: str) -> str:
 def is_size(term: Scalar) -> bool:
     """Whether a term is a run-time size: an extent, a parameter, or a product of those."""
     return term.op in ("extent", "param") or (
-        term.op == "mul" and not term.free and all(is_size(a) or a.op == "const" for a in term.args)
+        term.op == "mul" and term.dtype == "int64" and not term.free and all(is_size(a) or a.op == "const" for a in term.args)
     )
