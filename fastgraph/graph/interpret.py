@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class Interpreter:
         self.n_values = len(numbers)
         self.parameters = [numbers[value] for value in graph.parameters]
         self.outputs = [numbers[value] for value in graph.outputs]
-        self.steps: list[tuple[Node, list[int], list[int], list[int]]] = []
+        self.steps: list[tuple[Node, bool, Any, list[int], list[int], list[int]]] = []
         for i, node in enumerate(graph.nodes):
             if node.op.name == "placeholder":
                 continue
@@ -54,6 +55,8 @@ class Interpreter:
             self.steps.append(
                 (
                     node,
+                    node.op.name not in _SPECIAL and node.op.n_outputs == 1,
+                    itemgetter(*[numbers[value] for value in node.inputs]) if len(node.inputs) > 1 else None,
                     [numbers[value] for value in node.inputs],
                     [numbers[value] for value in node.outputs],
                     [numbers[value] for value in dead],
@@ -65,12 +68,20 @@ class Interpreter:
         values: list[Any] = [None] * self.n_values
         for number, argument in zip(self.parameters, arguments, strict=True):
             values[number] = argument
-        for node, inputs, outputs, dead in self.steps:
-            results = run_node(node, tuple([values[number] for number in inputs]))
-            for number, result in zip(outputs, results, strict=True):
-                values[number] = result
-            for number in dead:
-                values[number] = None
+        node = None
+        try:
+            for node, plain, take, inputs, outputs, dead in self.steps:
+                operands = take(values) if take is not None else tuple([values[number] for number in inputs])
+                if plain:  # one result and no subgraph: what most nodes are, on the shortest way
+                    values[outputs[0]] = run(node.op, operands, node.attrs)
+                else:
+                    for number, result in zip(outputs, run_node(node, operands), strict=True):
+                        values[number] = result
+                for number in dead:
+                    values[number] = None
+        except OpError as error:
+            assert node is not None
+            raise located(error, node) from None
         return [values[number] for number in self.outputs]
 
 
