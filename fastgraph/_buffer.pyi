@@ -48,5 +48,8 @@ def trim_pool(keep: int = 0) -> int:
 def set_cache_limit(nbytes: int) -> None:
     """Bound the bytes that freed Blocks may keep for reuse."""
 
+def drop_without_gil(owner: object) -> None:
+    """Let a Block that holds `owner` go as a pool thread does, without the GIL: `owner` is let go a little later."""
+
 def next_id() -> int:
     """A number never given before in this process."""

@@ -225,6 +225,7 @@ cdef Block* block_of_object(object owner, char* data, int64_t nbytes, int32_t ki
     cdef Block* block = block_new(0)
     if block == NULL:
         raise MemoryError()
+    block_drain()
     Py_INCREF(owner)
     block.owner = <void*>owner
     block.data = data
@@ -408,6 +409,13 @@ def set_cache_limit(int64_t nbytes) -> None:
     global _cache_limit
     _cache_limit = nbytes
     block_trim(nbytes)
+
+
+def drop_without_gil(owner) -> None:
+    """Let a Block that holds `owner` go as a pool thread does, without the GIL: `owner` is let go a little later."""
+    cdef Block* block = block_of_object(owner, NULL, 0, BLOCK_FOREIGN)
+    with nogil:
+        block_release(block)
 
 
 def next_id() -> int:

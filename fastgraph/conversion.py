@@ -106,6 +106,8 @@ def _convert(value: Any, dtype: DType | None) -> Tensor:
 
 def unsupported(value: Any) -> ValueError:
     """`value` is nothing that a tensor can be made of."""
+    if value is None and current_trace() is not None:
+        return ValueError("None values not supported.")
     return ValueError(f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor.")
 
 

@@ -8,6 +8,7 @@ import operator
 import pickle
 import sys
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -318,3 +319,19 @@ def test_adopted_arrays_are_read_only() -> None:
     with pytest.raises(ValueError, match="read-only"):
         array[0] = 7
     np.testing.assert_array_equal(tensor.numpy(), [0, 1, 2])
+
+
+def test_owners_freed_without_the_gil_are_let_go_by_its_next_holder() -> None:
+    class Owner:
+        pass
+
+    for n in (1, 50):
+        owners = [Owner() for _ in range(n)]
+        references = [weakref.ref(owner) for owner in owners]
+        for owner in owners:
+            _buffer.drop_without_gil(owner)
+        del owners, owner
+        deadline = time.monotonic() + 10
+        while any(reference() is not None for reference in references) and time.monotonic() < deadline:
+            from_array(np.zeros(3), copy=False)  # takes over an array: a holder of the GIL that clears up
+        assert all(reference() is None for reference in references)
