@@ -448,3 +448,103 @@ def test_concrete_functions_mutate_variables() -> None:
 def test_a_symbolic_tensor_has_no_value() -> None:
     with pytest.raises(AttributeError, match="symbolic|numpy"):
         tf.function(lambda x: x.numpy())(tf.constant(1.0))
+
+
+def simple_relu(x):  # as the guide writes it: annotations would show in the generated code
+    if tf.greater(x, 0):
+        return x
+    else:
+        return 0
+
+
+def test_if_on_a_tensor() -> None:
+    staged = tf.function(simple_relu)
+    assert int(staged(tf.constant(1))) == 1 and int(staged(tf.constant(-1))) == 0
+    assert len(staged.pretty_printed_concrete_signatures().splitlines()) > 1
+
+
+def test_the_code_that_autograph_generates() -> None:
+    for code in (tf.autograph.to_code(simple_relu), tf.autograph.to_code(tf.function(simple_relu).python_function)):
+        lines = code.splitlines()
+        assert lines[0] == "def tf__simple_relu(x):"
+        assert lines[1] == (
+            "    with ag__.FunctionScope('simple_relu', 'fscope', ag__.ConversionOptions(recursive=True, "
+            "user_requested=True, optional_features=(), internal_convert_user_code=True)) as fscope:"
+        )
+        assert "        retval_ = ag__.UndefinedReturnValue()" in lines
+        assert lines[-2].strip() == (
+            "ag__.if_stmt(ag__.converted_call(ag__.ld(tf).greater, (ag__.ld(x), 0), None, fscope), if_body, else_body, "
+            "get_state, set_state, ('do_return', 'retval_'), 2)"
+        )
+        assert lines[-1] == "        return fscope.ret(retval_, do_return)"
+
+
+def test_fizzbuzz_in_a_function(capfd: pytest.CaptureFixture[str]) -> None:
+    @tf.function
+    def fizzbuzz(n: Any) -> None:
+        for i in tf.range(1, n + 1):
+            print("Tracing for loop")
+            if i % 15 == 0:
+                print("Tracing fizzbuzz branch")
+                tf.print("fizzbuzz")
+            elif i % 3 == 0:
+                print("Tracing fizz branch")
+                tf.print("fizz")
+            elif i % 5 == 0:
+                print("Tracing buzz branch")
+                tf.print("buzz")
+            else:
+                print("Tracing default branch")
+                tf.print(i)
+
+    fizzbuzz(tf.constant(5))
+    first = capfd.readouterr()
+    fizzbuzz(tf.constant(20))
+    second = capfd.readouterr()
+    branches = ["for loop", "fizzbuzz branch", "fizz branch", "buzz branch", "default branch"]
+    assert first.out.splitlines() == [f"Tracing {branch}" for branch in branches] and second.out == ""
+    assert first.err.split() == "1 2 fizz 4 buzz".split()
+    assert (
+        second.err.split()
+        == "1 2 fizz 4 buzz fizz 7 8 fizz buzz 11 fizz 13 14 fizzbuzz 16 17 fizz 19 buzz".split()
+    )
+
+
+def test_while_on_a_tensor(capfd: pytest.CaptureFixture[str]) -> None:
+    @tf.function
+    def f(x: Any) -> Any:
+        while tf.reduce_sum(x) > 1:
+            tf.print(x)
+            x = tf.tanh(x)
+        return x
+
+    result = f(tf.constant([0.9, 0.8, 0.7, 0.6, 0.5]))
+    assert result.shape == (5,) and float(tf.reduce_sum(result)) <= 1
+    assert len(capfd.readouterr().err.splitlines()) > 3
+
+
+def test_nodes_of_the_graph() -> None:
+    double = tf.function(lambda a: a + a).get_concrete_function(tf.constant("a"))
+    nodes = double.graph.as_graph_def().node
+    assert [(list(node.input), node.name) for node in nodes] == [([], "a"), (["a", "a"], "add"), (["add"], "Identity")]
+
+    def train(data: Any) -> Any:
+        loss = tf.constant(0)
+        for x, y in data:
+            loss += tf.abs(y - x)
+        return loss
+
+    for n_pairs, n_nodes in ((3, 11), (10, 32)):
+        concrete = tf.function(train).get_concrete_function([(1, 1)] * n_pairs)
+        assert len(concrete.graph.as_graph_def().node) == n_nodes
+
+
+def test_errors_of_user_code_name_the_users_lines() -> None:
+    @tf.function
+    def f(x: Any) -> Any:
+        if tf.reduce_sum(x) > 0:
+            return tf.matmul(x, x)
+        return x
+
+    with pytest.raises(ValueError, match=r"(?s)in user code:.*test_rows.py.*return tf.matmul\(x, x\)"):
+        f(tf.zeros((2, 3)))
