@@ -25,7 +25,10 @@ def kernel_chunk(extent: int, per_unit: float) -> int:
     cost = extent * per_unit
     if cost < 2 * SHARD_NS or extent < 2:
         return max(extent, 1)
-    n_shards = int(min(cost // SHARD_NS, MAX_SHARDS, extent))
+    n_shards = int(min(cost // SHARD_NS, MAX_SHARDS))
+    if n_shards > 2:
+        n_shards = -(-n_shards // 4) * 4  # seven parts would leave one of two or four threads waiting
+    n_shards = min(n_shards, extent)
     chunk = -(-extent // n_shards)
     if chunk >= 256:
         chunk = -(-chunk // 64) * 64  # shards begin at a cache line, if the buffers do
