@@ -141,8 +141,10 @@ class Emitter:
         for b in block.chain[len(home.chain) :]:
             if b.guard and b.variables == home.variables:
                 home = b
-        if risky and self.barriers and len(self.barriers[-1].chain) > len(home.chain):
-            return self.barriers[-1]
+        if risky:
+            # Another loop may be written while a barrier of this one stands: only what lies round the block counts.
+            barrier = next((b for b in reversed(self.barriers) if b in block.chain), home)
+            return barrier if len(barrier.chain) > len(home.chain) else home
         return home
 
     def emit(self, term: Scalar, block: Block) -> str:
@@ -314,5 +316,8 @@ def _for(variable: str, first: str, stop: str) -> str:
 def is_size(term: Scalar) -> bool:
     """Whether a term is a run-time size: an extent, a parameter, or a product of those."""
     return term.op in ("extent", "param") or (
-        term.op == "mul" and term.dtype == "int64" and not term.free and all(is_size(a) or a.op == "const" for a in term.args)
+        term.op == "mul"
+        and term.dtype == "int64"
+        and not term.free
+        and all(is_size(a) or a.op == "const" for a in term.args)
     )

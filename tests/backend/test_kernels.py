@@ -224,3 +224,34 @@ def test_in_place(plain: bool) -> None:
     bench.arrays["out"][:] = x
     assert bench.run(plain=plain, x="out") == 0
     np.testing.assert_array_equal(bench.arrays["out"], x * y + x)
+
+
+@BOTH
+def test_a_product_of_numbers_is_no_size(plain: bool) -> None:
+    x = some((5,), FLOATS[0])
+    bench = elementwise("x + 0.5 * 3.0", FLOATS[0], x=x)
+    assert bench.run(plain=plain) == 0
+    np.testing.assert_array_equal(bench.arrays["out"], x + np.float32(1.5))
+
+
+@BOTH
+def test_a_check_in_one_loop_and_a_store_in_another(plain: bool) -> None:
+    x, ids = some((4,), FLOATS[0]), np.array([[3, 0, 1], [2, 2, 0]], "int64")
+    bench = Bench(x=x, ids=ids)
+    bench.output("rows", (2, 3), "int64")
+    bench.output("out", (4,), "float32")
+    values, indices, b = bench.operand("x"), bench.operand("ids"), bench.builder
+    best = b.reduce("argmax", [values.shape[0]], lambda r: values.at(r))
+
+    def picked(i: tuple) -> object:
+        at = indices.at(i)
+        return b.check((at >= 0) & (at < values.shape[0]), best + at, b.flat(i, indices.shape))
+
+    def checked(i: tuple) -> object:
+        return b.check(values.at(i) < 1e9, values.at(i) * 2.0, i[0])
+
+    bench.store("rows", picked, shared=0)
+    bench.store("out", checked, shared=0)
+    assert bench.run(plain=plain) == 0
+    np.testing.assert_array_equal(bench.arrays["rows"], ids + x.argmax())
+    np.testing.assert_array_equal(bench.arrays["out"], x * 2)

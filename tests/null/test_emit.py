@@ -110,8 +110,3 @@ def test_an_operand_that_lives_on_keeps_its_memory() -> None:
     made = program(lambda a, b: (fg.matmul(a, b), fg.matmul(a, b) + 1.0), (4, 4), (4, 4))
     (step,) = kernels(made)
     assert step.in_place == ()
-
-
-def test_a_product_of_literals_is_no_size() -> None:
-    (step,) = kernels(program(lambda x: x + fg.broadcast_to(fg.constant(0.5), [3]) * 3.0, (3,)))
-    assert step.sizes == ()
