@@ -114,8 +114,6 @@ def _zeros(graph: Graph, aval: Aval) -> Value:
     shape = tuple([size or 0 for size in aval.shape or ()])
     const = graph.add(CONST, (), {"value": _scalar(aval)})
     node = graph.add(get("broadcast_to"), const.outputs, {"shape": shape})
-    if aval.shape is None or None in aval.shape:
-        node.outputs[0].aval = Aval(aval.dtype, aval.shape)
     return node.outputs[0]
 
 
