@@ -18,7 +18,11 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.random.uniform([HUGE, HUGE])", InvalidArgumentError, "more than 2\\*\\*63 - 1 elements"),
     ("tf.reshape(x, [2**31, 2**31, 2**31])", InvalidArgumentError, "too many elements"),
     ("tf.zeros([HUGE])", ResourceExhaustedError, "OOM when allocating tensor with shape\\[1099511627776\\]"),
-    ("tf.broadcast_to(1.0, [HUGE])", ResourceExhaustedError, "OOM when allocating tensor with shape\\[1099511627776\\]"),
+    (
+        "tf.broadcast_to(1.0, [HUGE])",
+        ResourceExhaustedError,
+        "OOM when allocating tensor with shape\\[1099511627776\\]",
+    ),
     ("tf.tile(x, [HUGE])", ResourceExhaustedError, "Out of memory"),
     ("tf.pad(x, [[0, HUGE]])", ResourceExhaustedError, "Out of memory"),
     ("tf.one_hot([1], HUGE)", ResourceExhaustedError, "Out of memory"),
