@@ -184,11 +184,6 @@ cdef class Tensor:
     def __delitem__(self, key):
         raise TypeError(f"'{type(self).__name__}' object doesn't support item deletion")
 
-    def __getattr__(self, str name):
-        if name.startswith("__"):  # NumPy and others look for their protocols
-            raise AttributeError(name)
-        raise AttributeError(op_errors.no_attribute(self, name))
-
 
 class Reference:
     """A hashable reference to a tensor or a Variable. Source: what Tensor.ref() gives."""
@@ -210,6 +205,21 @@ class Reference:
 
     def __repr__(self) -> str:
         return f"<Reference wrapping {self._target!r}>"
+
+
+class _Absent:
+    """Stands for an attribute that tensors do not have, and says what to use instead.
+
+    Not a `__getattr__`: NumPy looks for several protocols on what it is given, and each look would cost an exception.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def __get__(self, tensor, owner):
+        raise AttributeError(op_errors.no_attribute(tensor if tensor is not None else owner, self.name))
 
 
 @cython.final

@@ -60,6 +60,11 @@ cdef extern from *:
         if (Py_TYPE((PyObject *)t) == fg_eager_type && fg_n_kept < FG_KEPT) fg_kept[fg_n_kept++] = (PyObject *)t;
         else PyObject_Free(t);
     }
+    static int fg_set_attribute(PyObject *type, PyObject *name, PyObject *value) {
+        if (PyDict_SetItem(((PyTypeObject *)type)->tp_dict, name, value) < 0) return -1;
+        PyType_Modified((PyTypeObject *)type);
+        return 0;
+    }
     static void fg_keep_tensors(PyObject *type) {
         fg_eager_type = (PyTypeObject *)type;
         fg_eager_type->tp_alloc = fg_tensor_alloc;
@@ -67,6 +72,7 @@ cdef extern from *:
     }
     """
     void fg_keep_tensors(object type)
+    int fg_set_attribute(object type, object name, object value) except -1
 
 cdef extern from "Python.h":
     PyObject* PyThreadState_GetDict()
@@ -289,3 +295,5 @@ include "_products.pxi"
 include "_shortcuts.pxi"
 
 fg_keep_tensors(EagerTensor)
+for _name in op_errors.ABSENT:
+    fg_set_attribute(EagerTensor, _name, _Absent(_name))

@@ -229,10 +229,16 @@ _NUMPY_NAMES = frozenset(
 )
 
 
+_UNDEFINED = ("name", "op", "graph", "consumers", "value_index")
+
+#: Attributes that tensors do not have and users look for.
+ABSENT = (*_UNDEFINED, "eval", *sorted(_NUMPY_NAMES))
+
+
 def no_attribute(value: Any, name: str) -> str:
     """The text of the AttributeError for an attribute that tensors do not have."""
     text = f"'{type(value).__name__}' object has no attribute '{name}'"
-    if name in ("name", "op", "graph", "consumers", "value_index"):
+    if name in _UNDEFINED:
         return f"Tensor.{name} is undefined when eager execution is enabled."
     if name == "eval":
         return f"{text}: eval is not supported when eager execution is enabled, is .numpy() what you're looking for?"
