@@ -89,8 +89,10 @@ class Handle:
             _desk.release(self._entry)
 
     def __del__(self) -> None:
-        with contextlib.suppress(Exception):  # at interpreter exit the desk may be gone
+        try:  # noqa: SIM105  at interpreter exit every global name may be gone, contextlib's and the desk's as well
             self.close()
+        except Exception:
+            pass
 
 
 @dataclass

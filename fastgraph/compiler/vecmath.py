@@ -183,11 +183,11 @@ def softplus(x: Lane) -> Lane:
     return max_(x, x.constant(0.0)) + log1p(exp(-x.abs()))
 
 
-#: 2 / pi in parts of 29 bits, so that a part times a float32 is exact in float64.
+#: 2 / pi in parts of 29 bits, so that a part times a float32 is exact in float64. The arguments nearest to a multiple
+#: of pi / 2 leave 2**-29 of a turn: of x < 2**128, 128 + 29 + 24 bits count, which is seven parts.
+_TWO_OVER_PI_BITS = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163ABDE  # times 2**-232
 _TWO_OVER_PI = tuple(
-    float(int(0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE >> (200 - 29 * (k + 1)) & (1 << 29) - 1))
-    * 2.0 ** (-29 * (k + 1))
-    for k in range(6)
+    float(_TWO_OVER_PI_BITS >> (232 - 29 * (k + 1)) & ((1 << 29) - 1)) * 2.0 ** (-29 * (k + 1)) for k in range(7)
 )
 
 
@@ -198,15 +198,20 @@ def _quarter_turns(x: Lane) -> tuple[Lane, Lane]:
     the multiples of 4 from it.
     """
     wide = x.to("float64")
-    turns = None
+    whole, turns = wide.constant(0.0), None
     for part in reversed(_TWO_OVER_PI):
         product = wide * part
-        if part > 2.0**-140:  # x < 2**128: smaller parts give no whole turn
+        if part > 2.0**-78:  # x < 2**128: here the product may be too large for its whole number to be counted
             product = (product * 0.25).round().muladd(-4.0, product)
+        if part > 2.0**-140:
+            # Summed without their whole numbers, the parts lose nothing that counts where they cancel.
+            rounded = product.round()
+            whole, product = whole + rounded, product - rounded
         turns = product if turns is None else turns + product
     magic = wide.constant(1.5 * 2.0**52)  # rounds to an integer and leaves it in the low bits
-    shifted = turns + magic
-    r = (turns - (shifted - magic)) * (math.pi / 2)
+    nearest = (turns + magic) - magic
+    r = (turns - nearest) * (math.pi / 2)
+    shifted = (whole + nearest) + magic
     return shifted.bits().to("int32"), r.to("float32")
 
 

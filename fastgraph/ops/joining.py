@@ -190,7 +190,7 @@ def _lower_stack(b: Any, node: Any) -> list[Any]:
     op="Pack",
     infer=_infer_stack,
     lower=_lower_stack,
-    vjp=dict(values=lambda dy, axis: unstack(dy, axis=axis)),
+    vjp=dict(values=lambda dy, values_dtype, axis: unstack(dy, num=len(values_dtype), axis=axis)),
     samples=lambda: (
         [
             (tuple(np.full([2, 3], i).astype(t) for i in range(3)), {"axis": a})

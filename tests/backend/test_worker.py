@@ -153,11 +153,20 @@ def test_unstartable(desk: Any, monkeypatch: pytest.MonkeyPatch, how: str) -> No
             raise BlockingIOError(11, "Resource temporarily unavailable")
 
         monkeypatch.setattr(subprocess, "Popen", refuse)
-    descriptors = set(os.listdir("/proc/self/fd"))
+    pipes: dict[int, str] = {}
+    real_pipe = os.pipe
+
+    def pipe() -> tuple[int, int]:
+        ends = real_pipe()
+        pipes.update((end, os.readlink(f"/proc/self/fd/{end}")) for end in ends)
+        return ends
+
+    monkeypatch.setattr(os, "pipe", pipe)
     with pytest.warns(RuntimeWarning, match="cannot be started") as caught:
         check(kernels.request(specs(2)))
     assert len(caught) == 1
-    assert len(set(os.listdir("/proc/self/fd")) - descriptors) <= 1
+    still_open = {fd: os.readlink(f"/proc/self/fd/{fd}") for fd in pipes if os.path.exists(f"/proc/self/fd/{fd}")}
+    assert not set(still_open.items()) & set(pipes.items())
 
 
 def test_a_compiler_that_crashes_costs_its_kernel_only(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
