@@ -25,6 +25,9 @@ ABSENT = "the guides are not here: ../shared/guides, beside the checkout, holds 
 #: Guide -> numbers of the cells that do not work yet.
 NOT_YET: dict[str, tuple[int, ...]] = json.loads((Path(__file__).parent / "not_yet.json").read_text())
 
+#: Guide -> numbers of the cells that compare times. No test may fail because a machine is busy; benchmarks/ measures.
+TIMED = {"graphs": (25,)}
+
 
 def cells() -> list[Any]:
     """Return a parameter for every cell of every guide, marked where it is not expected to work."""
@@ -34,9 +37,11 @@ def cells() -> list[Any]:
     for guide in ("course", "graphs", "function", "eager"):
         for number in re.findall(r"^# %% (\d+) ", (FOLDER / f"{guide}.py").read_text(encoding="utf-8"), re.MULTILINE):
             listed = int(number) in NOT_YET.get(guide, ())
-            marks = (
-                [pytest.mark.xfail(strict=True, reason="not built yet (tests/guides/not_yet.json)")] if listed else []
-            )
+            marks = []
+            if listed:
+                marks = [pytest.mark.xfail(strict=True, reason="not built yet (tests/guides/not_yet.json)")]
+            elif int(number) in TIMED.get(guide, ()):
+                marks = [pytest.mark.xfail(strict=False, reason="compares times: a busy machine may fail it")]
             found.append(pytest.param(guide, int(number), marks=marks, id=f"{guide}-{number}"))
     return found
 
