@@ -587,6 +587,9 @@ class _Schedule:
     def _interpreted(self, inputs: Sequence[int], outputs: Sequence[int], given: dict[Value, Aval]) -> Plan:
         """Return a plan that runs the later steps node by node."""
         values = self.program.values
+        # A shape may be known of a value that is no input of the rest: what follows from it needs no value either.
+        arguments = [given.get(value, self.table[value]) for value in self.program.graph.parameters]
+        given = infer_graph(self.program.graph, arguments, given, partial=True)
         later = {node for old in self.later for node in self.program.steps[old].nodes}
 
         def function(*operands: Any) -> list[Any]:

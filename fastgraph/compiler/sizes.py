@@ -23,12 +23,12 @@ class CannotPlan(Exception):
 
 
 def infer_graph(
-    graph: Graph, arguments: Sequence[Aval], known: Mapping[Value, Aval] | None = None
+    graph: Graph, arguments: Sequence[Aval], known: Mapping[Value, Aval] | None = None, partial: bool = False
 ) -> dict[Value, Aval]:
     """Return the aval of every value of `graph` for arguments of these avals (inputs, then captures).
 
     `known` are avals that are found already: nodes whose results are all among them are not looked at.
-    Raises CannotPlan where an op does not fit.
+    Raises CannotPlan where an op does not fit; with `partial`, its results are what the graph notes of them.
     """
     table: dict[Value, Aval] = dict(known or {})
     for value, aval in zip(graph.parameters, arguments, strict=True):
@@ -39,10 +39,10 @@ def infer_graph(
         inputs = [table[value] for value in node.inputs]
         try:
             avals = infer_node(node, inputs)
-        except CannotPlan:
-            raise
         except Exception as error:  # whatever inference raises, the bodies raise better
-            raise CannotPlan(node, error) from error
+            if not partial:
+                raise error if isinstance(error, CannotPlan) else CannotPlan(node, error) from error
+            avals = [value.aval for value in node.outputs]
         for value, aval in zip(node.outputs, avals, strict=True):
             table.setdefault(value, narrowed(aval, value.aval.shape))
     return table

@@ -139,6 +139,21 @@ def test_variables_are_read_and_assigned_in_program_order() -> None:
         assert np.asarray(c).tolist() == v.numpy().tolist() == [11.0] * 4
 
 
+def test_an_interpreted_rest_knows_the_shapes_of_what_it_does_not_read() -> None:
+    def program(x: fg.Tensor, mask: fg.Tensor) -> fg.Tensor:
+        """The branch not taken leaves zeros without rows, which its gradient does not fit: the rest is interpreted."""
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            mean = fg.reduce_mean(fg.boolean_mask(x, mask), axis=2)
+            y = fg.cond(fg.reduce_all(mask), lambda: fg.sigmoid(mean) + mean / 2, lambda: -mean)
+        return tape.gradient(y, x)
+
+    operands = fg.constant([[[1.0, 2.0]], [[3.0, 5.0]]]), fg.constant([True, False])
+    f = fg.function(program)
+    f.get_concrete_function(*operands).wait()
+    np.testing.assert_array_equal(f(*operands), program(*operands))
+
+
 def test_the_tier_changes_between_calls_only() -> None:
     with flags.override(tier="auto"):
         staged = fg.function(lambda x: fg.exp(x) * 3.0)
