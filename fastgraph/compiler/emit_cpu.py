@@ -73,6 +73,7 @@ class Emitter:
         for item, stage in nest.stage.items():
             if self.bound(item):
                 self.groups.setdefault((self.bound(item), stage), []).append(item)
+        self.certain = _certain(nest)
 
     def run(self) -> Emitted:
         """Write the whole kernel."""
@@ -238,6 +239,8 @@ class Emitter:
         def fits(item: Scalar | int) -> bool:
             if isinstance(item, int):
                 return item not in self.emitted and place.variables == frozenset(self.nest.dims)
+            if item.risky and item not in self.certain:
+                return False  # only guards ask for it: computed here, it would read where nothing may be
             return item not in place.names and self.place(item.free, item.risky, place) is place
 
         return [item for item in self.groups[key] if fits(item)]
@@ -311,6 +314,19 @@ class Emitter:
 
 def _for(variable: str, first: str, stop: str) -> str:
     return f"for {variable} in range({stop if first == '0' else f'{first}, {stop}'}):"
+
+
+def _certain(nest: FlatNest) -> set[Scalar]:
+    """The terms that are asked for outside the guarded branches of selects."""
+    found: set[Scalar] = set()
+    stack = [term for store in nest.stores for term in (store.scalar, store.position)]
+    while stack:
+        term = stack.pop()
+        if term not in found:
+            found.add(term)
+            guards = term.op == "select" and (term.args[1].risky or term.args[2].risky)
+            stack += term.args[:1] if guards else term.args
+    return found
 
 
 def is_size(term: Scalar) -> bool:

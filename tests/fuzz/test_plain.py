@@ -16,6 +16,7 @@ from fastgraph.compiler.pipeline import compile_graph
 from fastgraph.compiler.sizes import CannotPlan
 from tests.fuzz import check
 from tests.fuzz.draw import draw_program
+from tests.fuzz.programs import Line, Program
 
 SEEDS = range(560_000, 560_040)
 
@@ -46,3 +47,22 @@ def test_a_random_program_in_plain_python(seed: int) -> None:
     except CannotPlan:
         pytest.skip("its shapes are data in a way that is left to the ops' bodies")
     assert check.compare(expected, came) is None, program
+
+
+def test_a_reduction_in_a_branch_shares_no_loop_outside_it() -> None:
+    """The second half of the roll reads row i - 1, which row 0 has not; the product wants a copy of a0 in a loop."""
+    random = np.random.default_rng(0)
+    texts = {
+        "t0": "fg.expand_dims(a0, 2)",
+        "t1": "fg.roll(fg.argmin(fg.roll(t0, 2, 2), axis=1), 1, 0)",
+        "t2": "fg.bitwise.bitwise_and(t1, fg.argmin(a2, axis=0))",
+        "t3": "fg.matmul(t0, a1)",
+    }
+    program = Program(
+        seed=0,
+        arguments={f"a{i}": random.normal(size=shape) for i, shape in enumerate([(17, 3), (17, 1, 3), (2, 3)])},
+        variables={},
+        lines=tuple([Line(name, text, frozenset(), ()) for name, text in texts.items()]),
+        outputs=("t2", "t3"),
+    )
+    assert check.compare(check.run_eagerly(program), run(program)) is None
