@@ -236,7 +236,14 @@ print(w.process.pid, flush=True)
 def program(tail: str, tmp_path: Path, n: int = 24) -> subprocess.Popen[str]:
     path = os.pathsep.join([str(HERE), str(HERE.parents[1])])
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.replace("range(N)", f"range({n})") + tail],
+        # From 3.12 on Python warns of any fork in a process with threads, as NumPy's import already makes them.
+        [
+            sys.executable,
+            "-W",
+            "ignore:This process:DeprecationWarning",
+            "-c",
+            PROGRAM.replace("range(N)", f"range({n})") + tail,
+        ],
         env={**os.environ, "PYTHONPATH": path, "FASTGRAPH_STORE": str(tmp_path / "kernels")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
