@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph._tensor import Tensor
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named
-from fastgraph.ops.elementwise import cast
+from fastgraph.ops.elementwise import cast, maximum
 from fastgraph.ops.families import Array, canonical_axis, invalid, movement, public, shape_text
 from fastgraph.ops.gathering import dim, gather, slice_tensor
 from fastgraph.ops.joining import concat
@@ -377,7 +377,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
     for by, along in zip(_list(shift), _list(axis), strict=True):
         along = canonical_axis(known_axes(along)[0], len(x.shape))
         n = dim(x, along)
-        by = by % n if not isinstance(n, int) or n else 0
+        by = by % (max(n, 1) if isinstance(n, int) else maximum(n, 1))  # an axis may turn out to be empty
         x = concat([_along(x, along, n - by, by), _along(x, along, 0, n - by)], along)
     return x
 

@@ -47,6 +47,7 @@ CASES: dict[str, F] = {
     "tile by tensors": lambda x: fg.tile(x, fg.stack([fg.constant(2), fg.constant(1)])),
     "reverse": lambda x: fg.reverse(x, [0]),
     "roll": lambda x: fg.roll(x, 1, 1),
+    "roll along the unknown": lambda x: fg.roll(x, 1, 0) * x,
     "repeat": lambda x: fg.repeat(x, 2, axis=1),
     "zeros of the shape": lambda x: x + fg.zeros(fg.shape(x)),
     "fill of the shape": lambda x: x * fg.fill(fg.shape(x), 2.0),
