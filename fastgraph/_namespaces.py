@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 import sys
 import types
 from collections.abc import Callable, Iterable
@@ -134,6 +135,8 @@ SUBSTITUTES = {
 NEWAXIS = None
 _NAMES_FILE = Path(__file__).with_name("_tensorflow_names.txt")
 _UNRESOLVED = object()
+#: Words that names have in common without being kindred.
+_VAGUE = frozenset("all and any for from get has set the with experimental".split())
 _tensorflow: dict[str, frozenset[str]] | None = None
 
 
@@ -234,28 +237,39 @@ def missing(namespace: str, name: str) -> AttributeError:
         close = [] if name.startswith("_") else difflib.get_close_matches(name, _names_in(namespace), 1, 0.75)
         return AttributeError(text + (f". Did you mean: {close[0]!r}?" if close else ""))
     text = f"{ROOT}.{dotted} is not built yet: TensorFlow has tf.{dotted}, this fastgraph does not. "
-    substitute = _substitute(dotted, name)
-    return NotBuiltError(text + (f"Use {substitute} instead." if substitute else "There is no near substitute yet."))
+    return NotBuiltError(text + _advice(dotted, name))
 
 
-def _substitute(dotted: str, name: str) -> str | None:
-    """Return what comes nearest to the TensorFlow name `dotted`: a listed way, the same name elsewhere, a like name."""
+def _advice(dotted: str, name: str) -> str:
+    """Say what comes nearest to the TensorFlow name `dotted`: a listed way, the same name elsewhere, a kindred name."""
     if dotted in SUBSTITUTES:
-        return SUBSTITUTES[dotted]
+        return f"Use {SUBSTITUTES[dotted]} instead."
     built = built_names()
     same = [full for full in built if full.rpartition(".")[2] == name and full != dotted]
     if same:
-        return f"{ROOT}.{min(same, key=len)}"
+        return f"Use {ROOT}.{min(same, key=len)} instead."
     parent = dotted.rpartition(".")[0]
     while parent:
         if parent in SUBSTITUTES:
-            return SUBSTITUTES[parent]
+            return f"Use {SUBSTITUTES[parent]} instead."
         parent = parent.rpartition(".")[0]
     by_last: dict[str, str] = {}
-    for full in sorted(set(built) - {dotted}, key=len):
-        by_last.setdefault(full.rpartition(".")[2], full)
+    words = _words(name)
+    for full in sorted(built, key=len):
+        last = full.rpartition(".")[2]
+        if words & _words(last):
+            by_last.setdefault(last, full)
     close = difflib.get_close_matches(name, by_last, 1, 0.8)
-    return f"{ROOT}.{by_last[close[0]]}" if close else None
+    return f"The nearest name that is built is {ROOT}.{by_last[close[0]]}." if close else "There is no near substitute yet."
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a name that say what it is about ("gather_nd": gather), in small letters.
+
+    Likeness of letters alone would send from conv2d to cond, and from image to imag.
+    """
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
+    return {part.lower() for part in parts if len(part) > 2} - _VAGUE
 
 
 def _names_in(namespace: str) -> list[str]:

@@ -106,6 +106,21 @@ def test_substitute_is_the_same_name_elsewhere() -> None:
     assert isinstance(error, NotImplementedError) and "Use fastgraph.add instead" in str(error)
 
 
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("gather_nd", "The nearest name that is built is fastgraph.gather."),
+        ("optimizers.AdamW", "The nearest name that is built is fastgraph.optimizers.Adam."),
+        ("qint8", "There is no near substitute yet."),  # int8 is like it in letters only
+        ("image", "There is no near substitute yet."),  # and imag
+        ("linalg.lu", "There is no near substitute yet."),  # and elu
+    ],
+)
+def test_a_substitute_is_kindred_in_words_and_not_in_letters(name: str, advice: str) -> None:
+    space, _, last = name.rpartition(".")
+    assert str(namespaces.missing(space, last)).endswith(advice)
+
+
 def test_unknown_names_are_attribute_errors() -> None:
     with pytest.raises(
         AttributeError, match=r"module 'fastgraph' has no attribute 'floot32'. Did you mean: 'float32'?"
