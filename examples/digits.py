@@ -213,7 +213,7 @@ def run(n_epochs: int, output: Path) -> int:
     print(f"                       {linear_seconds * 1e6:.0f} us linear model, eager")
     print(f"host steps             {concrete.host_steps}")
     # The last difference may be 0 by luck: the greatest says more.
-    print(f"loss after 100 steps   |eager - compiled| = {differences[-1]:.1e}, at most {differences.max():.1e} on the way")
+    print(f"loss after 100 steps   |eager - compiled| = {differences[-1]:.1e}, at most {differences.max():.1e} before")
     print(f"pictures               {', '.join(str(output / name) for name in pictures.NAMES)}")
     if accuracy < 0.96:
         print("held-out accuracy is below 0.96", file=sys.stderr)

@@ -136,7 +136,7 @@ NEWAXIS = None
 _NAMES_FILE = Path(__file__).with_name("_tensorflow_names.txt")
 _UNRESOLVED = object()
 #: Words that names have in common without being kindred.
-_VAGUE = frozenset("all and any for from get has set the with experimental".split())
+_VAGUE = frozenset(["all", "and", "any", "for", "from", "get", "has", "set", "the", "with", "experimental"])
 _tensorflow: dict[str, frozenset[str]] | None = None
 
 
@@ -260,7 +260,9 @@ def _advice(dotted: str, name: str) -> str:
         if words & _words(last):
             by_last.setdefault(last, full)
     close = difflib.get_close_matches(name, by_last, 1, 0.8)
-    return f"The nearest name that is built is {ROOT}.{by_last[close[0]]}." if close else "There is no near substitute yet."
+    if close:
+        return f"The nearest name that is built is {ROOT}.{by_last[close[0]]}."
+    return "There is no near substitute yet."
 
 
 def _words(name: str) -> set[str]:
