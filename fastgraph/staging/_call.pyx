@@ -190,6 +190,30 @@ cdef class FastCall:
         raise NotImplementedError
 
 
+cdef class MethodCall(FastCall):
+    """A FastCall that, found in a class, is a method: it is found again without entering a Python function."""
+
+    cdef readonly dict _instances  # id of an instance -> (weak reference to it, the FastCall of that instance)
+
+    def __cinit__(self, *args, **kwargs):
+        self._instances = {}
+
+    def __get__(self, instance, owner):
+        """As a method: a FastCall of its own for each instance. `_bind_to` makes it in the first call."""
+        cdef tuple found
+        if instance is None:
+            return self
+        found = self._instances.get(id(instance))
+        if found is None or type(found[0]) is not weakref.ref or (
+            PyWeakref_GetObject(found[0]) != <PyObject*>instance  # the id of an object that is gone
+        ):
+            return self._bind_to(instance)
+        return self._bound_class(instance, found[1])
+
+    def _bind_to(self, instance):
+        raise NotImplementedError
+
+
 cdef class BoundCall:
     """A FastCall as a method of an object that it holds."""
 

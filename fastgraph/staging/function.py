@@ -24,7 +24,7 @@ from fastgraph.graph.interpret import interpret
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach
 from fastgraph.shapes import Aval, TypeSpec
 from fastgraph.staging import autograph, keys
-from fastgraph.staging._call import BoundCall, FastCall, forget_all, set_run_eagerly
+from fastgraph.staging._call import BoundCall, MethodCall, forget_all, set_run_eagerly
 from fastgraph.staging.concrete import ConcreteFunction, Signature
 from fastgraph.staging.keys import Arguments, Guard
 from fastgraph.staging.parameters import Parameters
@@ -66,7 +66,7 @@ def functions_run_eagerly() -> bool:
 # Function
 
 
-class Function(FastCall):
+class Function(MethodCall):
     """What `tf.function` makes of a Python function. Source: tf.types.experimental.PolymorphicFunction.
 
     Calling it looks for a graph that was traced for arguments of this kind, and traces one if there is none.
@@ -101,7 +101,6 @@ class Function(FastCall):
         self._n_traces = 0
         self._recent_traces: list[int] = []
         self._variables: list[Any] = []  # weak references to those made while tracing
-        self._instances: dict[int, tuple[Any, Function]] = {}
         self._options: dict[str, Any] = {
             "name": name,
             "input_signature": input_signature,
@@ -335,17 +334,16 @@ class Function(FastCall):
 
     # -- methods
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def _bind_to(self, instance: Any) -> BoundFunction:
         """As a method: a Function of its own for each instance, which is held weakly."""
-        if instance is None:
-            return self
         return BoundFunction(instance, self._for_instance(instance))
 
     def _for_instance(self, instance: Any) -> Function:
         key = id(instance)
         entry = self._instances.get(key)
         if entry is not None and entry[0]() is instance:
-            return entry[1]
+            function: Function = entry[1]
+            return function
         try:
             instances = self._instances
             reference: Any = weakref.ref(instance, lambda _: instances.pop(key, None))
@@ -391,6 +389,8 @@ class BoundFunction(BoundCall):
     def __hash__(self) -> int:
         return hash((id(self.__self__), id(self.function)))
 
+
+Function._bound_class = BoundFunction
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Parts
