@@ -148,6 +148,8 @@ def settle(function: Any, *args: Any) -> None:
     for _ in range(600):
         function(*args)
         if concrete.is_compiled:
+            if concrete.host_steps:
+                raise RuntimeError(f"{concrete.name} has {concrete.host_steps} host steps: it would measure Python")
             return
         time.sleep(0.05)
     raise RuntimeError("the kernels did not come within 30 s")
