@@ -44,7 +44,7 @@ lint: $(VENV)/installed-lint
 debug: $(VENV)/installed-test
 	$(PIP) install --quiet setuptools 'Cython>=3.3,<3.4'
 	FASTGRAPH_CYTHON_DEBUG=1 $(BIN)/python setup.py --quiet build --build-base build/debug --build-lib build/debug/lib
-	PYTHONPATH=build/debug/lib $(BIN)/pytest -q --deselect tests/packaging $(TEST_ARGS) tests
+	PYTHONPATH=build/debug/lib:. $(BIN)/pytest -q --deselect tests/packaging $(TEST_ARGS) tests
 
 $(VENV)/created:
 	@$(PYTHON) -c 'import sys; sys.exit("fastgraph needs Python 3.11 to 3.14; $(PYTHON) is " + sys.version.split()[0]) \

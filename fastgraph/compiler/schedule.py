@@ -180,6 +180,19 @@ class _Schedule:
             return []
         have = {number for old in self.now for number in self.program.steps[old].outputs} | set(self.inputs)
         wanted = {number for old in self.later for number in self.program.steps[old].inputs}
+        # What the steps' nodes are computed from, too: in case that they are interpreted. Kernels may need less.
+        numbers = {value: number for number, value in enumerate(self.program.values)}
+        seen: set[Value] = set()
+        stack = [value for old in self.later for node in self.program.steps[old].nodes for value in node.inputs]
+        while stack:
+            value = stack.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            if numbers.get(value) in have:
+                wanted.add(numbers[value])
+            else:
+                stack += value.node.inputs
         dynamic = {number for old in self.now for number in self.program.steps[old].outputs if not self.static(number)}
         return sorted((wanted & have) | dynamic)
 

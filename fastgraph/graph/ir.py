@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from fastgraph import errors, flags
 from fastgraph.dtype import DType
-from fastgraph.shapes import Aval, compatible, generalises
+from fastgraph.shapes import Aval, compatible
 
 
 @dataclass(frozen=True)
@@ -393,8 +393,9 @@ def _verify_node(graph: Graph, node: Node, defined: set[Value], devices: Callabl
     if len(avals) != len(node.outputs):
         raise _Flaw(f"it has {len(node.outputs)} results, inference gives {len(avals)}")
     for value, aval in zip(node.outputs, avals, strict=True):
-        # A noted shape may say more than inference does (set_shape), never something else.
-        if value.aval.dtype != aval.dtype or not generalises(aval.shape, value.aval.shape):
+        # A noted shape may say more than inference does (set_shape), or less (an input became a constant since then),
+        # never something else.
+        if value.aval.dtype != aval.dtype or not compatible(aval.shape, value.aval.shape):
             raise _Flaw(f"its result {value.index} is noted as {format_aval(value.aval)}, inferred {format_aval(aval)}")
 
 

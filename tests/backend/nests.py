@@ -128,6 +128,10 @@ def _raw(array: np.ndarray) -> _Checked:
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "rsqrt": lambda x: 1 / np.sqrt(x),
+    "softplus": lambda x: np.logaddexp(x, 0),
+    "erf": math.erf, "erfc": math.erfc, "lgamma": math.lgamma,
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
+    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
     "round": np.rint,
     "min": np.minimum,
     "max": np.maximum,

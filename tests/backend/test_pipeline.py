@@ -154,6 +154,27 @@ def test_an_interpreted_rest_knows_the_shapes_of_what_it_does_not_read() -> None
     np.testing.assert_array_equal(f(*operands), program(*operands))
 
 
+def test_an_interpreted_rest_has_all_that_its_nodes_are_computed_from() -> None:
+    """A kernel may read less than the nodes it stands for: the branch's gradient does not look at `scale`."""
+
+    def program(x: fg.Tensor, scale: fg.Tensor, pick: fg.Tensor) -> fg.Tensor:
+        with fg.GradientTape() as tape:
+            tape.watch([x, scale])
+            rows = fg.reshape(fg.asin(fg.tanh(x) / 2), [-1]) + scale
+            body = lambda i, y: (i + 1, fg.tanh(fg.sigmoid(y) + y / 2))
+            y = fg.while_loop(lambda i, y: i < 1, body, (fg.constant(0), rows))[1]
+            y = fg.cond(pick, lambda: fg.sigmoid(y) + y / 2, lambda: -y)
+        return tape.gradient(y, [x, scale])
+
+    operands = fg.ones([2, 3, 2]), fg.constant(-2.5), fg.constant(False)
+    f = fg.function(
+        program, input_signature=[fg.TensorSpec([None, None, 2]), fg.TensorSpec([]), fg.TensorSpec([], bool)]
+    )
+    f.get_concrete_function().wait()
+    for came, expected in zip(f(*operands), program(*operands)):
+        np.testing.assert_allclose(came, expected, rtol=1e-6)
+
+
 def test_the_tier_changes_between_calls_only() -> None:
     with flags.override(tier="auto"):
         staged = fg.function(lambda x: fg.exp(x) * 3.0)

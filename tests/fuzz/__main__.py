@@ -47,6 +47,7 @@ def modes(seed: int) -> dict[str, Mode]:
         "first tier": _mode(plain, tier="first"),
         "all passes, one thread": _mode(plain, tier="last", threads=1),
         "all passes, four threads": _mode(plain, tier="last", threads=4),
+        "all passes, unknown sizes": _mode(plain, tier="last"),
         f"only {alone}" if alone else "no passes": _mode(plain, tier="last", passes=alone),
     }
 
@@ -77,7 +78,8 @@ def fuzz(seconds: float, first_seed: int, n_programs: int | None = None) -> tupl
     lines = [
         f"fuzz: seeds {first_seed} to {seed - 1}, {time.perf_counter() - started:.0f} s, Python "
         f"{platform.python_version()} on {platform.machine()}",
-        "modes: first tier; all passes on one thread and on four; in turn no passes or one alone: " + ", ".join(PASSES),
+        "modes: first tier; all passes on one thread, on four, and with unknown sizes; in turn no passes or one alone: "
+        + ", ".join(PASSES),
         f"programs that contained each op: {counted(counts.elements())}",
         f"programs that differed: {len(failures)}",
         *failures,

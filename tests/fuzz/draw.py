@@ -22,13 +22,18 @@ SMOOTH_UNARY = {  # op -> text that keeps its argument inside the domain
     "tanh": "{x}", "sigmoid": "{x}", "exp": "-fg.abs({x})", "square": "{x}", "math.log": "fg.abs({x}) + 1",
     "math.log1p": "fg.abs({x})", "math.expm1": "-fg.abs({x})", "sqrt": "fg.abs({x}) + 1",
     "math.rsqrt": "fg.abs({x}) + 1", "sin": "{x}", "cos": "{x}", "nn.softmax": "{x}", "nn.log_softmax": "{x}",
+    "sinh": "fg.tanh({x})", "cosh": "fg.tanh({x})", "tan": "fg.tanh({x})", "asin": "fg.tanh({x}) / 2",
+    "acos": "fg.tanh({x}) / 2", "atan": "{x}", "asinh": "{x}", "acosh": "fg.abs({x}) + 2", "atanh": "fg.tanh({x}) / 2",
+    "math.erf": "{x}", "math.erfc": "{x}", "nn.elu": "{x}", "nn.selu": "{x}", "nn.softplus": "{x}",
+    "nn.leaky_relu": "{x}", "math.reciprocal": "fg.abs({x}) + 1",
 }  # fmt: skip
-EXACT_UNARY = ("abs", "negative", "nn.relu", "identity", "stop_gradient", "zeros_like", "ones_like")
-JUMPING_UNARY = ("sign", "floor", "math.ceil", "round", "math.is_nan", "math.is_finite")
-SMOOTH_BINARY = ("add", "subtract", "multiply", "math.squared_difference")
+EXACT_UNARY = ("abs", "negative", "nn.relu", "nn.relu6", "identity", "stop_gradient", "zeros_like", "ones_like")
+JUMPING_UNARY = ("sign", "floor", "math.ceil", "round", "math.rint", "math.is_nan", "math.is_inf", "math.is_finite")
+SMOOTH_BINARY = ("add", "subtract", "multiply", "math.squared_difference", "math.multiply_no_nan")
+BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor")
 EXACT_BINARY = ("maximum", "minimum")
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
-SMOOTH_REDUCTIONS = ("reduce_sum", "reduce_mean")
+SMOOTH_REDUCTIONS = ("reduce_sum", "reduce_mean", "reduce_prod")
 EXACT_REDUCTIONS = ("reduce_max", "reduce_min")
 
 
@@ -164,9 +169,25 @@ def draw_binary(w: Writer) -> None:
     elif kind == 3:
         w.add(f"fg.{w.random.choice(COMPARISONS)}({x}, {y})", [x, y], exact=True)
     else:
-        op = w.random.choice(["math.divide", "math.floordiv", "math.floormod", "pow"])
+        ops = ["math.divide", "math.floordiv", "math.floormod", "pow", "math.xlogy", "math.divide_no_nan", "atan2"]
+        op = w.random.choice(ops)
         guarded = "2" if op == "pow" else f"(fg.abs({y}) + 1)"
         w.add(f"fg.{op}({x}, {guarded})", [x, y])
+
+
+def draw_bits(w: Writer) -> None:
+    x = w.pool.pick(lambda n, a: a.dtype.kind in "iu")
+    if x is None:
+        return
+    choice = w.random.integers(3)
+    if choice == 0:
+        w.add(f"fg.bitwise.invert({x})", [x], exact=True)
+    elif choice == 1:
+        y = w.pick_partner(x)
+        w.add(f"fg.bitwise.{w.random.choice(BITWISE)}({x}, {y})", [x, y], exact=True)
+    else:
+        op = w.random.choice(["left_shift", "right_shift"])
+        w.add(f"fg.bitwise.{op}({x}, fg.ones_like({x}) + 1)", [x], exact=True)
 
 
 def draw_logical(w: Writer) -> None:
@@ -183,10 +204,12 @@ def draw_logical(w: Writer) -> None:
 def draw_cast(w: Writer) -> None:
     x = w.pool.pick(lambda n, a: n in w.pool.exact)
     if x is not None:
-        dtype = FLOATS[w.random.integers(6)] if w.random.random() < 0.6 else INTEGERS[w.random.integers(3)]
+        dtype = FLOATS[w.random.integers(6)] if w.random.random() < 0.6 else INTEGERS[w.random.integers(8)]
         array = w.pool.array(x)
         if dtype.is_integer and array.dtype.kind not in "biu" and array.size and np.abs(array).max() > 100:
             return
+        if dtype.is_unsigned and array.dtype.kind not in "biu" and array.size and array.min() < 0:
+            return  # undefined in C, and so in the kernels
         w.add(f"fg.cast({x}, fg.{dtype.name})", [x], exact=True)
 
 
@@ -206,14 +229,17 @@ def draw_reduction(w: Writer) -> None:
     rank = w.pool.array(x).ndim
     keep = bool(w.random.random() < 0.3)
     op = w.random.choice(EXACT_REDUCTIONS if exact else SMOOTH_REDUCTIONS)
-    w.add(f"fg.{op}({x}, axis={w.axes(rank)}, keepdims={keep})", [x], exact=exact)
+    text = x
+    if op == "reduce_prod":  # of factors near one: a product that overflows has no gradient worth comparing
+        text = f"1 + fg.tanh({x}) / 64" if w.pool.array(x).dtype.kind not in "iu" else f"fg.sign({x})"
+    w.add(f"fg.{op}({text}, axis={w.axes(rank)}, keepdims={keep})", [x], exact=exact)
 
 
 def draw_arg_reduction(w: Writer) -> None:
     x = w.pick_numeric(exact=True)
     if x is not None and w.pool.array(x).ndim:
         axis = int(w.random.integers(w.pool.array(x).ndim))
-        w.add(f"fg.argmax({x}, axis={axis})", [x], exact=True)
+        w.add(f"fg.{w.random.choice(['argmax', 'argmin'])}({x}, axis={axis})", [x], exact=True)
 
 
 def draw_any_all(w: Writer) -> None:
@@ -253,7 +279,55 @@ def draw_movement(w: Writer) -> None:
         op = f"fg.concat([{x}, {same}], {axis})" if random.random() < 0.6 else f"fg.stack([{x}, {same}], {axis})"
         w.add(op, [x, same], exact=True)
     elif choice == 6:
-        w.add(f"fg.squeeze({x})", [x], exact=True)
+        axes = [axis for axis, n in enumerate(array.shape) if n == 1]
+        w.add(f"fg.squeeze({x}, {axes})" if axes else f"fg.squeeze({x})", [x], exact=True)
+
+
+def draw_moved_copies(w: Writer) -> None:
+    x = w.pool.pick(lambda n, a: 1 <= a.ndim <= 4 and a.size < 5000)
+    if x is None:
+        return
+    array, random = w.pool.array(x), w.random
+    axis = int(random.integers(array.ndim))
+    pairs = [[int(n) for n in random.integers(0, 3, 2)] for _ in array.shape]
+    begin = [int(random.integers(n + 1)) for n in array.shape]
+    size = [-1 if random.random() < 0.3 else int(random.integers(n - b + 1)) for n, b in zip(array.shape, begin)]
+    texts = [
+        f"fg.pad({x}, {pairs})",
+        f"fg.pad({x}, {pairs}, '{random.choice(['REFLECT', 'SYMMETRIC'])}')",
+        f"fg.tile({x}, {[int(n) for n in random.integers(0, 3, array.ndim)]})",
+        f"fg.reverse({x}, [{axis}])",
+        f"fg.roll({x}, {int(random.integers(-3, 4))}, {axis})",
+        f"fg.repeat({x}, {int(random.integers(0, 4))}, axis={axis})",
+        f"fg.slice({x}, {begin}, {size})",
+        f"fg.ensure_shape({x}, {list(array.shape)})",
+        f"fg.stack(fg.unstack({x}, {array.shape[axis]}, {axis}), {axis})",
+    ]
+    w.add(str(random.choice(texts)), [x], exact=True)
+
+
+def draw_running(w: Writer) -> None:
+    x = w.pick_float()
+    if x is not None and w.pool.array(x).ndim:
+        axis = int(w.random.integers(w.pool.array(x).ndim))
+        exclusive, reverse = (bool(b) for b in w.random.integers(0, 2, 2))
+        op, text = ("cumsum", x) if w.random.random() < 0.5 else ("math.cumprod", f"fg.tanh({x})")
+        w.add(f"fg.{op}({text}, {axis}, exclusive={exclusive}, reverse={reverse})", [x])
+
+
+def draw_made(w: Writer) -> None:
+    """Values that are made from a shape."""
+    x = w.pool.pick(lambda n, a: a.size < 5000)
+    if x is None:
+        return
+    texts = [
+        f"fg.fill(fg.shape({x}), 0.5)",
+        f"fg.cast(fg.size({x}), fg.float32) * 0.125",
+        f"fg.rank({x})",
+    ]
+    if w.pool.array(x).ndim:
+        texts += [f"fg.range(fg.shape({x})[0])", f"fg.eye(fg.shape({x})[-1])"]
+    w.add(str(w.random.choice(texts)), [x], exact=True)
 
 
 def _slice(random: np.random.Generator, n: int) -> str:
@@ -305,7 +379,11 @@ def draw_cross_entropy(w: Writer) -> None:
     name = f"a{len(w.arguments)}"
     w.arguments[name] = w.random.integers(0, n_classes, n).astype(np.int32)
     w.pool.namespace[name] = fg.constant(w.arguments[name])
-    w.add(f"fg.nn.sparse_softmax_cross_entropy_with_logits(labels={name}, logits={x})", [x, name])
+    if w.random.random() < 0.5:
+        w.add(f"fg.nn.sparse_softmax_cross_entropy_with_logits(labels={name}, logits={x})", [x, name])
+    else:
+        labels = f"fg.one_hot({name}, {n_classes}, dtype={x}.dtype)"
+        w.add(f"fg.nn.softmax_cross_entropy_with_logits(labels={labels}, logits={x})", [x, name])
 
 
 def draw_boolean_mask(w: Writer) -> None:
@@ -362,6 +440,7 @@ def draw_while(w: Writer) -> None:
 DRAWERS: tuple[Callable[[Writer], None], ...] = (
     *(draw_unary,) * 4,
     *(draw_binary,) * 5,
+    draw_bits,
     draw_logical,
     *(draw_cast,) * 2,
     draw_select,
@@ -369,6 +448,9 @@ DRAWERS: tuple[Callable[[Writer], None], ...] = (
     draw_arg_reduction,
     draw_any_all,
     *(draw_movement,) * 6,
+    *(draw_moved_copies,) * 3,
+    draw_running,
+    draw_made,
     draw_gather,
     draw_one_hot,
     *(draw_matmul,) * 2,
