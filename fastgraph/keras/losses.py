@@ -11,7 +11,9 @@ from fastgraph._namespaces import lookup
 from fastgraph._tensor import Tensor
 from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import int64
-from fastgraph.ops.elementwise import cast, clip_by_value, divide_no_nan, log, multiply, not_equal, zeros_like
+from fastgraph.ops.activations import divide_no_nan
+from fastgraph.ops.elementwise import cast, clip_by_value, multiply, not_equal, zeros_like
+from fastgraph.ops.exponentials import log
 from fastgraph.ops.gathering import where
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, squeeze
 from fastgraph.ops.nnops import sparse_softmax_cross_entropy_with_logits

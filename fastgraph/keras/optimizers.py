@@ -16,7 +16,8 @@ from fastgraph.dtype import float32, int64
 from fastgraph.gradient import GradientTape
 from fastgraph.names import name_scope
 from fastgraph.ops.creation import zeros
-from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, pow, sqrt, square
+from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, square
+from fastgraph.ops.exponentials import pow, sqrt
 from fastgraph.ops.gathering import where
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.variable import Variable

@@ -1,10 +1,12 @@
 """The ops: what can be computed. Importing this package registers every primitive and public function."""
 
 from fastgraph.ops import (  # noqa: F401
+    activations,
     checks,
     contraction,
     creation,
     elementwise,
+    exponentials,
     gathering,
     indexing,
     joining,

@@ -14,16 +14,7 @@ from fastgraph._tensor import Tensor, current_trace
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named
-from fastgraph.ops.elementwise import (
-    abs,
-    cast,
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    not_equal,
-)
+from fastgraph.ops.elementwise import abs, cast, equal, greater, greater_equal, less, less_equal, not_equal
 from fastgraph.ops.families import Array, custom, invalid, movement, public
 from fastgraph.ops.output import tensor_text
 from fastgraph.ops.reduction import all_p

@@ -1,4 +1,4 @@
-"""Elementwise ops: arithmetic, comparison, logic, exponentials, activations, casts.
+"""Elementwise ops: arithmetic, comparison, logic, rounding, casts, complex numbers.
 
 Rule: a body is the NumPy oracle of its `expr`; both give TensorFlow's result for NaN, infinities and signed zeros.
 """
@@ -17,7 +17,7 @@ from fastgraph.ops.families import Array, elementwise, public, shape_text
 from fastgraph.ops.sums import is_half
 
 
-def _widened(x: Any) -> Any:
+def widened(x: Any) -> Any:
     """`x`, as float32 if it is a 16-bit float: bodies of several steps round once, at the end."""
     return x.astype(np.float32) if is_half(x.dtype) else x
 
@@ -98,7 +98,7 @@ def floordiv(x: Array, y: Array) -> Any:
     _check_divisor(y)
     if y.dtype.kind in "iu":
         return np.floor_divide(x, y)
-    return np.floor(np.divide(_widened(x), _widened(y))).astype(x.dtype)
+    return np.floor(np.divide(widened(x), widened(y))).astype(x.dtype)
 
 
 @elementwise(
@@ -189,34 +189,6 @@ def squared_difference(x: Array, y: Array) -> Any:
 
 
 @elementwise(
-    "sqrt",
-    "math.sqrt",
-    op="Sqrt",
-    expr="sqrt(x)",
-    dtypes="fractional",
-    vjp=dict(x=lambda dy, out: dy * 0.5 / conj(out)),
-    domain=(0.1, 4),
-)
-def sqrt(x: Array) -> Any:
-    """Square root; NaN of negative numbers. f[*s] -> f[*s]. Source: tf.sqrt."""
-    return np.sqrt(x)
-
-
-@elementwise(
-    "math.rsqrt",
-    op="Rsqrt",
-    expr="rsqrt(x)",
-    dtypes="fractional",
-    vjp=dict(x=lambda dy, out: dy * (-0.5) * (conj(out) * conj(out) * conj(out))),
-    domain=(0.2, 4),
-)
-def rsqrt(x: Array) -> Any:
-    """1 / sqrt(x). f[*s] -> f[*s]. Source: tf.math.rsqrt."""
-    wide = _widened(x)
-    return (np.ones((), wide.dtype) / np.sqrt(wide)).astype(x.dtype)
-
-
-@elementwise(
     "math.reciprocal",
     op="Reciprocal",
     expr="1 / x",
@@ -227,33 +199,6 @@ def rsqrt(x: Array) -> Any:
 def reciprocal(x: Array) -> Any:
     """1 / x. f[*s] -> f[*s]. Source: tf.math.reciprocal."""
     return np.divide(np.ones((), x.dtype), x)
-
-
-def _pow_y(dy: Any, x: Any, y: Any, out: Any) -> Any:
-    """d(x ** y)/dy; where x <= 0 (complex: x == 0) the logarithm counts as 0, as in TensorFlow."""
-    usable = not_equal(x, 0) if x.dtype.is_complex else greater(x, 0)
-    safe = select(usable, x, ones_like_p(x))
-    return dy * conj(out * select(usable, log(safe), zeros_like_p(x)))
-
-
-@elementwise(
-    "pow",
-    "math.pow",
-    op="Pow",
-    expr="x ** y",
-    check="y >= 0",
-    dtypes="bfloat16 float32 float16 float64 int8 int16 int32 int64 complex64 complex128",
-    vjp=dict(x=lambda dy, x, y: dy * conj(y * pow(x, y - 1)), y=_pow_y),
-    domain=(0.3, 2),
-)
-def pow(x: Array, y: Array) -> Any:
-    """x to the power of y. t[*s], t[*s] -> t[*s], broadcasting.
-
-    Raises: InvalidArgumentError for integers with a negative y. Source: tf.pow.
-    """
-    if y.dtype.kind == "i" and np.any(y < 0):
-        raise InvalidArgumentError(None, None, "Integers to negative integer powers are not allowed")
-    return np.power(x, y)
 
 
 @elementwise(
@@ -432,249 +377,6 @@ def select(condition: Array, x: Array, y: Array) -> Any:
         raise InvalidArgumentError(None, None, text) from None
 
 
-# ---- exponentials and trigonometry ----------------------------------------------------------------------------------
-
-
-@elementwise(
-    "exp", "math.exp", op="Exp", expr="exp(x)", dtypes="fractional", vjp=dict(x=lambda dy, out: dy * conj(out))
-)
-def exp(x: Array) -> Any:
-    """e to the power of x. f[*s] -> f[*s]. Source: tf.exp."""
-    return np.exp(x)
-
-
-@elementwise(
-    "math.log", op="Log", expr="log(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy / conj(x)), domain=(0.2, 4)
-)
-def log(x: Array) -> Any:
-    """Natural logarithm; -inf of 0, NaN of negative numbers. f[*s] -> f[*s]. Source: tf.math.log."""
-    return np.log(x)
-
-
-@elementwise(
-    "math.log1p",
-    op="Log1p",
-    expr="log1p(x)",
-    dtypes="fractional",
-    vjp=dict(x=lambda dy, x: dy / conj(x + 1)),
-    domain=(-0.7, 3),
-)
-def log1p(x: Array) -> Any:
-    """log(1 + x), precise near 0. f[*s] -> f[*s]. Source: tf.math.log1p."""
-    return np.log1p(x)
-
-
-@elementwise(
-    "math.expm1", op="Expm1", expr="expm1(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(exp(x)))
-)
-def expm1(x: Array) -> Any:
-    """exp(x) - 1, precise near 0. f[*s] -> f[*s]. Source: tf.math.expm1."""
-    return np.expm1(x)
-
-
-@elementwise(
-    "tanh",
-    "math.tanh",
-    "nn.tanh",
-    op="Tanh",
-    expr="tanh(x)",
-    dtypes="fractional",
-    vjp=dict(x=lambda dy, out: dy * conj(1 - out * out)),
-)
-def tanh(x: Array) -> Any:
-    """Hyperbolic tangent. f[*s] -> f[*s]. Source: tf.tanh."""
-    return np.tanh(x)
-
-
-@elementwise(
-    "sigmoid",
-    "math.sigmoid",
-    "nn.sigmoid",
-    op="Sigmoid",
-    expr="sigmoid(x)",
-    dtypes="fractional",
-    vjp=dict(x=lambda dy, out: dy * conj(out * (1 - out))),
-)
-def sigmoid(x: Array) -> Any:
-    """1 / (1 + exp(-x)). f[*s] -> f[*s]. Source: tf.sigmoid."""
-    wide = _widened(x)
-    one = np.ones((), wide.dtype)
-    if wide.dtype.kind == "c":
-        return (one / (one + np.exp(-wide))).astype(x.dtype)
-    small = np.exp(-np.abs(wide))
-    return (np.where(wide >= 0, one, small) / (one + small)).astype(x.dtype)
-
-
-@elementwise(
-    "sin", "math.sin", op="Sin", expr="sin(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(cos(x)))
-)
-def sin(x: Array) -> Any:
-    """Sine of x, in radians. f[*s] -> f[*s]. Source: tf.sin."""
-    return np.sin(x)
-
-
-@elementwise(
-    "cos", "math.cos", op="Cos", expr="cos(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: -dy * conj(sin(x)))
-)
-def cos(x: Array) -> Any:
-    """Cosine of x, in radians. f[*s] -> f[*s]. Source: tf.cos."""
-    return np.cos(x)
-
-
-@elementwise(
-    "tan",
-    "math.tan",
-    op="Tan",
-    expr="tan(x)",
-    dtypes="fractional",
-    vjp=dict(x=lambda dy, out: dy * conj(out * out + 1)),
-    domain=(-1, 1),
-)
-def tan(x: Array) -> Any:
-    """Tangent of x, in radians. f[*s] -> f[*s]. Source: tf.tan."""
-    return np.tan(x)
-
-
-@elementwise(
-    "sinh", "math.sinh", op="Sinh", expr="sinh(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(cosh(x)))
-)
-def sinh(x: Array) -> Any:
-    """Hyperbolic sine. f[*s] -> f[*s]. Source: tf.sinh."""
-    return np.sinh(x)
-
-
-@elementwise(
-    "cosh", "math.cosh", op="Cosh", expr="cosh(x)", dtypes="fractional", vjp=dict(x=lambda dy, x: dy * conj(sinh(x)))
-)
-def cosh(x: Array) -> Any:
-    """Hyperbolic cosine. f[*s] -> f[*s]. Source: tf.cosh."""
-    return np.cosh(x)
-
-
-@elementwise(
-    "asin",
-    "math.asin",
-    op="Asin",
-    expr="asin(x)",
-    dtypes="fractional",
-    vjp=dict(x=lambda dy, x: dy * conj(rsqrt(1 - x * x))),
-    domain=(-0.8, 0.8),
-)
-def asin(x: Array) -> Any:
-    """Angle whose sine is x. f[*s] -> f[*s]. Source: tf.asin."""
-    return np.arcsin(x)
-
-
-@elementwise(
-    "acos",
-    "math.acos",
-    op="Acos",
-    expr="acos(x)",
-    dtypes="fractional",
-    vjp=dict(x=lambda dy, x: -dy * conj(rsqrt(1 - x * x))),
-    domain=(-0.8, 0.8),
-)
-def acos(x: Array) -> Any:
-    """Angle whose cosine is x. f[*s] -> f[*s]. Source: tf.acos."""
-    return np.arccos(x)
-
-
-@elementwise(
-    "atan",
-    "math.atan",
-    op="Atan",
-    expr="atan(x)",
-    dtypes="fractional",
-    vjp=dict(x=lambda dy, x: dy / conj(x * x + 1)),
-)
-def atan(x: Array) -> Any:
-    """Angle whose tangent is x. f[*s] -> f[*s]. Source: tf.atan."""
-    return np.arctan(x)
-
-
-@elementwise(
-    "asinh",
-    "math.asinh",
-    op="Asinh",
-    expr="asinh(x)",
-    dtypes="fractional",
-    vjp=dict(x=lambda dy, out: dy / conj(cosh(out))),
-)
-def asinh(x: Array) -> Any:
-    """Number whose hyperbolic sine is x. f[*s] -> f[*s]. Source: tf.asinh."""
-    return np.arcsinh(x)
-
-
-@elementwise(
-    "acosh",
-    "math.acosh",
-    op="Acosh",
-    expr="acosh(x)",
-    dtypes="fractional",
-    vjp=dict(x=lambda dy, out: dy / conj(sinh(out))),
-    domain=(1.3, 4),
-)
-def acosh(x: Array) -> Any:
-    """Number, not negative, whose hyperbolic cosine is x. f[*s] -> f[*s]. Source: tf.acosh."""
-    return np.arccosh(x)
-
-
-@elementwise(
-    "atanh",
-    "math.atanh",
-    op="Atanh",
-    expr="atanh(x)",
-    dtypes="fractional",
-    vjp=dict(x=lambda dy, x: dy / conj(1 - x * x)),
-    domain=(-0.8, 0.8),
-)
-def atanh(x: Array) -> Any:
-    """Number whose hyperbolic tangent is x. f[*s] -> f[*s]. Source: tf.atanh."""
-    return np.arctanh(x)
-
-
-@elementwise(
-    "math.atan2",
-    "atan2",
-    op="Atan2",
-    expr="atan2(y, x)",
-    dtypes="floating",
-    vjp=dict(y=lambda dy, y, x: dy * x / (x * x + y * y), x=lambda dy, y, x: -dy * y / (x * x + y * y)),
-    domain=(0.3, 2),
-)
-def atan2(y: Array, x: Array) -> Any:
-    """Angle of the point (x, y) in [-pi, pi]. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.atan2."""
-    return np.arctan2(y, x)
-
-
-@elementwise(
-    "math.erf",
-    op="Erf",
-    expr="erf(x)",
-    dtypes="floating",
-    vjp=dict(x=lambda dy, x: dy * exp(-(x * x)) * 1.1283791670955126),
-)
-def erf(x: Array) -> Any:
-    """Gauss's error function. f[*s] -> f[*s]. Source: tf.math.erf."""
-    from scipy import special  # 30 ms, and only for this op in eager mode
-
-    return special.erf(_widened(x)).astype(x.dtype)
-
-
-@elementwise(
-    "math.erfc",
-    op="Erfc",
-    expr="erfc(x)",
-    dtypes="floating",
-    vjp=dict(x=lambda dy, x: dy * exp(-(x * x)) * -1.1283791670955126),
-)
-def erfc(x: Array) -> Any:
-    """1 - erf(x), precise for large x. f[*s] -> f[*s]. Source: tf.math.erfc."""
-    from scipy import special
-
-    return special.erfc(_widened(x)).astype(x.dtype)
-
-
 # ---- rounding -------------------------------------------------------------------------------------------------------
 
 
@@ -700,151 +402,6 @@ def round(x: Array) -> Any:
 def rint(x: Array) -> Any:
     """The nearest whole number, halves to even. f[*s] -> f[*s]. Source: tf.math.rint."""
     return np.rint(x)
-
-
-# ---- activations ----------------------------------------------------------------------------------------------------
-
-
-@elementwise(
-    "nn.relu",
-    op="Relu",
-    expr="select(features < 0, 0, features)",
-    dtypes="ordered",
-    vjp=dict(features=lambda dy, out: relu_grad(dy, out)),
-)
-def relu(features: Array) -> Any:
-    """features where positive, else 0; NaN stays. t[*s] -> t[*s]. Source: tf.nn.relu."""
-    return np.maximum(features, np.zeros((), features.dtype))
-
-
-@elementwise(
-    op="ReluGrad",
-    expr="select(features > 0, gradients, 0)",
-    dtypes="ordered",
-    vjp=dict(
-        gradients=lambda dy, features: relu_grad(dy, features), features=lambda dy, features: zeros_like_p(features)
-    ),
-)
-def relu_grad(gradients: Array, features: Array) -> Any:
-    """gradients where features are positive, else 0. t[*s], t[*s] -> t[*s]. Source: TensorFlow's op ReluGrad."""
-    return np.where(features > 0, gradients, np.zeros((), features.dtype))
-
-
-@elementwise(
-    "nn.relu6",
-    op="Relu6",
-    expr="min(max(features, 0), 6)",
-    dtypes="ordered",
-    vjp=dict(features=lambda dy, out: select(logical_and(out > 0, out < 6), dy, zeros_like_p(dy))),
-)
-def relu6(features: Array) -> Any:
-    """features limited to [0, 6]. t[*s] -> t[*s]. Source: tf.nn.relu6."""
-    return np.minimum(np.maximum(features, np.zeros((), features.dtype)), np.asarray(6, features.dtype))
-
-
-@elementwise(
-    "nn.leaky_relu",
-    op="LeakyRelu",
-    expr="select(features > 0, features, features * alpha)",
-    dtypes="floating",
-    vjp=dict(features=lambda dy, features, alpha: select(features > 0, dy, dy * alpha)),
-)
-def leaky_relu(features: Array, *, alpha: float = 0.2) -> Any:
-    """features where positive, else alpha * features. f[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
-    return np.where(features > 0, features, features * np.asarray(alpha, features.dtype))
-
-
-@elementwise(
-    "nn.elu",
-    op="Elu",
-    expr="select(features < 0, expm1(features), features)",
-    dtypes="floating",
-    vjp=dict(features=lambda dy, features, out: select(features < 0, dy * (out + 1), dy)),
-)
-def elu(features: Array) -> Any:
-    """exp(features) - 1 where negative, else features. f[*s] -> f[*s]. Source: tf.nn.elu."""
-    return np.where(features < 0, np.expm1(features), features)
-
-
-@elementwise(
-    "nn.selu",
-    op="Selu",
-    expr="select(features < 0, expm1(features) * 1.7580993408473768, features * 1.0507009873554805)",
-    dtypes="floating",
-    vjp=dict(
-        features=lambda dy, features, out: select(
-            features < 0, dy * (out + 1.7580993408473768), dy * 1.0507009873554805
-        )
-    ),
-)
-def selu(features: Array) -> Any:
-    """Scaled exponential linear unit. f[*s] -> f[*s]. Source: Klambauer et al. 2017, eq. 2; tf.nn.selu."""
-    wide = _widened(features)
-    scale, both = np.asarray(1.0507009873554805, wide.dtype), np.asarray(1.7580993408473768, wide.dtype)
-    return np.where(wide < 0, np.expm1(wide) * both, wide * scale).astype(features.dtype)
-
-
-@elementwise(
-    "math.softplus",
-    "nn.softplus",
-    op="Softplus",
-    expr="softplus(features)",
-    dtypes="floating",
-    vjp=dict(features=lambda dy, features: dy * sigmoid(features)),
-)
-def softplus(features: Array) -> Any:
-    """log(1 + exp(features)), without overflow. f[*s] -> f[*s]. Source: tf.math.softplus."""
-    wide = _widened(features)
-    return (np.log1p(np.exp(-np.abs(wide))) + np.maximum(wide, 0)).astype(features.dtype)
-
-
-# ---- values that must not become NaN --------------------------------------------------------------------------------
-
-
-@elementwise(
-    "math.xlogy",
-    op="Xlogy",
-    expr="select(x == 0, x * 0, x * log(y))",
-    dtypes="floating",
-    vjp=dict(
-        x=lambda dy, x, y: dy * select(not_equal(x, 0), log(y), zeros_like_p(y)),
-        y=lambda dy, x, y: dy * divide_no_nan(x, y),
-    ),
-    domain=(0.3, 3),
-)
-def xlogy(x: Array, y: Array) -> Any:
-    """x * log(y), and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.xlogy."""
-    x, y = np.broadcast_arrays(x, y)
-    wide, other = _widened(x), _widened(y)
-    return np.where(wide == 0, np.zeros((), wide.dtype), wide * np.log(other)).astype(x.dtype)
-
-
-@elementwise(
-    "math.multiply_no_nan",
-    op="MulNoNan",
-    expr="select(y == 0, 0, x * y)",
-    dtypes="floating",
-    vjp=dict(x=lambda dy, y: multiply_no_nan(dy, y), y=lambda dy, x: multiply_no_nan(x, dy)),
-)
-def multiply_no_nan(x: Array, y: Array) -> Any:
-    """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.multiply_no_nan."""
-    return np.where(y == 0, np.zeros((), x.dtype), np.multiply(x, y))
-
-
-@elementwise(
-    "math.divide_no_nan",
-    op="DivNoNan",
-    expr="select(y == 0, 0, x / y)",
-    dtypes="floating",
-    vjp=dict(
-        x=lambda dy, y: divide_no_nan(dy, y),
-        y=lambda dy, x, y: dy * divide_no_nan(divide_no_nan(-x, y), y),
-    ),
-    domain=(0.3, 3),
-)
-def divide_no_nan(x: Array, y: Array) -> Any:
-    """x / y, and 0 where y is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.divide_no_nan."""
-    return np.where(y == 0, np.zeros((), x.dtype), np.divide(x, y))
 
 
 # ---- constants of a tensor's shape ----------------------------------------------------------------------------------
@@ -1112,26 +669,3 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
     """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s]. Source: tf.clip_by_value."""
     t = as_tensor(t)
     return maximum(minimum(t, clip_value_max), clip_value_min, name=name)
-
-
-@public("math.log_sigmoid")
-def log_sigmoid(x: Any, name: str | None = None) -> Any:
-    """log(sigmoid(x)), without overflow. f[*s] -> f[*s]. Source: tf.math.log_sigmoid."""
-    return negative(softplus(negative(x)), name=name)
-
-
-@public("nn.silu", "nn.swish")
-def silu(features: Any, beta: Any = 1.0) -> Any:
-    """features * sigmoid(beta * features). f[*s] -> f[*s]. Source: tf.nn.silu."""
-    features = as_tensor(features)
-    return features * sigmoid(features if beta == 1.0 else features * beta)
-
-
-@public("nn.gelu")
-def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Any:
-    """Gaussian error linear unit, or its tanh form. f[*s] -> f[*s]. Source: Hendrycks and Gimpel 2016; tf.nn.gelu."""
-    features = as_tensor(features)
-    if approximate:
-        inner = 0.7978845608028654 * (features + 0.044715 * pow(features, 3))
-        return 0.5 * features * (1.0 + tanh(inner))
-    return 0.5 * features * (1.0 + erf(features / 1.4142135623730951))

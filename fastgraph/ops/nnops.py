@@ -12,24 +12,10 @@ import numpy as np
 
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.activations import relu
 from fastgraph.ops.arguments import as_tensor, known_axes, named
-from fastgraph.ops.elementwise import (
-    abs,
-    add,
-    cast,
-    conj,
-    exp,
-    is_finite,
-    log,
-    log1p,
-    maximum,
-    minimum,
-    multiply,
-    realdiv,
-    relu,
-    select,
-    sqrt,
-)
+from fastgraph.ops.elementwise import abs, add, cast, conj, is_finite, maximum, minimum, multiply, realdiv, select
+from fastgraph.ops.exponentials import exp, log, log1p, sqrt
 from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import gather, one_hot_dynamic, one_hot_p
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, transpose_p

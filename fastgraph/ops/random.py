@@ -24,16 +24,14 @@ from fastgraph.ops.elementwise import (
     add,
     bitwise_and,
     cast,
-    cos,
     floormod,
-    log,
     multiply,
     right_shift,
     select,
-    sqrt,
     subtract,
     zeros_like_p,
 )
+from fastgraph.ops.exponentials import cos, log, sqrt
 from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, public
 from fastgraph.ops.movement import expand_dims, shape, shape_of_value
 from fastgraph.ops.reduction import argmax, reduce_prod

@@ -20,16 +20,14 @@ from fastgraph.ops.elementwise import (
     cast,
     conj,
     equal_p,
-    exp,
     is_finite,
-    log,
     not_equal_p,
     select,
-    sqrt,
     square,
     stop_gradient,
     zeros_like,
 )
+from fastgraph.ops.exponentials import exp, log, sqrt
 from fastgraph.ops.families import (
     Array,
     accumulator,

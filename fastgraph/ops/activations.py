@@ -1,0 +1,182 @@
+"""Elementwise ops: activations of neural networks, and products and quotients that must not become NaN.
+
+Rule: as in elementwise.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.elementwise import logical_and, negative, not_equal, select, widened, zeros_like_p
+from fastgraph.ops.exponentials import erf, log, pow, sigmoid, tanh
+from fastgraph.ops.families import Array, elementwise, public
+
+# ---- activations ----------------------------------------------------------------------------------------------------
+
+
+@elementwise(
+    "nn.relu",
+    op="Relu",
+    expr="select(features < 0, 0, features)",
+    dtypes="ordered",
+    vjp=dict(features=lambda dy, out: relu_grad(dy, out)),
+)
+def relu(features: Array) -> Any:
+    """features where positive, else 0; NaN stays. t[*s] -> t[*s]. Source: tf.nn.relu."""
+    return np.maximum(features, np.zeros((), features.dtype))
+
+
+@elementwise(
+    op="ReluGrad",
+    expr="select(features > 0, gradients, 0)",
+    dtypes="ordered",
+    vjp=dict(
+        gradients=lambda dy, features: relu_grad(dy, features), features=lambda dy, features: zeros_like_p(features)
+    ),
+)
+def relu_grad(gradients: Array, features: Array) -> Any:
+    """gradients where features are positive, else 0. t[*s], t[*s] -> t[*s]. Source: TensorFlow's op ReluGrad."""
+    return np.where(features > 0, gradients, np.zeros((), features.dtype))
+
+
+@elementwise(
+    "nn.relu6",
+    op="Relu6",
+    expr="min(max(features, 0), 6)",
+    dtypes="ordered",
+    vjp=dict(features=lambda dy, out: select(logical_and(out > 0, out < 6), dy, zeros_like_p(dy))),
+)
+def relu6(features: Array) -> Any:
+    """features limited to [0, 6]. t[*s] -> t[*s]. Source: tf.nn.relu6."""
+    return np.minimum(np.maximum(features, np.zeros((), features.dtype)), np.asarray(6, features.dtype))
+
+
+@elementwise(
+    "nn.leaky_relu",
+    op="LeakyRelu",
+    expr="select(features > 0, features, features * alpha)",
+    dtypes="floating",
+    vjp=dict(features=lambda dy, features, alpha: select(features > 0, dy, dy * alpha)),
+)
+def leaky_relu(features: Array, *, alpha: float = 0.2) -> Any:
+    """features where positive, else alpha * features. f[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
+    return np.where(features > 0, features, features * np.asarray(alpha, features.dtype))
+
+
+@elementwise(
+    "nn.elu",
+    op="Elu",
+    expr="select(features < 0, expm1(features), features)",
+    dtypes="floating",
+    vjp=dict(features=lambda dy, features, out: select(features < 0, dy * (out + 1), dy)),
+)
+def elu(features: Array) -> Any:
+    """exp(features) - 1 where negative, else features. f[*s] -> f[*s]. Source: tf.nn.elu."""
+    return np.where(features < 0, np.expm1(features), features)
+
+
+@elementwise(
+    "nn.selu",
+    op="Selu",
+    expr="select(features < 0, expm1(features) * 1.7580993408473768, features * 1.0507009873554805)",
+    dtypes="floating",
+    vjp=dict(
+        features=lambda dy, features, out: select(
+            features < 0, dy * (out + 1.7580993408473768), dy * 1.0507009873554805
+        )
+    ),
+)
+def selu(features: Array) -> Any:
+    """Scaled exponential linear unit. f[*s] -> f[*s]. Source: Klambauer et al. 2017, eq. 2; tf.nn.selu."""
+    wide = widened(features)
+    scale, both = np.asarray(1.0507009873554805, wide.dtype), np.asarray(1.7580993408473768, wide.dtype)
+    return np.where(wide < 0, np.expm1(wide) * both, wide * scale).astype(features.dtype)
+
+
+@elementwise(
+    "math.softplus",
+    "nn.softplus",
+    op="Softplus",
+    expr="softplus(features)",
+    dtypes="floating",
+    vjp=dict(features=lambda dy, features: dy * sigmoid(features)),
+)
+def softplus(features: Array) -> Any:
+    """log(1 + exp(features)), without overflow. f[*s] -> f[*s]. Source: tf.math.softplus."""
+    wide = widened(features)
+    return (np.log1p(np.exp(-np.abs(wide))) + np.maximum(wide, 0)).astype(features.dtype)
+
+
+@public("math.log_sigmoid")
+def log_sigmoid(x: Any, name: str | None = None) -> Any:
+    """log(sigmoid(x)), without overflow. f[*s] -> f[*s]. Source: tf.math.log_sigmoid."""
+    return negative(softplus(negative(x)), name=name)
+
+
+@public("nn.silu", "nn.swish")
+def silu(features: Any, beta: Any = 1.0) -> Any:
+    """features * sigmoid(beta * features). f[*s] -> f[*s]. Source: tf.nn.silu."""
+    features = as_tensor(features)
+    return features * sigmoid(features if beta == 1.0 else features * beta)
+
+
+@public("nn.gelu")
+def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Any:
+    """Gaussian error linear unit, or its tanh form. f[*s] -> f[*s]. Source: Hendrycks and Gimpel 2016; tf.nn.gelu."""
+    features = as_tensor(features)
+    if approximate:
+        inner = 0.7978845608028654 * (features + 0.044715 * pow(features, 3))
+        return 0.5 * features * (1.0 + tanh(inner))
+    return 0.5 * features * (1.0 + erf(features / 1.4142135623730951))
+
+
+# ---- values that must not become NaN --------------------------------------------------------------------------------
+
+
+@elementwise(
+    "math.xlogy",
+    op="Xlogy",
+    expr="select(x == 0, x * 0, x * log(y))",
+    dtypes="floating",
+    vjp=dict(
+        x=lambda dy, x, y: dy * select(not_equal(x, 0), log(y), zeros_like_p(y)),
+        y=lambda dy, x, y: dy * divide_no_nan(x, y),
+    ),
+    domain=(0.3, 3),
+)
+def xlogy(x: Array, y: Array) -> Any:
+    """x * log(y), and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.xlogy."""
+    x, y = np.broadcast_arrays(x, y)
+    wide, other = widened(x), widened(y)
+    return np.where(wide == 0, np.zeros((), wide.dtype), wide * np.log(other)).astype(x.dtype)
+
+
+@elementwise(
+    "math.multiply_no_nan",
+    op="MulNoNan",
+    expr="select(y == 0, 0, x * y)",
+    dtypes="floating",
+    vjp=dict(x=lambda dy, y: multiply_no_nan(dy, y), y=lambda dy, x: multiply_no_nan(x, dy)),
+)
+def multiply_no_nan(x: Array, y: Array) -> Any:
+    """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.multiply_no_nan."""
+    return np.where(y == 0, np.zeros((), x.dtype), np.multiply(x, y))
+
+
+@elementwise(
+    "math.divide_no_nan",
+    op="DivNoNan",
+    expr="select(y == 0, 0, x / y)",
+    dtypes="floating",
+    vjp=dict(
+        x=lambda dy, y: divide_no_nan(dy, y),
+        y=lambda dy, x, y: dy * divide_no_nan(divide_no_nan(-x, y), y),
+    ),
+    domain=(0.3, 3),
+)
+def divide_no_nan(x: Array, y: Array) -> Any:
+    """x / y, and 0 where y is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.divide_no_nan."""
+    return np.where(y == 0, np.zeros((), x.dtype), np.divide(x, y))
