@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 import tempfile
 from collections.abc import Callable
@@ -80,20 +81,31 @@ def check_eager() -> str:
 def check_compiled() -> str:
     """Check a Function whose kernels are compiled and loaded."""
     import fastgraph as fg
+    from fastgraph.compiler import kernels
 
     with flags.override(tier="last"):
         value = float(fg.function(lambda x: fg.reduce_sum(fg.exp(x) * 2.0))(fg.constant([0.0, 0.0])).numpy())
     if value != 4.0:
         raise RuntimeError(f"sum of 2 exp(0) over two elements came out as {value}")
+    counted = kernels.statistics()
+    if counted.failed or not counted.compiled + counted.compiled_in_place + counted.loaded_from_store:
+        raise RuntimeError("the value is right, but no kernel could be compiled: Functions run on NumPy alone.")
     return "a kernel was compiled or loaded, and is right"
 
 
 def check_worker() -> str:
-    """Check that Numba is there for kernels that are not in the store."""
+    """Check that Numba is there for kernels that are not in the store, and can be imported."""
     versions = configuration.installed_versions()
     absent = [name for name in ("numba", "llvmlite", "scipy") if versions[name] == "not installed"]
     if absent:
         raise RuntimeError(f"not installed: {', '.join(absent)}. Functions run, but only in the first (NumPy) tier.")
+    for name in ("numba", "llvmlite.binding", "scipy.linalg.cython_blas"):
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            raise RuntimeError(
+                f"{name} is installed, but cannot be imported ({error}). Functions run, but only on NumPy."
+            ) from error
     return f"numba {versions['numba']}, llvmlite {versions['llvmlite']}, scipy {versions['scipy']}"
 
 

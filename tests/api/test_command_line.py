@@ -75,6 +75,17 @@ def test_doctor_names_what_is_wrong(tmp_path: Path) -> None:
     assert any(str(folder) in line and "FASTGRAPH_STORE" in line for line in failed)
 
 
+def test_doctor_sees_that_nothing_can_be_compiled(tmp_path: Path) -> None:
+    """Numba is installed but broken: results are right all the same, by NumPy."""
+    (tmp_path / "numba.py").write_text("raise ImportError('broken on purpose')")
+    path = os.pathsep.join([str(tmp_path), str(Path(fg.__file__).parents[1])])
+    done = command("doctor", FASTGRAPH_STORE=str(tmp_path / "store"), PYTHONPATH=path)
+    failed = [line for line in done.stdout.splitlines() if line.startswith("FAIL")]
+    assert done.returncode == 2 and len(failed) == 2
+    assert "numba is installed, but cannot be imported (broken on purpose)" in failed[0]
+    assert "no kernel could be compiled" in failed[1]
+
+
 def test_unknown_command() -> None:
     done = command("fly")
     assert done.returncode == 2 and "invalid choice: 'fly'" in done.stderr
