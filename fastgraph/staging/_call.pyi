@@ -10,7 +10,14 @@ class FastCall:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def _call_slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
     def remember(
-        self, args: tuple[Any, ...], kinds: str, captures: list[Any], plan: Plan, result: str, structure: Any
+        self,
+        args: tuple[Any, ...],
+        keywords: tuple[str, ...],
+        kinds: str,
+        captures: list[Any],
+        plan: Plan,
+        result: str,
+        structure: Any,
     ) -> None: ...
 
 class MethodCall(FastCall):

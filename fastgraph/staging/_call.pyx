@@ -47,6 +47,7 @@ cdef class Entry:
     """One kind of call: what its arguments are like, and the Plan with what it captures."""
 
     cdef Py_ssize_t n
+    cdef tuple keywords        # names of the last arguments, in the order in which they were given
     cdef int64_t epoch
     cdef char* kinds
     cdef int64_t* tokens       # of each tensor: dtype code, rank, sizes
@@ -56,12 +57,13 @@ cdef class Entry:
     cdef int result
     cdef object structure      # CONSTANT: the result; PACKED: the function that packs
 
-    def __cinit__(self, tuple args, str kinds, list captures, Plan plan, int result, structure):
+    def __cinit__(self, tuple args, tuple keywords, str kinds, list captures, Plan plan, int result, structure):
         cdef Py_ssize_t i, size = 1
         cdef int k
         cdef int64_t* token
         cdef EagerTensor tensor
         self.n = len(args)
+        self.keywords = keywords
         self.epoch = epoch
         self.objects = []
         for i in range(self.n):
@@ -151,21 +153,28 @@ cdef class FastCall:
     def __call__(self, *args, **kwargs):
         cdef ThreadState state = thread_state()
         cdef Entry entry
-        cdef Py_ssize_t i, n = PyTuple_GET_SIZE(args)
+        cdef Py_ssize_t i, n
         cdef list inputs, results
+        cdef tuple given = args, keywords = ()
         self._calls += 1
-        if run_eagerly or kwargs or state.trace is not None or PyList_GET_SIZE(state.tapes):
+        if kwargs:
+            keywords = tuple(kwargs)
+            given = args + tuple(kwargs.values())
+        n = PyTuple_GET_SIZE(given)
+        if run_eagerly or state.trace is not None or PyList_GET_SIZE(state.tapes):
             return self._call_slow(args, kwargs)
         for i in range(len(self.entries)):
             entry = <Entry>self.entries[i]
-            if entry.n == n and entry.epoch == epoch and entry.fits(args):
+            if entry.n == n and entry.epoch == epoch and entry.fits(given) and (
+                entry.keywords is keywords or entry.keywords == keywords  # no names: the one empty tuple
+            ):
                 break
         else:
             return self._call_slow(args, kwargs)
         if i > 0:
             self.entries[i] = self.entries[i - 1]
             self.entries[i - 1] = entry
-        inputs = entry.operands(args)
+        inputs = entry.operands(given)
         if inputs is None:
             return self._call_slow(args, kwargs)
         results = entry.plan.run(inputs)
@@ -179,11 +188,15 @@ cdef class FastCall:
             return results
         return entry.structure(results)
 
-    def remember(self, tuple args, str kinds, list captures, Plan plan, str result, structure) -> None:
-        """Enter a kind of call. `kinds` has one letter per argument: t(ensor), o(bject), w(eakly held object)."""
+    def remember(
+        self, tuple args, tuple keywords, str kinds, list captures, Plan plan, str result, structure
+    ) -> None:
+        """Enter a kind of call. The last of `args` are given by the names `keywords`; `kinds` has one letter for each
+        argument: t(ensor), o(bject), w(eakly held object).
+        """
         cdef int how = ("single", "constant", "tuple", "list", "packed").index(result)
         self.entries = [entry for entry in self.entries if (<Entry>entry).epoch == epoch]
-        self.entries.insert(0, Entry(args, kinds, captures, plan, how, structure))
+        self.entries.insert(0, Entry(args, keywords, kinds, captures, plan, how, structure))
         del self.entries[MOST_ENTRIES:]
 
     def _call_slow(self, args, kwargs):

@@ -138,13 +138,17 @@ class ConcreteFunction(FastCall):
         """Call the graph. Raises TypeError for arguments that do not fit, InvalidArgumentError for wrong dtypes."""
         leaves = self._bind(args, kwargs)
         state = current_state()
-        if state.trace is None and not state.tapes and not kwargs:
-            self.offer(self, args, leaves)
+        if state.trace is None and not state.tapes:
+            self.offer(self, args, kwargs, leaves)
         return self.call_flat(leaves)
 
-    def offer(self, caller: FastCall, args: tuple[Any, ...], leaves: list[Any]) -> None:
+    def offer(self, caller: FastCall, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> None:
         """Let `caller` remember the Plan for these arguments, if there is one and they say at sight that it fits."""
+        keywords = tuple(kwargs)
+        args = (*args, *kwargs.values())
         tensors = [argument for argument in args if type(argument) is EagerTensor]
+        if kwargs and len({id(tensor) for tensor in tensors}) < len(tensors):
+            return  # f(y=a, x=a) does not show that the graph takes x first
         if len(tensors) != len(leaves) or any(a is not b for a, b in zip(tensors, leaves, strict=True)):
             return
         kinds = "".join([keys.kind_at_sight(argument) for argument in args])
@@ -160,13 +164,13 @@ class ConcreteFunction(FastCall):
         structure = self._structure
         flat_tensors = all(self._kept) and all(isinstance(leaf, Tensor) for leaf in self._flat)
         if self._single and self._kept[0]:
-            caller.remember(args, kinds, captures, found, "single", None)
+            caller.remember(args, keywords, kinds, captures, found, "single", None)
         elif structure is None or structure == ():
-            caller.remember(args, kinds, captures, found, "constant", structure)
+            caller.remember(args, keywords, kinds, captures, found, "constant", structure)
         elif type(structure) in (tuple, list) and len(structure) == len(self._flat) and flat_tensors:
-            caller.remember(args, kinds, captures, found, type(structure).__name__, None)
+            caller.remember(args, keywords, kinds, captures, found, type(structure).__name__, None)
         else:
-            caller.remember(args, kinds, captures, found, "packed", self.pack)
+            caller.remember(args, keywords, kinds, captures, found, "packed", self.pack)
 
     def call_flat(self, leaves: list[Any]) -> Any:
         """Call the graph on its input tensors and return the structured result."""

@@ -90,6 +90,33 @@ def test_no_python_in_methods_signatures_and_concrete_functions(compiled):
     assert entered(lambda: concrete(X)) == []
 
 
+def test_no_python_in_calls_with_names(compiled):
+    f = fg.function(lambda x, y, k=1.0: (x - y) * k)
+    a, b = fg.constant([1.0, 2.0]), fg.constant([5.0, 7.0])
+    for _ in range(3):
+        f(a, y=b, k=2.0), f(x=a, y=b)
+    assert entered(lambda: f(a, y=b, k=2.0)) == []
+    assert entered(lambda: f(x=a, y=b)) == []
+    np.testing.assert_array_equal(f(b, y=a, k=2.0), [8.0, 10.0])
+    with pytest.raises(TypeError):
+        f(a, z=b)
+
+
+def test_calls_with_names_in_any_order(compiled):
+    f = fg.function(lambda x, y: x - y)
+    a, b = fg.constant([1.0, 2.0]), fg.constant([5.0, 7.0])
+    for _ in range(3):
+        np.testing.assert_array_equal(f(y=a, x=a), [0.0, 0.0])  # which of them is x does not show
+        np.testing.assert_array_equal(f(y=a, x=b), [4.0, 5.0])
+        np.testing.assert_array_equal(f(x=a, y=b), [-4.0, -5.0])
+        np.testing.assert_array_equal(f(a, y=b), [-4.0, -5.0])
+        np.testing.assert_array_equal(f(b, a), [4.0, 5.0])
+    concrete = f.get_concrete_function(a, b)
+    for _ in range(3):
+        np.testing.assert_array_equal(concrete(y=a, x=a), [0.0, 0.0])
+        np.testing.assert_array_equal(concrete(y=a, x=b), [4.0, 5.0])
+
+
 def test_a_training_step_enters_no_python(compiled):
     w, b = fg.Variable(fg.random.normal([4, 3])), fg.Variable(fg.zeros([3]))
 
