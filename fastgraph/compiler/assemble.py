@@ -78,6 +78,8 @@ class _Assembler:
         """Whether the node is computed by a kernel (and not by BLAS, Python, or a plan of its own)."""
         if node.op.name in ("cond", "while", "call") or not lowerable(node) or self.is_dynamic(node):
             return False
+        if not node.outputs:  # unstack along an axis of size 0, where nothing has pruned it
+            return False
         return not self.is_gemm(node) and node not in self.refused
 
     def is_gemm(self, node: Node) -> bool:

@@ -175,6 +175,13 @@ def test_an_interpreted_rest_has_all_that_its_nodes_are_computed_from() -> None:
         np.testing.assert_allclose(came, expected, rtol=1e-6)
 
 
+def test_an_op_without_results() -> None:
+    with flags.override(passes=""):
+        f = fg.function(lambda x: fg.stack(fg.unstack(x, 0, 0), 0), autograph=False)
+        f.get_concrete_function(fg.ones([0, 4])).wait()
+        assert f(fg.ones([0, 4])).shape == [0]
+
+
 def test_the_tier_changes_between_calls_only() -> None:
     with flags.override(tier="auto"):
         staged = fg.function(lambda x: fg.exp(x) * 3.0)
