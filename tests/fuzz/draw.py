@@ -308,7 +308,7 @@ def draw_moved_copies(w: Writer) -> None:
 
 def draw_running(w: Writer) -> None:
     x = w.pick_float()
-    if x is not None and w.pool.array(x).ndim:
+    if x is not None and w.pool.array(x).ndim and w.pool.array(x).size < 500:  # plain kernels take their time
         axis = int(w.random.integers(w.pool.array(x).ndim))
         exclusive, reverse = (bool(b) for b in w.random.integers(0, 2, 2))
         op, text = ("cumsum", x) if w.random.random() < 0.5 else ("math.cumprod", f"fg.tanh({x})")
