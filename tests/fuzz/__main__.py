@@ -35,14 +35,18 @@ def _mode(plain: bool, **values: object) -> Mode:
     return mode
 
 
-def modes(seed: int) -> dict[str, Mode]:
-    """Return the ways in which the program of `seed` is run: both tiers, one thread and many, all passes and one alone.
+#: Programs of more elements are compiled: plain Python would take minutes for them.
+MOST_PLAIN = 10_000
 
-    Which pass runs alone (or that none does) goes round with the seed. Every tenth program is compiled; the kernels of
-    the others run as plain Python.
+
+def modes(program: Program) -> dict[str, Mode]:
+    """Return the ways in which the program is run: both tiers, one thread and many, all passes and one alone.
+
+    Which pass runs alone (or that none does) goes round with the seed. Every tenth program and all large ones are
+    compiled; the kernels of the others run as plain Python.
     """
-    alone = ("", *PASSES)[seed % (len(PASSES) + 1)]
-    plain = seed % 10 != 0
+    alone = ("", *PASSES)[program.seed % (len(PASSES) + 1)]
+    plain = program.seed % 10 != 0 and program.n_elements <= MOST_PLAIN
     return {
         "first tier": _mode(plain, tier="first"),
         "all passes, one thread": _mode(plain, tier="last", threads=1),
@@ -68,7 +72,7 @@ def fuzz(seconds: float, first_seed: int, n_programs: int | None = None) -> tupl
     with flags.override(verify=True):
         while time.perf_counter() - started < seconds and (n_programs is None or seed - first_seed < n_programs):
             program = draw_program(seed)
-            every_mode = modes(seed)
+            every_mode = modes(program)
             difference = check(program, every_mode, counts)
             if difference is not None:
                 small, again = _shrunk(program, difference, every_mode)

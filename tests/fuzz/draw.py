@@ -66,7 +66,9 @@ class Writer:
         some = [line.target for line in self.lines if line.target and self.random.random() < 0.1]
         outputs = tuple(dict.fromkeys(ends + some)) or tuple(self.arguments)[:1]
         gradient = bool(self.random.random() < 0.4)
-        program = Program(self.seed, self.arguments, self.variables, tuple(self.lines), outputs, gradient)
+        values = [*self.arguments, *(line.target for line in self.lines if line.target)]
+        n_elements = sum(self.pool.array(name).size for name in values)
+        program = Program(self.seed, self.arguments, self.variables, tuple(self.lines), outputs, gradient, n_elements)
         return program.trimmed()
 
     # Leaves

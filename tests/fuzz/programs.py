@@ -41,6 +41,7 @@ class Program:
     lines: tuple[Line, ...]
     outputs: tuple[str, ...]
     gradient: bool = False
+    n_elements: int = 0  # of all values together
 
     def body(self) -> str:
         """Return the text of the function `program`."""
