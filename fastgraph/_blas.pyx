@@ -9,6 +9,7 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+import threading
 
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 from libc.stdint cimport int64_t
@@ -72,16 +73,30 @@ cdef void* _pointer(dict table, str name, str scalar) except NULL:
 
 cdef int load_blas() except -1:
     """Find the products once; later calls cost nothing. Raises ImportError without scipy."""
+    if _sgemm == NULL:
+        with _loading:  # a module may be loaded once only, whichever thread comes first
+            if _sgemm == NULL:
+                _find_products()
+    return 0
+
+
+def _find_products() -> None:
     global _sgemm, _dgemm
-    if _sgemm != NULL:
-        return 0
     table = _cython_blas().__pyx_capi__
     _dgemm = <dgemm_t>_pointer(table, "dgemm", "double")
     cdef sgemm_t found = <sgemm_t>_pointer(table, "sgemm", "float")
     if flags.get("blas_threads") != "keep":
         _use_one_thread()
     _sgemm = found
-    return 0
+
+
+def _after_fork_in_child() -> None:
+    global _loading
+    _loading = threading.RLock()  # another thread of the parent may have held it
+
+
+_loading = threading.RLock()
+os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 cdef void _call(Gemm* g, char* a, char* b, char* c, int64_t m, int64_t n) noexcept nogil:

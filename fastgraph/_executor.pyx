@@ -10,7 +10,7 @@ the next call, so that several threads may run one plan at once and a call alloc
 """
 
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
@@ -39,7 +39,7 @@ cdef enum:  # Place
     INPUT, CONSTANT, ARENA, BLOCK, GIVEN, CELL
 
 cdef enum:  # kinds of step
-    KERNEL, GEMM, HOST, READ, ASSIGN, BRANCH, LOOP, TRANSFER, REST
+    KERNEL, GEMM, HOST, READ, ASSIGN, BRANCH, LOOP, TRANSFER, REST, DRAW
 
 cdef enum:  # codes of a Fault
     FAULT_NONE, FAULT_STATUS, FAULT_NATIVE, FAULT_MEMORY, FAULT_PYTHON, FAULT_SHAPE, FAULT_EMPTY, FAULT_CANCELLED
@@ -60,6 +60,7 @@ cdef CPlan* _all_plans = NULL
 
 include "_executor_frames.pxi"
 include "_executor_faults.pxi"
+include "_executor_cells.pxi"
 include "_executor_steps.pxi"
 include "_executor_python.pxi"
 include "_executor_runs.pxi"

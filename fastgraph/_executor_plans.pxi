@@ -3,7 +3,7 @@
 _KINDS = {
     plan_module.KernelCall: KERNEL, plan_module.GemmCall: GEMM, plan_module.HostCall: HOST, plan_module.ReadCell: READ,
     plan_module.AssignCell: ASSIGN, plan_module.Branch: BRANCH, plan_module.Loop: LOOP,
-    plan_module.Transfer: TRANSFER, plan_module.Rest: REST,
+    plan_module.Transfer: TRANSFER, plan_module.Rest: REST, plan_module.DrawCell: DRAW,
 }
 
 
@@ -200,10 +200,15 @@ cdef class Plan:
         elif s.kind == HOST:
             s.n_values = len(step.outputs)
             s.values = self.values(step.outputs)
-        elif s.kind == READ or s.kind == ASSIGN:
-            self.set_buffers(s, (step.cell,))
+        elif s.kind == READ or s.kind == ASSIGN or s.kind == DRAW:
+            if s.kind == ASSIGN and step.before >= 0:
+                self.set_buffers(s, (step.cell, step.before))
+                if p.slots[step.before].place == ARENA:
+                    raise ValueError(f"Step {i} updates a value that has no Block")
+            else:
+                self.set_buffers(s, (step.cell, step.count) if s.kind == DRAW else (step.cell,))
             s.n_values = 1
-            s.values = self.values((step.output if s.kind == READ else step.value,))
+            s.values = self.values((step.value if s.kind == ASSIGN else step.output,))
             if p.slots[step.cell].place != CELL:
                 raise ValueError(f"Slot {step.cell} of step {i} is no Cell")
             if s.kind == ASSIGN and p.slots[s.values.slot].place == ARENA:
@@ -216,7 +221,7 @@ cdef class Plan:
         if s.kind <= GEMM and s.extent > s.chunk:
             s.n_shards = <int32_t>((s.extent + s.chunk - 1) // s.chunk)
         if s.kind > GEMM:
-            p.quick = p.quick and s.kind in (READ, ASSIGN, TRANSFER)
+            p.quick = p.quick and s.kind in (READ, ASSIGN, TRANSFER, DRAW)
         return 0
 
     cdef int set_buffers(self, CStep* s, slots) except -1:

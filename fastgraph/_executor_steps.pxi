@@ -114,6 +114,8 @@ cdef int _run_shard(Frame* f, int32_t i, CStep* s, int32_t shard, bint caller) n
         return _run_read(f, i, s)
     if s.kind == ASSIGN:
         return _run_assign(f, i, s)
+    if s.kind == DRAW:
+        return _run_draw(f, i, s)
     if s.kind == BRANCH:
         return _run_branch(f, i, s, caller)
     if s.kind == LOOP:
@@ -123,56 +125,6 @@ cdef int _run_shard(Frame* f, int32_t i, CStep* s, int32_t shard, bint caller) n
     if s.kind == REST:
         return _run_rest(f, i, s)
     memcpy(f.data[s.buffers[1]], f.data[s.buffers[0]], s.extent)  # TRANSFER between places the CPU can reach
-    return 0
-
-
-cdef int _run_read(Frame* f, int32_t i, CStep* s) noexcept nogil:
-    """Take a reference to what a Cell holds, under its lock."""
-    cdef CellRef* cell = <CellRef*>f.data[s.buffers[0]]
-    cdef Value* value = s.values
-    cdef Dims* dims
-    cdef Block* block
-    cdef bint same = True
-    cdef int32_t k
-    fg_spin_lock(cell.lock)
-    block = cell.block[0]
-    if block != NULL:
-        block_retain(block)
-        f.data[value.slot] = cell.data[0]
-        if value.dims.known:
-            same = value.dims.ndim == cell.ndim[0]
-            for k in range(value.dims.ndim if same else 0):
-                same = same and value.dims.size[k] == cell.dims[k]
-        else:
-            dims = &f.dims[f.plan.slots[value.slot].dynamic]
-            dims.ndim = cell.ndim[0]
-            memcpy(&dims.size[0], cell.dims, MAX_RANK * sizeof(int64_t))
-    fg_spin_unlock(cell.lock)
-    if block == NULL:
-        return _fail_code(f, i, FAULT_EMPTY, <int64_t>cell.cell)
-    f.block[value.slot] = block
-    if not same:
-        return _fail_code(f, i, FAULT_SHAPE, <int64_t>cell.cell)
-    return 0
-
-
-cdef int _run_assign(Frame* f, int32_t i, CStep* s) noexcept nogil:
-    """Let a Cell hold another Block; the one it held goes when its last reader does."""
-    cdef CellRef* cell = <CellRef*>f.data[s.buffers[0]]
-    cdef Value* value = s.values
-    cdef Dims* dims = _dims_of(f, value)
-    cdef Block* block = f.block[value.slot]
-    cdef Block* old
-    block_retain(block)
-    fg_spin_lock(cell.lock)
-    old = cell.block[0]
-    cell.block[0] = block
-    cell.data[0] = f.data[value.slot]
-    cell.ndim[0] = dims.ndim
-    memcpy(cell.dims, &dims.size[0], MAX_RANK * sizeof(int64_t))
-    cell.version[0] += 1
-    fg_spin_unlock(cell.lock)
-    block_release(old)
     return 0
 
 

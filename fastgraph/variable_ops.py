@@ -1,7 +1,8 @@
 """Reads and assigns of Variables: the effectful primitives by which tapes and traces see them.
 
 Rule: a Cell is read and written by these and by nothing else. An assign never writes into memory that a tensor holds:
-it is in place only while the Cell alone refers to that memory, otherwise the Cell takes another Block.
+it is in place only while the Cell alone refers to that memory, otherwise the Cell takes another Block. Updates are
+atomic: of those that several threads make at once, none gets lost.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from fastgraph import _variable
 from fastgraph import primitive as primitives
 from fastgraph._buffer import Cell
-from fastgraph._tensor import EagerTensor, bind, cell_assign, cell_read, from_array, run
+from fastgraph._tensor import EagerTensor, as_array, bind, cell_assign, cell_read, from_array, run
 from fastgraph.dtype import DType
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.primitive import Primitive
@@ -48,6 +49,25 @@ def _update_body(slot: str) -> Callable[..., tuple[()]]:
                 return ()
 
     return update
+
+
+def _take_body(cell: Cell, value: np.ndarray, before: np.ndarray) -> tuple[()]:
+    after = from_array(value, cell.aval.dtype, False)
+    while True:  # until nobody assigned in between
+        found = cell_read(cell)
+        held = as_array(found)
+        if held.shape != value.shape:
+            cell_assign(cell, after)
+            return ()
+        if held.ctypes.data == before.ctypes.data or not value.size:  # `before` keeps its memory from being another's
+            new = after
+        else:
+            with np.errstate(all="ignore"):
+                change = value - before
+                sums = np.where(np.isfinite(change), held + change, value)
+            new = from_array(sums.astype(value.dtype), cell.aval.dtype, False)
+        if _variable.replace(cell, found, new):
+            return ()
 
 
 def _kernel_dims(dims: tuple[int, ...]) -> str:
@@ -87,12 +107,26 @@ ASSIGN = primitives.register(
         effect="write",
     )
 )
+#: What an update in a graph comes to. The Cell takes `value`, which was computed from its value `before`; where it no
+#: longer holds `before`, because another thread has assigned meanwhile, it takes what it holds + (value - before).
+TAKE = primitives.register(
+    Primitive(
+        "take_variable",
+        op_type="AssignVariableOp",
+        body=_take_body,
+        infer=_infer_nothing,
+        n_outputs=0,
+        inputs=("resource", "value", "before"),
+        groups=("resource", "-", "-"),
+        effect="write",
+    )
+)
 
 
 def _update(name: str, op_type: str, slot: str) -> Primitive:
     def decompose(resource: Any, value: Any, *, dtype: DType, shape: tuple[int | None, ...] | None) -> tuple[()]:
         before = bind(READ, (resource,), {"dtype": dtype, "shape": shape})
-        bind(ASSIGN, (resource, bind(primitives.get(slot), (before, value), {})), {})
+        bind(TAKE, (resource, bind(primitives.get(slot), (before, value), {}), before), {})
         return ()
 
     return primitives.register(

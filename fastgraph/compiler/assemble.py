@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from fastgraph.compiler.arrange import FlatNest, arrange
@@ -19,6 +19,7 @@ from fastgraph.compiler.program import (
     AliasStep,
     AssignStep,
     CondStep,
+    DrawStep,
     DynamicStep,
     Fallible,
     GemmStep,
@@ -200,8 +201,10 @@ class _Assembler:
                 return HostStep(inputs, outputs, nodes, node)
         if name == "read_variable":
             return ReadStep(inputs, outputs, nodes)
-        if name == "assign_variable":
+        if name in ("assign_variable", "take_variable"):
             return AssignStep(inputs, outputs, nodes)
+        if node.op.step == "draw":
+            return DrawStep(inputs, outputs, nodes)
         if self.is_gemm(node):
             transpose = [bool(node.attrs.get(key, False)) for key in ("transpose_a", "transpose_b")]
             return GemmStep(inputs, outputs, nodes, *transpose)
@@ -248,14 +251,18 @@ class _Assembler:
         """The place in the order of the last unit that takes a value."""
         found: dict[Value, int] = {}
         for place, unit in enumerate(order):
-            for value in self.fusion.inputs(unit.nodes) if isinstance(unit, Cluster) else unit.inputs:
+            inputs: Iterable[Value] = self.fusion.inputs(unit.nodes) if isinstance(unit, Cluster) else unit.inputs
+            if not isinstance(unit, Cluster) and unit.op.name == "take_variable":
+                inputs = unit.inputs[:2]  # of what it was before, an update only looks at where it is
+            for value in inputs:
                 found[value] = place
         found.update((v, len(order)) for v in self.graph.outputs)
         return found
 
     def assigned_values(self) -> dict[Value, Value]:
         """For each value that a Variable takes, the Variable's resource."""
-        return {n.inputs[1]: n.inputs[0] for n in self.graph.nodes if n.op.name == "assign_variable"}
+        assigns = ("assign_variable", "take_variable")
+        return {n.inputs[1]: n.inputs[0] for n in self.graph.nodes if n.op.name in assigns}
 
     def in_place(self, nest: FlatNest, place: int) -> dict[object, object]:
         """Operands that die in a kernel, each with the result that may be written over it, element by element."""

@@ -13,6 +13,7 @@ from fastgraph.compiler.program import (
     AliasStep,
     AssignStep,
     CondStep,
+    DrawStep,
     DynamicStep,
     GemmStep,
     HostStep,
@@ -32,6 +33,7 @@ _KINDS: dict[type[Step], str] = {
     DynamicStep: "dynamic",
     ReadStep: "read",
     AssignStep: "assign",
+    DrawStep: "draw",
     CondStep: "cond",
     WhileStep: "while",
 }

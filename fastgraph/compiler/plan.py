@@ -125,10 +125,24 @@ class ReadCell(StepSpec):
 
 @dataclass
 class AssignCell(StepSpec):
-    """The Cell takes the Block of `value`."""
+    """The Cell takes the Block of `value`.
+
+    With `before` (a slot, or -1), which `value` is an update of: if the Cell holds another Block by now, it takes what
+    it holds + (value - before).
+    """
 
     cell: int = 0
     value: Operand | None = None
+    before: int = -1
+
+
+@dataclass
+class DrawCell(StepSpec):
+    """`output` is the int64[2] that the Cell holds; in the same moment its second number goes on by that in `count`."""
+
+    cell: int = 0
+    count: int = 0
+    output: Operand | None = None
 
 
 @dataclass

@@ -92,7 +92,15 @@ class ReadStep(Step):
 
 @dataclass
 class AssignStep(Step):
-    """The Variable behind resource inputs[0] takes the value inputs[1]; in place where nothing else holds it."""
+    """The Variable behind resource inputs[0] takes the value inputs[1]; in place where nothing else holds it.
+
+    With inputs[2] it is an update of that value, and none that another thread made meanwhile gets lost.
+    """
+
+
+@dataclass
+class DrawStep(Step):
+    """outputs[0] = the generator's state behind resource inputs[0], whose counter goes on by inputs[1] at once."""
 
 
 @dataclass

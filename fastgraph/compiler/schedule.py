@@ -27,6 +27,7 @@ from fastgraph.compiler.program import (
     AliasStep,
     AssignStep,
     CondStep,
+    DrawStep,
     DynamicStep,
     GemmStep,
     HostStep,
@@ -208,7 +209,9 @@ class _Schedule:
         frozen = {*self.program.outputs, *self.rest_inputs}
         for old in self.now:
             step = self.program.steps[old]
-            if not isinstance(step, (KernelStep, GemmStep, AliasStep, ReadStep)):
+            if isinstance(step, AssignStep):
+                frozen.update(step.inputs[:2])  # not `before`: it is what was read, or assigned earlier
+            elif not isinstance(step, (KernelStep, GemmStep, AliasStep, ReadStep)):
                 frozen.update(step.inputs)
         return frozen
 
@@ -309,11 +312,11 @@ class _Schedule:
         read = self.program.steps[self.now[origin]] if origin >= 0 else None
         if not isinstance(read, ReadStep) or source in self.frozen or not isinstance(step, KernelStep) or step.fallible:
             return None
-        readers = self.consumers.get(source, [])
         takers = [self.now[reader] for reader in self.consumers.get(target, [])]
         assigns = [old for old in takers if isinstance(self.program.steps[old], AssignStep)]
         if len(assigns) != 1 or self.program.steps[assigns[0]].inputs[:2] != (read.inputs[0], target):
             return None
+        readers = [r for r in self.consumers.get(source, []) if self.now[r] != assigns[0]]  # it looks where, not what
         if source not in read.outputs or self._nbytes(source) != self._nbytes(target):
             return None
         before = {self.position.get(old, len(self.now)) for old in self._program_after(assigns[0])} - {new}
@@ -370,8 +373,17 @@ class _Schedule:
             return specs.ReadCell(cell=self.slot_of[cell], output=self._operand(output), cost=40.0, **common)
         if isinstance(step, AssignStep):
             common["name"] = self._variable_name(step.inputs[0])
-            cell, value = step.inputs[:2]
-            return specs.AssignCell(cell=self.slot_of[cell], value=self._operand(value), cost=40.0, **common)
+            cell, value, *old = step.inputs
+            before = self.slot_of[old[0]] if old else -1
+            return specs.AssignCell(
+                cell=self.slot_of[cell], value=self._operand(value), before=before, cost=40.0, **common
+            )
+        if isinstance(step, DrawStep):
+            cell, count = step.inputs
+            (output,) = step.outputs
+            return specs.DrawCell(
+                cell=self.slot_of[cell], count=self.slot_of[count], output=self._operand(output), cost=60.0, **common
+            )
         if isinstance(step, (HostStep, DynamicStep)):
             node, outputs = step.node, self._operands(step.outputs)
 
@@ -699,7 +711,10 @@ def _slots_used(step: StepSpec) -> set[int]:
         used |= {step.cell, step.output.slot}
     elif isinstance(step, specs.AssignCell):
         assert step.value is not None
-        used |= {step.cell, step.value.slot}
+        used |= {step.cell, step.value.slot, *([step.before] if step.before >= 0 else [])}
+    elif isinstance(step, specs.DrawCell):
+        assert step.output is not None
+        used |= {step.cell, step.count, step.output.slot}
     elif isinstance(step, specs.HostCall):
         used |= {operand.slot for operand in step.outputs}
     elif isinstance(step, (specs.Branch, specs.Loop, specs.Rest)):

@@ -180,7 +180,7 @@ class Rebuild:
             if kind == "write" and resource is not None:
                 self._versions[resource] = self._versions.get(resource, 0) + 1
                 self._stored.pop(resource, None)
-        if node.op.name == "assign_variable":
+        if node.op.name in ("assign_variable", "take_variable"):
             self._stored[node.inputs[0]] = node.inputs[1]
 
     def emit1(self, op: Any, *inputs: Value, **attrs: Any) -> Value:

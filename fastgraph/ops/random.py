@@ -7,15 +7,14 @@ give the same ones. Only `draw` has an effect.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from fastgraph import _philox
+from fastgraph import _philox, _variable
 from fastgraph._buffer import Cell
-from fastgraph._tensor import bind, cell_assign, cell_read, from_array
+from fastgraph._tensor import cell_assign, cell_read, from_array
 from fastgraph.dtype import DType, as_dtype, float32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import Extents, as_tensor, extents, known_value
@@ -35,7 +34,6 @@ from fastgraph.ops.exponentials import cos, log, sqrt
 from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, public
 from fastgraph.ops.movement import expand_dims, shape, shape_of_value
 from fastgraph.ops.reduction import argmax, reduce_prod
-from fastgraph.primitive import get
 from fastgraph.shapes import Aval
 
 _STATE = Aval(int64, (2,))  # key, counter
@@ -43,31 +41,22 @@ _MULTIPLIER, _WEYL = 0xD256D193, 0x9E3779B9
 
 # ---- the two primitives ---------------------------------------------------------------------------------------------
 
-_lock = threading.Lock()  # a draw reads and advances as one
-
-
-def _decompose_draw(generator: Any, n: Any) -> Any:
-    read, assign = get("read_variable"), get("assign_variable")
-    state = bind(read, (generator,), {"dtype": int64, "shape": (2,)})
-    bind(assign, (generator, state + n * as_tensor(np.array([0, 1]), int64)), {})
-    return state
-
 
 @custom(
     op="RandomDraw",
     infer=lambda generator, n: _STATE,
     groups=("resource", "int64"),
     effect="write",
-    decompose=_decompose_draw,
+    step="draw",
 )
 def draw(generator: Any, n: Array) -> Any:
     """The generator's key and counter; its counter goes on by n. resource, i64[] -> i64[2]."""
-    with _lock:
+    while True:  # until no other thread drew in between: the same numbers are never given twice
         state = cell_read(generator)
         after = np.array(state)
         after[1] += int(n)
-        cell_assign(generator, from_array(after, int64, False))
-    return np.asarray(state)
+        if _variable.replace(generator, state, from_array(after, int64, False)):
+            return np.asarray(state)
 
 
 def _bits_shape(shape: Dims) -> None:

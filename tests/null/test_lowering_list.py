@@ -45,6 +45,7 @@ def ops_without_lowering() -> dict[str, str]:
         if p.body.__module__.startswith("fastgraph.ops")
         and p.lower is None
         and p.decompose is None
+        and p.step != "draw"  # a step of the executor's own
         and not (p.family == "elementwise" and p.expr is not None)
     }
 
