@@ -310,13 +310,16 @@ class _Schedule:
         step = self.program.steps[self.now[new]]
         origin = self.producer.get(source, -1)
         read = self.program.steps[self.now[origin]] if origin >= 0 else None
-        if not isinstance(read, ReadStep) or source in self.frozen or not isinstance(step, KernelStep) or step.fallible:
+        if not isinstance(read, ReadStep) or not isinstance(step, KernelStep) or step.fallible:
+            return None
+        group = self.groups.get(self.slot_of[source], [source])  # the value that was read, in all its shapes
+        if any(number in self.frozen for number in group):
             return None
         takers = [self.now[reader] for reader in self.consumers.get(target, [])]
         assigns = [old for old in takers if isinstance(self.program.steps[old], AssignStep)]
         if len(assigns) != 1 or self.program.steps[assigns[0]].inputs[:2] != (read.inputs[0], target):
             return None
-        readers = [r for r in self.consumers.get(source, []) if self.now[r] != assigns[0]]  # it looks where, not what
+        readers = [r for n in group for r in self.consumers.get(n, []) if self.now[r] != assigns[0]]  # it looks where
         if source not in read.outputs or self._nbytes(source) != self._nbytes(target):
             return None
         before = {self.position.get(old, len(self.now)) for old in self._program_after(assigns[0])} - {new}

@@ -191,3 +191,20 @@ def test_several_threads_come_first_to_the_products() -> None:
     )
     for _ in range(3):
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("passes", ["", "all"])
+def test_what_was_read_stays_in_another_shape(passes: str) -> None:
+    v = fg.Variable([1.0, 2.0])
+
+    @fg.function
+    def program() -> Any:
+        read = v.assign_add([1.0, 1.0]).read_value()
+        column = fg.expand_dims(read, 1)
+        v.assign(fg.tanh(read))
+        return column
+
+    with flags.override(tier="last", **({"passes": passes} if passes != "all" else {})):
+        program.get_concrete_function().wait()
+        np.testing.assert_array_equal(program(), [[2.0], [3.0]])
+    np.testing.assert_allclose(v.numpy(), np.tanh([2.0, 3.0]), rtol=1e-5)
