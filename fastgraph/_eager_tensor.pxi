@@ -548,6 +548,10 @@ cpdef EagerTensor from_array(array, dtype=None, bint copy=True):
         return t
     target = <cnp.ndarray>tensor_array(t)
     cnp.PyArray_ENABLEFLAGS(target, cnp.NPY_ARRAY_WRITEABLE)
+    if wanted == code:  # no element is cast
+        cnp.PyArray_CopyInto(target, source)
+        cnp.PyArray_CLEARFLAGS(target, cnp.NPY_ARRAY_WRITEABLE)
+        return t
     if (<object>source).dtype.kind == "c" and (<object>target).dtype.kind != "c":
         source = <cnp.ndarray>(<object>source).real
     with np.errstate(all="ignore"):

@@ -11,9 +11,9 @@ class FastCall:
     def _call_slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
     def remember(
         self,
-        args: tuple[Any, ...],
+        n: int,
         keywords: tuple[str, ...],
-        kinds: str,
+        pattern: list[tuple[str, tuple[int, ...], Any]],
         captures: list[Any],
         plan: Plan,
         result: str,

@@ -4,16 +4,22 @@ Rule: it knows nothing but which arguments were given and which Plan runs for th
 `_call_slow`, which is also what makes the entries.
 """
 
-from cpython.list cimport PyList_GET_SIZE
+cimport numpy as cnp
+from cpython.dict cimport PyDict_GetItem, PyDict_Size
+from cpython.float cimport PyFloat_AS_DOUBLE
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp
 
 from fastgraph._executor cimport Plan
-from fastgraph._tensor cimport EagerTensor, ThreadState, thread_state
+from fastgraph._tensor cimport EagerTensor, ThreadState, from_array, thread_state
 
 import weakref
+
+cnp.import_array()
 
 cdef extern from "Python.h":
     PyObject* PyWeakref_GetObject(object reference)
@@ -22,10 +28,12 @@ cdef enum:
     MOST_ENTRIES = 32
 
 cdef enum ArgumentKind:
-    TENSOR, OBJECT, WEAK
+    TENSOR, ARRAY, SCALAR, VALUE, OBJECT, WEAK, TUPLE_OF, LIST_OF, DICT_OF
 
 cdef enum ResultKind:      # how the flat results become what the function returns
     SINGLE, CONSTANT, TUPLE, LIST, PACKED
+
+cdef str _LETTERS = "tanvow([{"   # of the ArgumentKinds, in their order
 
 cdef int64_t epoch = 0     # entries of an earlier epoch are void: a flag has changed since
 cdef bint run_eagerly = False
@@ -43,50 +51,53 @@ def set_run_eagerly(bint value) -> None:
     run_eagerly = value
 
 
+cdef struct Place:            # where in an Entry's pattern a comparison stands
+    Py_ssize_t part
+    int64_t* token
+
+
 cdef class Entry:
-    """One kind of call: what its arguments are like, and the Plan with what it captures."""
+    """One kind of call: what its arguments are like, and the Plan with what it captures.
+
+    The pattern of the arguments has one part for each of them, and after a tuple, list or dict parts for what is in it.
+    """
 
     cdef Py_ssize_t n
     cdef tuple keywords        # names of the last arguments, in the order in which they were given
     cdef int64_t epoch
     cdef char* kinds
-    cdef int64_t* tokens       # of each tensor: dtype code, rank, sizes
-    cdef list objects          # what the other arguments are: the object, or a weak reference to it
+    cdef int64_t* tokens       # of a tensor: dtype code, rank, sizes; of an array: rank, sizes; of a sequence: its length
+    cdef list objects          # of an array: its dtype; of a NumPy number: its class; of a dict: its keys, in order; of
+    #                            a Python value: that; of another object: that, or a weak reference to it
+    cdef bint has_arrays
     cdef list captures         # tensors, and weak references to Cells
     cdef Plan plan
     cdef int result
     cdef object structure      # CONSTANT: the result; PACKED: the function that packs
 
-    def __cinit__(self, tuple args, tuple keywords, str kinds, list captures, Plan plan, int result, structure):
-        cdef Py_ssize_t i, size = 1
-        cdef int k
+    def __cinit__(self, Py_ssize_t n, tuple keywords, list pattern, list captures, Plan plan, int result, structure):
+        cdef Py_ssize_t i, n_parts = len(pattern), size = 1
         cdef int64_t* token
-        cdef EagerTensor tensor
-        self.n = len(args)
+        self.n = n
         self.keywords = keywords
         self.epoch = epoch
         self.objects = []
-        for i in range(self.n):
-            if kinds[i] == "t":
-                size += 2 + (<EagerTensor?>args[i]).ndim
-        self.kinds = <char*>malloc(self.n + 1)
+        for _, numbers, _ in pattern:
+            size += len(numbers)
+        self.kinds = <char*>malloc(n_parts + 1)
         self.tokens = <int64_t*>malloc(size * sizeof(int64_t))
         if self.kinds == NULL or self.tokens == NULL:
             raise MemoryError()
         token = self.tokens
-        for i in range(self.n):
-            if kinds[i] == "t":
-                tensor = <EagerTensor>args[i]
-                self.kinds[i] = TENSOR
-                self.objects.append(None)
-                token[0] = tensor.dtype_code
-                token[1] = tensor.ndim
-                for k in range(tensor.ndim):
-                    token[2 + k] = tensor.dims[k]
-                token += 2 + tensor.ndim
-            else:
-                self.kinds[i] = WEAK if kinds[i] == "w" else OBJECT
-                self.objects.append(weakref.ref(args[i]) if kinds[i] == "w" else args[i])
+        for i in range(n_parts):
+            letter, numbers, held = pattern[i]
+            self.kinds[i] = <char>_LETTERS.index(letter)
+            for number in numbers:
+                token[0] = number
+                token += 1
+            self.objects.append(held)
+            if self.kinds[i] == ARRAY or self.kinds[i] == SCALAR:
+                self.has_arrays = True
         self.captures = captures
         self.plan = plan
         self.result = result
@@ -96,40 +107,25 @@ cdef class Entry:
         free(self.kinds)
         free(self.tokens)
 
-    cdef bint fits(self, tuple args):
-        """Whether a call with these arguments is of this kind."""
-        cdef Py_ssize_t i
-        cdef int k
-        cdef int64_t* token = self.tokens
-        cdef PyObject* given
-        cdef EagerTensor tensor
-        for i in range(self.n):
-            given = <PyObject*>PyTuple_GET_ITEM(args, i)
-            if self.kinds[i] == TENSOR:
-                if type(<object>given) is not EagerTensor:
-                    return False
-                tensor = <EagerTensor>given
-                if tensor.dtype_code != token[0] or tensor.ndim != token[1]:
-                    return False
-                for k in range(tensor.ndim):
-                    if tensor.dims[k] != token[2 + k]:
-                        return False
-                token += 2 + tensor.ndim
-            elif self.kinds[i] == OBJECT:
-                if given != <PyObject*>self.objects[i]:
-                    return False
-            elif given != PyWeakref_GetObject(self.objects[i]):
-                return False
-        return True
-
     cdef list operands(self, tuple args):
-        """The inputs of the Plan; None if a captured Variable is gone."""
+        """The inputs of the Plan; None if a call with these arguments is not of this kind.
+
+        Comparing runs no Python code, so that nothing changes meanwhile; arrays are copied only when all fits.
+        """
         cdef list found = []
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, n_given
         cdef PyObject* cell
+        cdef Place place
+        place.part = 0
+        place.token = self.tokens
         for i in range(self.n):
-            if self.kinds[i] == TENSOR:
-                found.append(args[i])
+            if not self.fits(<object>PyTuple_GET_ITEM(args, i), &place, found):
+                return None
+        if self.has_arrays:
+            n_given = len(found)
+            for i in range(n_given):
+                if type(found[i]) is not EagerTensor:
+                    found[i] = from_array(found[i])
         for held in self.captures:
             if type(held) is EagerTensor:
                 found.append(held)
@@ -139,6 +135,85 @@ cdef class Entry:
                     return None
                 found.append(<object>cell)
         return found
+
+    cdef bint fits(self, object given, Place* place, list found) except -1:
+        """Whether an argument is like the part of the pattern at `place`, which goes on; its tensors are `found`."""
+        cdef int kind = self.kinds[place.part], k
+        cdef EagerTensor tensor
+        cdef object held
+        cdef PyObject* item
+        cdef Py_ssize_t i, n
+        cdef int64_t* token = place.token
+        if kind == TENSOR:
+            place.part += 1
+            if type(given) is not EagerTensor:
+                return False
+            tensor = <EagerTensor>given
+            if tensor.dtype_code != token[0] or tensor.ndim != token[1]:
+                return False
+            for k in range(tensor.ndim):
+                if tensor.dims[k] != token[2 + k]:
+                    return False
+            place.token += 2 + tensor.ndim
+            found.append(tensor)
+            return True
+        held = <object>PyList_GET_ITEM(self.objects, place.part)
+        place.part += 1
+        if kind == OBJECT:
+            return given is held
+        if kind == WEAK:
+            return <PyObject*>given == PyWeakref_GetObject(held)
+        if kind == VALUE:
+            return given is held or (type(given) is type(held) and _same_value(given, held))
+        if kind == ARRAY:
+            if not cnp.PyArray_CheckExact(given) or <PyObject*>cnp.PyArray_DESCR(<cnp.ndarray>given) != <PyObject*>held:
+                return False
+            if cnp.PyArray_NDIM(<cnp.ndarray>given) != token[0]:
+                return False
+            for k in range(<int>token[0]):
+                if cnp.PyArray_DIM(<cnp.ndarray>given, k) != token[1 + k]:
+                    return False
+            place.token += 1 + token[0]
+            found.append(given)
+            return True
+        if kind == SCALAR:
+            if type(given) is not held:
+                return False
+            found.append(given)
+            return True
+        place.token += 1
+        n = <Py_ssize_t>token[0]
+        if kind == TUPLE_OF:
+            if type(given) is not tuple or PyTuple_GET_SIZE(given) != n:
+                return False
+            for i in range(n):
+                if not self.fits(<object>PyTuple_GET_ITEM(given, i), place, found):
+                    return False
+        elif kind == LIST_OF:
+            if type(given) is not list or PyList_GET_SIZE(given) != n:
+                return False
+            for i in range(n):
+                if not self.fits(<object>PyList_GET_ITEM(given, i), place, found):
+                    return False
+        else:
+            if type(given) is not dict or PyDict_Size(given) != n:
+                return False
+            for key in <tuple>held:
+                item = PyDict_GetItem(given, key)
+                if item == NULL or not self.fits(<object>item, place, found):
+                    return False
+        return True
+
+
+cdef bint _same_value(object a, object b) except -1:
+    """Whether two Python values of one class are the same number or text: zeros of different sign are not."""
+    cdef double x, y
+    if type(a) is float:
+        x, y = PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b)
+        return memcmp(&x, &y, sizeof(double)) == 0
+    if type(a) is complex:
+        return _same_value(a.real, b.real) and _same_value(a.imag, b.imag)
+    return a == b
 
 
 cdef class FastCall:
@@ -165,18 +240,17 @@ cdef class FastCall:
             return self._call_slow(args, kwargs)
         for i in range(len(self.entries)):
             entry = <Entry>self.entries[i]
-            if entry.n == n and entry.epoch == epoch and entry.fits(given) and (
+            if entry.n == n and entry.epoch == epoch and (
                 entry.keywords is keywords or entry.keywords == keywords  # no names: the one empty tuple
             ):
-                break
+                inputs = entry.operands(given)
+                if inputs is not None:
+                    break
         else:
             return self._call_slow(args, kwargs)
         if i > 0:
             self.entries[i] = self.entries[i - 1]
             self.entries[i - 1] = entry
-        inputs = entry.operands(given)
-        if inputs is None:
-            return self._call_slow(args, kwargs)
         results = entry.plan.run(inputs)
         if entry.result == SINGLE:
             return results[0]
@@ -189,14 +263,12 @@ cdef class FastCall:
         return entry.structure(results)
 
     def remember(
-        self, tuple args, tuple keywords, str kinds, list captures, Plan plan, str result, structure
+        self, Py_ssize_t n, tuple keywords, list pattern, list captures, Plan plan, str result, structure
     ) -> None:
-        """Enter a kind of call. The last of `args` are given by the names `keywords`; `kinds` has one letter for each
-        argument: t(ensor), o(bject), w(eakly held object).
-        """
+        """Enter a kind of call with n arguments, the last of them by the names `keywords`. See keys.pattern."""
         cdef int how = ("single", "constant", "tuple", "list", "packed").index(result)
         self.entries = [entry for entry in self.entries if (<Entry>entry).epoch == epoch]
-        self.entries.insert(0, Entry(args, keywords, kinds, captures, plan, how, structure))
+        self.entries.insert(0, Entry(n, keywords, pattern, captures, plan, how, structure))
         del self.entries[MOST_ENTRIES:]
 
     def _call_slow(self, args, kwargs):

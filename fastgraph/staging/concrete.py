@@ -144,15 +144,13 @@ class ConcreteFunction(FastCall):
 
     def offer(self, caller: FastCall, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> None:
         """Let `caller` remember the Plan for these arguments, if there is one and they say at sight that it fits."""
-        keywords = tuple(kwargs)
-        args = (*args, *kwargs.values())
-        tensors = [argument for argument in args if type(argument) is EagerTensor]
-        if kwargs and len({id(tensor) for tensor in tensors}) < len(tensors):
-            return  # f(y=a, x=a) does not show that the graph takes x first
-        if len(tensors) != len(leaves) or any(a is not b for a, b in zip(tensors, leaves, strict=True)):
+        parts: list[keys.Part] = []
+        given: list[Any] = []
+        if not all([keys.pattern(argument, parts, given) for argument in (*args, *kwargs.values())]):
             return
-        kinds = "".join([keys.kind_at_sight(argument) for argument in args])
-        if len(kinds) != len(args):
+        if kwargs and not self._in_order(len(args), kwargs, given, by_name=caller is not self):
+            return
+        if len(given) != len(leaves) or not all(map(keys.becomes, given, leaves)):
             return
         captures = [held for held, _ in self.graph.captures]
         if any(held() is None for held in captures if isinstance(held, weakref.ref)):
@@ -161,16 +159,28 @@ class ConcreteFunction(FastCall):
         found = None if plan is None else plan(self._operands(leaves))
         if found is None:
             return
-        structure = self._structure
+        n, keywords, structure = len(args) + len(kwargs), tuple(kwargs), self._structure
         flat_tensors = all(self._kept) and all(isinstance(leaf, Tensor) for leaf in self._flat)
         if self._single and self._kept[0]:
-            caller.remember(args, keywords, kinds, captures, found, "single", None)
+            caller.remember(n, keywords, parts, captures, found, "single", None)
         elif structure is None or structure == ():
-            caller.remember(args, keywords, kinds, captures, found, "constant", structure)
+            caller.remember(n, keywords, parts, captures, found, "constant", structure)
         elif type(structure) in (tuple, list) and len(structure) == len(self._flat) and flat_tensors:
-            caller.remember(args, keywords, kinds, captures, found, type(structure).__name__, None)
+            caller.remember(n, keywords, parts, captures, found, type(structure).__name__, None)
         else:
-            caller.remember(args, keywords, kinds, captures, found, "packed", self.pack)
+            caller.remember(n, keywords, parts, captures, found, "packed", self.pack)
+
+    def _in_order(self, n_positional: int, kwargs: dict[str, Any], given: list[Any], by_name: bool) -> bool:
+        """Whether it shows that the graph takes what was given, the last of it by names, in just this order.
+
+        Tensors show it by being the graph's arguments, unless one is given twice: f(y=a, x=a). Arrays are copied: for
+        them the names must come in the order of the parameters.
+        """
+        if all(type(tensor) is EagerTensor for tensor in given):
+            return len({id(tensor) for tensor in given}) == len(given)
+        order = list(self._signature.structure)
+        places = [order.index(name) if name in order else -1 for name in kwargs]
+        return by_name and places == sorted(places) and places[0] >= n_positional
 
     def call_flat(self, leaves: list[Any]) -> Any:
         """Call the graph on its input tensors and return the structured result."""

@@ -18,7 +18,7 @@ import numpy as np
 from fastgraph import nesting
 from fastgraph._buffer import Cell
 from fastgraph._tensor import EagerTensor, Tensor, convert
-from fastgraph.dtype import DType
+from fastgraph.dtype import DType, as_dtype
 from fastgraph.shapes import TensorShape, TensorSpec, TypeSpec
 
 _PRIMITIVES = (bool, int, float, complex, str, bytes, type(None))
@@ -50,26 +50,55 @@ def is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray | np.generic)
 
 
-def kind_at_sight(value: Any) -> str:
-    """Return how a later call tells that an argument is of the same kind: "t" a tensor by dtype and shape, "o" by being
-    the same object, "w" likewise, held weakly; "" where only taking it apart tells.
+Part = tuple[str, tuple[int, ...], Any]
+
+
+def pattern(value: Any, parts: list[Part], tensors: list[Any]) -> bool:
+    """Append what a later argument must be like to be of the same kind as `value`, and the tensors and arrays in it.
+
+    A part is (letter, numbers, object): t a tensor by dtype and shape, a an array by shape and dtype, n a NumPy number by
+    class, v a Python value, o an object by identity, w likewise, held weakly, ( [ { a container, whose parts follow.
+    False where only taking it apart as `analyse` does tells.
     """
     kind = type(value)
     if kind is EagerTensor:
-        return "t"
-    if kind in _PRIMITIVES:
-        return "o"
-    if is_variable(value):
-        return "w"
-    if isinstance(value, Tensor | TypeSpec | Mapping | types.MethodType) or is_array(value) or nesting.is_nested(value):
-        return ""
-    if getattr(value, "_type_spec", None) is not None:
-        return ""
-    try:
-        weakref.ref(value)
-    except TypeError:
-        return ""
-    return "w"
+        aval = value.aval
+        parts.append(("t", (aval.dtype.code, len(aval.shape), *aval.shape), None))
+        tensors.append(value)
+    elif kind is np.ndarray:
+        parts.append(("a", (value.ndim, *value.shape), value.dtype))
+        tensors.append(value)
+    elif isinstance(value, np.number | np.bool_):
+        parts.append(("n", (), kind))
+        tensors.append(value)
+    elif kind in _PRIMITIVES:
+        parts.append(("v", (), value))
+    elif is_variable(value):
+        parts.append(("w", (), weakref.ref(value)))
+    elif kind is tuple or kind is list:
+        parts.append(("(" if kind is tuple else "[", (len(value),), None))
+        return all([pattern(item, parts, tensors) for item in value])
+    elif kind is dict and all(type(key) is str for key in value):
+        names = tuple(sorted(value))
+        parts.append(("{", (len(names),), names))
+        return all([pattern(value[name], parts, tensors) for name in names])
+    elif isinstance(value, Tensor | TypeSpec | types.MethodType) or is_array(value) or nesting.is_nested(value):
+        return False
+    elif getattr(value, "_type_spec", None) is not None:
+        return False
+    else:
+        try:
+            parts.append(("w", (), weakref.ref(value)))
+        except TypeError:
+            return False
+    return True
+
+
+def becomes(given: Any, leaf: Any) -> bool:
+    """Whether a tensor or array that was given is, as it is, this tensor of the graph's arguments."""
+    if type(given) is EagerTensor:
+        return given is leaf
+    return leaf.aval.shape == given.shape and leaf.dtype == as_dtype(given.dtype)
 
 
 def analyse(named: Mapping[str, Any]) -> Arguments:

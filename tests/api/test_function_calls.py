@@ -117,6 +117,84 @@ def test_calls_with_names_in_any_order(compiled):
         np.testing.assert_array_equal(concrete(y=a, x=b), [4.0, 5.0])
 
 
+ROWS = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+@pytest.mark.parametrize(
+    "f, args",
+    [
+        (lambda x: x + 1.0, (ROWS,)),
+        (lambda x: x + 1.0, (ROWS.T,)),
+        (lambda x, n: x * fg.cast(n, fg.float32), (ROWS, np.int64(3))),
+        (lambda x: x["a"] - x["b"], ({"b": X, "a": X + 1.0},)),
+        (lambda xs: xs[0] * xs[1][0] + xs[2], ([X, (X, 7), 2.5],)),
+        (lambda vs, batch: vs["w"] * batch["x"], ({"w": W}, {"x": np.ones(3, np.float32)})),
+    ],
+    ids=["array", "strided array", "NumPy number", "dict", "list", "Variable and array in dicts"],
+)
+def test_no_python_in_calls_with_arrays_and_containers(compiled, f, args):
+    function = fg.function(f)
+    expected = warm(function, *args)
+    assert entered(lambda: function(*args)) == []
+    np.testing.assert_array_equal(function(*args), expected)
+
+
+def test_arrays_and_containers_are_found_only_for_their_own_kind(compiled):
+    f = fg.function(lambda x: x * 2)
+    for _ in range(3):
+        assert f(np.ones([2], np.float32)).dtype == fg.float32
+        assert f(np.ones([2], np.int32)).dtype == fg.int32
+        assert f(np.ones([2], ">f4")).numpy().tolist() == [2.0, 2.0]
+        assert f(np.ones([2, 0])).shape == [2, 0]
+        assert f(np.float64(1.5)).dtype == fg.float64
+        assert f(np.ma.ones([2])).numpy().tolist() == [2.0, 2.0]
+    n_traces = f.experimental_get_tracing_count()
+    f(fg.ones([2]))
+    assert f.experimental_get_tracing_count() == n_traces  # the array's own graph
+    g = fg.function(lambda d: sum(d[k] * (i + 1) for i, k in enumerate(sorted(d))))
+    for _ in range(3):
+        assert float(g({"a": X[0], "b": X[1]})) == 5.0
+        assert float(g({"b": X[1], "a": X[0]})) == 5.0
+        assert float(g({"a": X[0], "c": X[2]})) == 7.0
+        assert float(g({"a": X[0]})) == 1.0
+    h = fg.function(lambda x: x[0] + x[1] if isinstance(x, tuple) else x[0] - x[1])
+    for _ in range(3):
+        assert float(h((X[0], X[1]))) == 3.0 and float(h([X[0], X[1]])) == -1.0
+        assert float(h((X[0], 5.0))) == 6.0 and float(h((X[0], 6.0))) == 7.0
+    z = fg.function(lambda x, zero: x / zero)
+    for _ in range(3):
+        assert float(z(X[0], 0.0)) == np.inf and float(z(X[0], -0.0)) == -np.inf
+
+
+def test_a_warm_call_takes_the_array_as_it_is_now(compiled):
+    f = fg.function(lambda x: x + 0.0)
+    x = np.zeros(3, np.float32)
+    warm(f, x)
+    x[1] = 5.0
+    came = f(x)
+    x[1] = 7.0
+    np.testing.assert_array_equal(came, [0.0, 5.0, 0.0])
+
+
+def test_arrays_by_name_in_any_order(compiled):
+    f = fg.function(lambda x, y, *, k=None: x - y if k is None else x - y + k)
+    a, b = np.array([1.0, 2.0], np.float32), np.array([5.0, 7.0], np.float32)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x=a, y=b), [-4.0, -5.0])
+        np.testing.assert_array_equal(f(y=a, x=b), [4.0, 5.0])
+        np.testing.assert_array_equal(f(b, y=a, k=a), b)
+        np.testing.assert_array_equal(f(k=a, y=a, x=b), b)
+    assert entered(lambda: f(x=a, y=b)) == [] and entered(lambda: f(b, y=a, k=a)) == []
+    concrete = f.get_concrete_function(a, b)
+    for _ in range(3):
+        np.testing.assert_array_equal(concrete(x=a, y=b), [-4.0, -5.0])
+        np.testing.assert_array_equal(concrete(y=a, x=b), [4.0, 5.0])
+    g = fg.function(lambda *xs, k: xs[0] - xs[1] * k)
+    for _ in range(3):
+        np.testing.assert_array_equal(g(a, b, k=a), a - b * a)
+        np.testing.assert_array_equal(g(b, a, k=b), b - a * b)
+
+
 def test_a_training_step_enters_no_python(compiled):
     w, b = fg.Variable(fg.random.normal([4, 3])), fg.Variable(fg.zeros([3]))
 
