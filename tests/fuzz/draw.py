@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 import fastgraph as fg
-from tests.fuzz.programs import Line, Pool, Program, draw_array
+from tests.fuzz.programs import SEED, Line, Pool, Program, draw_array
 
 FLOATS = (fg.float32, fg.float32, fg.float32, fg.float64, fg.float16, fg.bfloat16)
 INTEGERS = (fg.int32, fg.int64, fg.int8, fg.int16, fg.uint8, fg.uint16, fg.uint32, fg.uint64)
@@ -44,6 +44,7 @@ class Writer:
         self.seed = seed
         self.random = np.random.default_rng(seed)
         self.pool = Pool(self.random)
+        exec(SEED, self.pool.namespace)
         self.n_lines = n_lines
         self.with_effects = with_effects
         self.arguments: dict[str, np.ndarray] = {}
@@ -89,6 +90,13 @@ class Writer:
         self.pool.namespace[name] = fg.constant(self.arguments[name])
         self.pool.names.append(name)
         self.pool.exact.add(name)
+        return name
+
+    def add_integers(self, values: list[int] | int) -> str:
+        """Make one more argument, of these integers: what an op is told by data, not by an attribute."""
+        name = f"a{len(self.arguments)}"
+        self.arguments[name] = np.array(values, np.int32)
+        self.pool.namespace[name] = fg.constant(self.arguments[name])
         return name
 
     def add_variable(self) -> None:
@@ -332,6 +340,79 @@ def draw_made(w: Writer) -> None:
     w.add(str(w.random.choice(texts)), [x], exact=True)
 
 
+def draw_told_by_data(w: Writer) -> None:
+    """Ops whose shape or place is a tensor's value, so that sizes come out only as the program runs."""
+    x = w.pool.pick(lambda n, a: a.size < 5000)
+    if x is None or len(w.arguments) > 12:
+        return
+    array, random = w.pool.array(x), w.random
+    rank, n = array.ndim, int(random.integers(0, 6))
+    choice = random.integers(8)
+    if choice == 0:
+        count = w.add_integers(n)
+        w.add(f"fg.eye({count}) + fg.cast({count}, fg.float32)", [count], exact=True)
+    elif choice == 1 and array.dtype in (np.int32, np.int64) and x in w.pool.exact and rank < 4:
+        count = w.add_integers(n)
+        w.add(f"fg.one_hot({x}, {count})", [x, count], exact=True)
+    elif choice == 2:
+        begin = [int(random.integers(n + 1)) for n in array.shape]
+        size = [-1 if random.random() < 0.3 else int(random.integers(n - b + 1)) for n, b in zip(array.shape, begin)]
+        first = w.add_integers(begin)
+        if random.random() < 0.5:
+            w.add(f"fg.slice({x}, {first}, {size})", [x, first], exact=True)
+        else:
+            sizes = w.add_integers(size)
+            w.add(f"fg.slice({x}, {first}, {sizes})", [x, first, sizes], exact=True)
+    elif choice == 3 and rank:
+        at = w.add_integers(n)
+        text = random.choice([f"{at}:", f":{at}", f"-{at}:", f"{at}::2", f"::{at} + 1", f"...,{at}:"])
+        w.add(f"{x}[{text}]", [x, at], exact=True)
+    elif choice == 4:
+        shape = w.add_integers([int(n) for n in random.permutation(array.shape)])
+        w.add(f"fg.reshape({x}, {shape})", [x, shape], exact=True)
+    elif choice == 5:
+        shape = w.add_integers([2] * int(random.integers(0, 2)) + [n if m == 1 else m for m in array.shape])
+        w.add(f"fg.broadcast_to({x}, {shape})", [x, shape], exact=True)
+    elif choice == 6:
+        shape = w.add_integers([int(n) for n in random.choice(SIZES, int(random.integers(0, 3)))])
+        draw = random.choice(["fg.fill({}, 0.25)", "fg.random.uniform({})", "fg.random.normal({})"])
+        w.add(draw.format(shape), [shape], exact="normal" not in draw)
+    else:
+        count = w.add_integers(n)
+        w.add(f"fg.range({count}, {count} * 3, 2)", [count], exact=True)
+
+
+def draw_random_numbers(w: Writer) -> None:
+    """Random numbers of the global generator, or of one with a seed: draws keep their order."""
+    x = w.pool.pick(lambda n, a: a.size < 5000)
+    shape = "[2, 3]" if x is None else f"fg.shape({x})" if w.random.random() < 0.5 else list(w.pool.array(x).shape)
+    seed = w.random.choice(["None", "None", "4", "5"])
+    exact = [
+        f"fg.random.uniform({shape}, -2, 2, seed={seed})",
+        f"fg.random.uniform({shape}, dtype=fg.float64, seed={seed})",
+        f"fg.random.uniform({shape}, -9, 9, fg.int32, seed={seed})",
+    ]
+    smooth = [f"fg.random.normal({shape}, 1.0, 0.5, seed={seed})", f"fg.random.truncated_normal({shape}, seed={seed})"]
+    if x is not None and fg.as_dtype(w.pool.array(x).dtype).is_floating:
+        exact.append(f"fg.nn.dropout({x}, 0.5, seed={seed})")
+    texts = exact if w.random.random() < 0.6 else smooth
+    w.add(str(w.random.choice(texts)), [] if x is None else [x], exact=texts is exact)
+
+
+def draw_sum_of_many(w: Writer) -> None:
+    x = w.pick_numeric()
+    if x is not None:
+        like = w.pool.array(x)
+        y = w.pool.pick(lambda n, a: a.dtype == like.dtype and a.shape == like.shape) or x
+        w.add(f"fg.add_n([{', '.join(w.random.choice([x, y], int(w.random.integers(1, 5))))}])", [x, y])
+
+
+def draw_checked(w: Writer) -> None:
+    x = w.pick_float()
+    if x is not None:
+        w.add(f"fg.debugging.check_numerics({x}, 'all finite')", [x], exact=True)
+
+
 def _slice(random: np.random.Generator, n: int) -> str:
     if n and random.random() < 0.3:
         return str(int(random.integers(-n, n)))
@@ -453,6 +534,10 @@ DRAWERS: tuple[Callable[[Writer], None], ...] = (
     *(draw_moved_copies,) * 3,
     draw_running,
     draw_made,
+    *(draw_told_by_data,) * 2,
+    *(draw_random_numbers,) * 2,
+    draw_sum_of_many,
+    draw_checked,
     draw_gather,
     draw_one_hot,
     *(draw_matmul,) * 2,

@@ -15,6 +15,7 @@ import numpy as np
 
 import fastgraph as fg
 
+SEED = "fg.random.set_seed(1)"  # before each run: a program that draws draws the same numbers
 LARGEST = 1e4  # a value beyond this is not kept: it would drown all differences
 
 
@@ -62,13 +63,15 @@ class Program:
     def script(self) -> str:
         """Return a script that anyone can run to see the program's results eagerly and compiled."""
         lines = ["import numpy as np", "import ml_dtypes", "import fastgraph as fg", ""]
-        for name, value in self.variables.items():
-            lines.append(f"{name} = fg.Variable({_literal(value)})")
         lines += [self.body(), ""]
         for name, value in self.arguments.items():
             lines.append(f"{name} = fg.constant({_literal(value)})")
         call = f"program({', '.join(self.arguments)})"
-        lines += [f"print({call})", f"print(fg.function({call.replace('(', ')(', 1)})"]
+        start = [f"{name} = fg.Variable({_literal(value)})" for name, value in self.variables.items()]
+        if "fg.random" in self.body():
+            start.append(SEED)
+        for way in (call, f"fg.function({call.replace('(', ')(', 1)}"):
+            lines += [*start, f"print({way})"]
         return "\n".join(lines)
 
     def namespace(self) -> dict[str, Any]:
@@ -76,6 +79,7 @@ class Program:
         names: dict[str, Any] = {"fg": fg, "np": np}
         for name, value in self.variables.items():
             names[name] = fg.Variable(value)
+        exec(SEED, names)
         code = compile(self.body(), f"<fuzz program, seed {self.seed}>", "exec")
         exec(code, names)
         return names
