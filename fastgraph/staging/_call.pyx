@@ -66,9 +66,9 @@ cdef class Entry:
     cdef tuple keywords        # names of the last arguments, in the order in which they were given
     cdef int64_t epoch
     cdef char* kinds
-    cdef int64_t* tokens       # of a tensor: dtype code, rank, sizes; of an array: rank, sizes; of a sequence: its length
-    cdef list objects          # of an array: its dtype; of a NumPy number: its class; of a dict: its keys, in order; of
-    #                            a Python value: that; of another object: that, or a weak reference to it
+    cdef int64_t* tokens       # of a tensor: dtype code, rank, sizes; an array: rank, sizes; a container: its length
+    cdef list objects          # of an array: its dtype; a NumPy number: its class; a dict: its keys in order; a Python
+    #                            value: that; another object: that, or a weak reference to it
     cdef bint has_arrays
     cdef list captures         # tensors, and weak references to Cells
     cdef Plan plan

@@ -146,7 +146,7 @@ class ConcreteFunction(FastCall):
         """Let `caller` remember the Plan for these arguments, if there is one and they say at sight that it fits."""
         parts: list[keys.Part] = []
         given: list[Any] = []
-        if not all([keys.pattern(argument, parts, given) for argument in (*args, *kwargs.values())]):
+        if not all(keys.pattern(argument, parts, given) for argument in (*args, *kwargs.values())):
             return
         if kwargs and not self._in_order(len(args), kwargs, given, by_name=caller is not self):
             return

@@ -56,8 +56,8 @@ Part = tuple[str, tuple[int, ...], Any]
 def pattern(value: Any, parts: list[Part], tensors: list[Any]) -> bool:
     """Append what a later argument must be like to be of the same kind as `value`, and the tensors and arrays in it.
 
-    A part is (letter, numbers, object): t a tensor by dtype and shape, a an array by shape and dtype, n a NumPy number by
-    class, v a Python value, o an object by identity, w likewise, held weakly, ( [ { a container, whose parts follow.
+    A part is (letter, numbers, object): t a tensor by dtype and shape, a an array by shape and dtype, n a NumPy number
+    by class, v a Python value, o an object by identity, w likewise, held weakly, ( [ { a container, whose parts follow.
     False where only taking it apart as `analyse` does tells.
     """
     kind = type(value)
@@ -77,14 +77,12 @@ def pattern(value: Any, parts: list[Part], tensors: list[Any]) -> bool:
         parts.append(("w", (), weakref.ref(value)))
     elif kind is tuple or kind is list:
         parts.append(("(" if kind is tuple else "[", (len(value),), None))
-        return all([pattern(item, parts, tensors) for item in value])
+        return all(pattern(item, parts, tensors) for item in value)
     elif kind is dict and all(type(key) is str for key in value):
         names = tuple(sorted(value))
         parts.append(("{", (len(names),), names))
-        return all([pattern(value[name], parts, tensors) for name in names])
-    elif isinstance(value, Tensor | TypeSpec | types.MethodType) or is_array(value) or nesting.is_nested(value):
-        return False
-    elif getattr(value, "_type_spec", None) is not None:
+        return all(pattern(value[name], parts, tensors) for name in names)
+    elif _has_more_to_it(value):
         return False
     else:
         try:
@@ -94,11 +92,17 @@ def pattern(value: Any, parts: list[Part], tensors: list[Any]) -> bool:
     return True
 
 
+def _has_more_to_it(value: Any) -> bool:
+    if isinstance(value, Tensor | TypeSpec | types.MethodType) or is_array(value) or nesting.is_nested(value):
+        return True
+    return getattr(value, "_type_spec", None) is not None
+
+
 def becomes(given: Any, leaf: Any) -> bool:
     """Whether a tensor or array that was given is, as it is, this tensor of the graph's arguments."""
     if type(given) is EagerTensor:
         return given is leaf
-    return leaf.aval.shape == given.shape and leaf.dtype == as_dtype(given.dtype)
+    return bool(leaf.aval.shape == given.shape and leaf.dtype == as_dtype(given.dtype))
 
 
 def analyse(named: Mapping[str, Any]) -> Arguments:
