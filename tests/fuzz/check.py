@@ -51,7 +51,7 @@ def run_function(
     names = program.namespace()
     function = fg.function(names["program"], input_signature=_signature(program) if unknown_sizes else None)
     try:
-        concrete = function.get_concrete_function(*([] if unknown_sizes else _constants(program)))
+        concrete = function.get_concrete_function(*([] if unknown_sizes else constants(program)))
     except (ValueError, TypeError, NotImplementedError) as error:
         if unknown_sizes and not isinstance(error, fg.errors.OpError):
             raise CannotTrace(str(error)) from error
@@ -73,13 +73,14 @@ def _signature(program: Program) -> list[fg.TensorSpec]:
     return specs
 
 
-def _constants(program: Program) -> list[fg.Tensor]:
+def constants(program: Program) -> list[fg.Tensor]:
+    """Return the program's arguments as tensors."""
     return [fg.constant(value) for value in program.arguments.values()]
 
 
 def _call(program: Program, names: dict[str, Any], function: Callable[..., Any]) -> Results:
     with np.errstate(all="ignore"):
-        outputs = function(*_constants(program))
+        outputs = function(*constants(program))
     return [np.array(value) for value in outputs] + [names[name].numpy() for name in program.variables]
 
 

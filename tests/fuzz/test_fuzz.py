@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
+import fastgraph as fg
 from fastgraph import flags
+from fastgraph.graph.ir import Graph
+from fastgraph.primitive import all_primitives
 from tests.fuzz.__main__ import fuzz
+from tests.fuzz.check import constants
+from tests.fuzz.draw import draw_program
 
 FAULTS = ("algebra", "arena", "slot", "effect", "shard")
 
@@ -23,3 +31,32 @@ def test_planted_fault_is_found(fault: str) -> None:
         if n_failures:
             return
     pytest.fail(f"200 programs did not show the planted fault {fault!r}")
+
+
+#: Lowered ops that no program is written with: they come of the decomposition of another op.
+PARTS = {"pick_labels": "sparse_cross_entropy"}
+
+
+def ops_in(graph: Graph) -> Iterator[str]:
+    for node in graph:
+        yield node.op.name
+        for value in node.attrs.values():
+            if isinstance(value, Graph):
+                yield from ops_in(value)
+
+
+def test_every_lowered_op_is_drawn() -> None:
+    wanted = {
+        p.name
+        for p in all_primitives()
+        if p.body.__module__.startswith("fastgraph.ops")
+        and (p.lower or p.decompose or p.step == "draw" or (p.family == "elementwise" and p.expr is not None))
+    }
+    missing: set[Any] = wanted - set(PARTS)
+    for seed in range(5000, 5600):
+        program = draw_program(seed)
+        function = fg.function(program.namespace()["program"])
+        missing -= set(ops_in(function.get_concrete_function(*constants(program)).graph))
+        if not missing:
+            return
+    pytest.fail(f"600 programs contained none of {sorted(missing)}")
