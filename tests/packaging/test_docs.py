@@ -51,6 +51,18 @@ def test_code_runs(name: str, tmp_path: Path) -> None:
         assert "tf.Tensor(18.0, shape=(), dtype=float32)" in done.stdout
 
 
+def test_the_architectures_example_is_in_the_sources() -> None:
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "fastgraph" / "ops").glob("*.py"))
+    assert code_of(ROOT / "docs" / "architecture.md").strip() in sources
+
+
+def test_code_that_is_run_is_all_there_is() -> None:
+    run = {"README.md", "getting_started.md", "architecture.md"}
+    assert [
+        path.name for path in DOCS if "```" in path.read_text(encoding="utf-8") and path.name not in {*run, "soak.md"}
+    ] == []
+
+
 def test_readmes_example_has_about_twenty_lines() -> None:
     lines = [line for line in code_of(ROOT / "README.md").splitlines() if line.strip()]
     assert 15 <= len(lines) <= 25

@@ -6,12 +6,14 @@ import ast
 import sys
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
+import conftest  # noqa: E402
 from conftest import FEATURES, feature_rows  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not FEATURES.exists(), reason="no docs around the tests")
@@ -38,3 +40,18 @@ def test_row(number: str, state: str, tests: list[str]) -> None:
         file = TESTS / name
         assert file.exists(), f"row {number}: there is no tests/{name}"
         assert functions_in(file) if not function else function in functions_in(file), f"row {number}: no {test}"
+
+
+@pytest.mark.parametrize("without", [None, "api/test_rows.py::test_eager_by_default", "null/test_fusion.py"])
+def test_a_done_row_whose_test_did_not_run_fails_the_suite(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], without: str | None
+) -> None:
+    """As at the end of a run of the whole suite in which all tests passed, but the one that did not run."""
+    named = [test for _, _, tests in feature_rows() for test in tests]
+    every = {test if "::" in test else f"{test}::test_of_it" for test in named}
+    monkeypatch.setattr(conftest, "passed", {test for test in every if not without or not test.startswith(without)})
+    option = SimpleNamespace(keyword="", markexpr="not soak", collectonly=False)
+    session = SimpleNamespace(config=SimpleNamespace(option=option, args=[str(TESTS)]), exitstatus=0)
+    conftest.pytest_sessionfinish(session, 0)
+    assert bool(session.exitstatus) == bool(without)
+    assert without is None or f"is called done, but {without} did not run" in capsys.readouterr().out
