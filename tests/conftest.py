@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,12 @@ HERE = Path(__file__).parent
 FEATURES = HERE.parent / "docs" / "features.md"
 #: Node ids below tests/ of the tests that passed in this run.
 passed: set[str] = set()
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C work: a suite that a shell started in the background inherits that SIGINT is ignored."""
+    if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
