@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 from fastgraph._executor import Plan
@@ -5,19 +6,42 @@ from fastgraph._executor import Plan
 def forget_all(*_: Any) -> None: ...
 def set_run_eagerly(value: bool) -> None: ...
 
+def followed(tapes: list[Any], candidates: tuple[int, ...], operands: list[Any]) -> tuple[tuple[int, ...], bool]: ...
+
+class Recording:
+    @property
+    def sources(self) -> tuple[int, ...]: ...
+    @property
+    def again(self) -> bool: ...
+    @property
+    def derivative(self) -> Any: ...
+    def __init__(
+        self,
+        name: str,
+        sources: tuple[int, ...],
+        again: bool,
+        derivative: Any,
+        n_outputs: int,
+        noted: tuple[int, ...],
+        backward_of: Callable[[list[Any], list[Any]], Callable[..., list[Any]]],
+    ) -> None: ...
+    def note(self, operands: list[Any], results: list[Any]) -> list[Any]: ...
+
 class FastCall:
     _calls: int
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def _call_slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
     def remember(
         self,
-        n: int,
+        args: tuple[Any, ...],
         keywords: tuple[str, ...],
         pattern: list[tuple[str, tuple[int, ...], Any]],
         captures: list[Any],
-        plan: Plan,
+        candidates: tuple[int, ...],
         result: str,
         structure: Any,
+        plan: Plan,
+        recording: Recording | None,
     ) -> None: ...
 
 class MethodCall(FastCall):

@@ -14,10 +14,13 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp
 
+from fastgraph._buffer cimport Cell, block_retain
 from fastgraph._executor cimport Plan
-from fastgraph._tensor cimport EagerTensor, ThreadState, from_array, thread_state
+from fastgraph._tensor cimport EagerTensor, ThreadState, from_array, thread_state, wrap_slice
 
 import weakref
+
+from fastgraph._tape import Records, record_operation, watch_accessed
 
 cnp.import_array()
 
@@ -31,7 +34,7 @@ cdef enum ArgumentKind:
     TENSOR, ARRAY, SCALAR, VALUE, OBJECT, WEAK, TUPLE_OF, LIST_OF, DICT_OF
 
 cdef enum ResultKind:      # how the flat results become what the function returns
-    SINGLE, CONSTANT, TUPLE, LIST, PACKED
+    SINGLE, CONSTANT, TUPLE, LIST, NESTED, PACKED
 
 cdef str _LETTERS = "tanvow([{"   # of the ArgumentKinds, in their order
 
@@ -49,6 +52,86 @@ def set_run_eagerly(bint value) -> None:
     """Say whether every call takes the slow way, which then runs plain Python."""
     global run_eagerly
     run_eagerly = value
+
+
+cdef class Backward:
+    """The gradient of one recorded call; what it takes is made when it is asked for."""
+
+    cdef object make
+    cdef list operands
+    cdef list results
+
+    def __call__(self, *dys):
+        return self.make(self.operands, self.results)(*dys)
+
+
+cdef class Recording:
+    """How tapes record a call: the sources that they follow, what runs, and what of it goes onto the tapes.
+
+    `noted` are the outputs of the record: numbers of results, -1 - i for parameter i. `backward_of` makes a function of
+    the cotangents from (operands, results). `again`: its gradient can be differentiated.
+    """
+
+    cdef readonly tuple sources
+    cdef readonly bint again
+    cdef readonly object derivative
+    cdef str name
+    cdef tuple noted
+    cdef Py_ssize_t n_outputs
+    cdef object backward_of
+
+    def __init__(self, str name, tuple sources, bint again, derivative, Py_ssize_t n_outputs, tuple noted, backward_of):
+        self.name = name
+        self.sources = sources
+        self.again = again
+        self.derivative = derivative
+        self.n_outputs = n_outputs
+        self.noted = noted
+        self.backward_of = backward_of
+
+    cpdef list note(self, list operands, list results):
+        """Tell this thread's tapes of a call that gave `results`; return those that the caller gets."""
+        cdef Backward backward = Backward.__new__(Backward)
+        cdef set seen = {operand.id for operand in operands}
+        cdef Py_ssize_t i
+        cdef int64_t number
+        cdef EagerTensor tensor
+        results = list(results)
+        for i in range(len(results)):  # tapes go by ids: no result is an operand, or another result
+            tensor = <EagerTensor?>results[i]
+            if tensor.id in seen:
+                block_retain(tensor.block)
+                tensor = wrap_slice(tensor.block, tensor.data, tensor.dtype_code, tensor.ndim, &tensor.dims[0])
+                results[i] = tensor
+            seen.add(tensor.id)
+        backward.make = self.backward_of
+        backward.operands = operands
+        backward.results = results
+        inputs = [operands[i] for i in self.sources]
+        outputs = [results[number] if number >= 0 else operands[-1 - number] for number in self.noted]
+        record_operation(self.name, inputs, outputs, backward, pass_none=True)
+        return results[:self.n_outputs]
+
+
+def followed(list tapes, tuple candidates, list operands):
+    """Which of the candidates (numbers of operands) the tapes follow, and whether a gradient may be differentiated.
+
+    Only where it may do the residuals count as outputs of the record.
+    """
+    cdef set sources = set()
+    cdef int n_followers = 0
+    cdef bint persistent = False, follows
+    for tape in tapes:
+        if isinstance(tape, Records):
+            follows = False
+            for i in candidates:
+                if tape.follows(operands[i]):
+                    sources.add(i)
+                    follows = True
+            if follows:
+                n_followers += 1
+                persistent = tape.persistent
+    return tuple(sorted(sources)), n_followers > 1 or persistent
 
 
 cdef struct Place:            # where in an Entry's pattern a comparison stands
@@ -71,11 +154,15 @@ cdef class Entry:
     #                            value: that; another object: that, or a weak reference to it
     cdef bint has_arrays
     cdef list captures         # tensors, and weak references to Cells
-    cdef Plan plan
+    cdef Plan plan             # None where only calls under tapes were seen
+    cdef tuple candidates      # numbers of the operands that tapes may follow
+    cdef list recordings       # for sources that they do follow: (Recording, the Plan that gives the residuals besides)
     cdef int result
-    cdef object structure      # CONSTANT: the result; PACKED: the function that packs
+    cdef object structure      # CONSTANT: the result; NESTED: see _filled; PACKED: the function that packs
 
-    def __cinit__(self, Py_ssize_t n, tuple keywords, list pattern, list captures, Plan plan, int result, structure):
+    def __cinit__(
+        self, Py_ssize_t n, tuple keywords, list pattern, list captures, tuple candidates, int result, structure
+    ):
         cdef Py_ssize_t i, n_parts = len(pattern), size = 1
         cdef int64_t* token
         self.n = n
@@ -99,7 +186,8 @@ cdef class Entry:
             if self.kinds[i] == ARRAY or self.kinds[i] == SCALAR:
                 self.has_arrays = True
         self.captures = captures
-        self.plan = plan
+        self.candidates = candidates
+        self.recordings = []
         self.result = result
         self.structure = structure
 
@@ -135,6 +223,29 @@ cdef class Entry:
                     return None
                 found.append(<object>cell)
         return found
+
+    cdef object packed(self, list results):
+        """The results in the structure that the function returns."""
+        if self.result == SINGLE:
+            return results[0]
+        if self.result == CONSTANT:
+            return self.structure
+        if self.result == TUPLE:
+            return tuple(results)
+        if self.result == LIST:
+            return results
+        if self.result == NESTED:
+            return _filled(self.structure, results)
+        return self.structure(results)
+
+    cdef tuple recorded(self, tuple sources, bint again):
+        """What runs where tapes follow these sources; None if it is not known."""
+        cdef Recording recording
+        for known in self.recordings:
+            recording = <Recording>(<tuple>known)[0]
+            if recording.again == again and recording.sources == sources:
+                return known
+        return None
 
     cdef bint fits(self, object given, Place* place, list found) except -1:
         """Whether an argument is like the part of the pattern at `place`, which goes on; its tensors are `found`."""
@@ -205,6 +316,19 @@ cdef class Entry:
         return True
 
 
+cdef object _filled(object structure, list results):
+    """Tuples, lists and dicts as in `structure`, with results where it has their numbers."""
+    if type(structure) is int:
+        return results[<Py_ssize_t>structure]
+    if type(structure) is tuple:
+        return tuple([_filled(item, results) for item in <tuple>structure])
+    if type(structure) is list:
+        return [_filled(item, results) for item in <list>structure]
+    if type(structure) is dict:
+        return {key: _filled(item, results) for key, item in (<dict>structure).items()}
+    return structure
+
+
 cdef bint _same_value(object a, object b) except -1:
     """Whether two Python values of one class are the same number or text: zeros of different sign are not."""
     cdef double x, y
@@ -229,14 +353,15 @@ cdef class FastCall:
         cdef ThreadState state = thread_state()
         cdef Entry entry
         cdef Py_ssize_t i, n
-        cdef list inputs, results
+        cdef list inputs
+        cdef tuple recorded
         cdef tuple given = args, keywords = ()
         self._calls += 1
         if kwargs:
             keywords = tuple(kwargs)
             given = args + tuple(kwargs.values())
         n = PyTuple_GET_SIZE(given)
-        if run_eagerly or state.trace is not None or PyList_GET_SIZE(state.tapes):
+        if run_eagerly or state.trace is not None:
             return self._call_slow(args, kwargs)
         for i in range(len(self.entries)):
             entry = <Entry>self.entries[i]
@@ -251,25 +376,44 @@ cdef class FastCall:
         if i > 0:
             self.entries[i] = self.entries[i - 1]
             self.entries[i - 1] = entry
-        results = entry.plan.run(inputs)
-        if entry.result == SINGLE:
-            return results[0]
-        if entry.result == CONSTANT:
-            return entry.structure
-        if entry.result == TUPLE:
-            return tuple(results)
-        if entry.result == LIST:
-            return results
-        return entry.structure(results)
+        if PyList_GET_SIZE(state.tapes):
+            for held in inputs:
+                if type(held) is Cell:
+                    watch_accessed(held)
+            sources, again = followed(state.tapes, entry.candidates, inputs)
+            if sources:
+                recorded = entry.recorded(sources, again)
+                if recorded is None:
+                    return self._call_slow(args, kwargs)
+                return entry.packed((<Recording>recorded[0]).note(inputs, (<Plan>recorded[1]).run(inputs)))
+        if entry.plan is None:
+            return self._call_slow(args, kwargs)
+        return entry.packed(entry.plan.run(inputs))
 
     def remember(
-        self, Py_ssize_t n, tuple keywords, list pattern, list captures, Plan plan, str result, structure
+        self, tuple args, tuple keywords, list pattern, list captures, tuple candidates, str result, structure,
+        Plan plan, Recording recording,
     ) -> None:
-        """Enter a kind of call with n arguments, the last of them by the names `keywords`. See keys.pattern."""
-        cdef int how = ("single", "constant", "tuple", "list", "packed").index(result)
+        """Enter a kind of call: what runs without tapes (`plan`), or under tapes that follow something (`recording`).
+
+        The last of `args` were given by the names `keywords`. See keys.pattern for the pattern.
+        """
+        cdef int how = ("single", "constant", "tuple", "list", "nested", "packed").index(result)
+        cdef Entry entry
+        cdef Entry found = None
         self.entries = [entry for entry in self.entries if (<Entry>entry).epoch == epoch]
-        self.entries.insert(0, Entry(n, keywords, pattern, captures, plan, how, structure))
-        del self.entries[MOST_ENTRIES:]
+        for entry in self.entries:
+            if entry.n == len(args) and entry.keywords == keywords and entry.operands(args) is not None:
+                found = entry
+                break
+        if found is None:
+            found = Entry(len(args), keywords, pattern, captures, candidates, how, structure)
+            self.entries.insert(0, found)
+            del self.entries[MOST_ENTRIES:]
+        if recording is None:
+            found.plan = plan
+        else:
+            found.recordings.append((recording, plan))
 
     def _call_slow(self, args, kwargs):
         raise NotImplementedError

@@ -137,8 +137,7 @@ class ConcreteFunction(FastCall):
     def _call_slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the graph. Raises TypeError for arguments that do not fit, InvalidArgumentError for wrong dtypes."""
         leaves = self._bind(args, kwargs)
-        state = current_state()
-        if state.trace is None and not state.tapes:
+        if current_state().trace is None:
             self.offer(self, args, kwargs, leaves)
         return self.call_flat(leaves)
 
@@ -155,20 +154,27 @@ class ConcreteFunction(FastCall):
         captures = [held for held, _ in self.graph.captures]
         if any(held() is None for held in captures if isinstance(held, weakref.ref)):
             return
-        plan = getattr(self.executable, "plan", None)
-        found = None if plan is None else plan(self._operands(leaves))
+        operands = self._operands(leaves)
+        recording = self._runner.recording(operands)
+        executable = self._runner.executable(None if recording is None else recording.derivative)
+        plan = getattr(executable, "plan", None)
+        found = None if plan is None else plan(operands)
         if found is None:
             return
-        n, keywords, structure = len(args) + len(kwargs), tuple(kwargs), self._structure
+        structure = self._structure
         flat_tensors = all(self._kept) and all(isinstance(leaf, Tensor) for leaf in self._flat)
         if self._single and self._kept[0]:
-            caller.remember(n, keywords, parts, captures, found, "single", None)
+            result, structure = "single", None
         elif structure is None or structure == ():
-            caller.remember(n, keywords, parts, captures, found, "constant", structure)
+            result = "constant"
         elif type(structure) in (tuple, list) and len(structure) == len(self._flat) and flat_tensors:
-            caller.remember(n, keywords, parts, captures, found, type(structure).__name__, None)
+            result, structure = type(structure).__name__, None
+        elif _is_plain(structure):
+            result, structure = "nested", self.pack(range(len(self.graph.outputs)))
         else:
-            caller.remember(n, keywords, parts, captures, found, "packed", self.pack)
+            result, structure = "packed", self.pack
+        call = (*args, *kwargs.values()), tuple(kwargs), parts, captures, self._runner.candidates
+        caller.remember(*call, result, structure, found, recording)
 
     def _in_order(self, n_positional: int, kwargs: dict[str, Any], given: list[Any], by_name: bool) -> bool:
         """Whether it shows that the graph takes what was given, the last of it by names, in just this order.
@@ -386,6 +392,15 @@ class ConcreteFunction(FastCall):
         explain = getattr(self.executable, "explain", None)
         text = f"# {self.name} as written\n{self.graph}\n"
         return text + (explain() if explain is not None else f"\n# optimised\n{self.executable.graph}\n")
+
+
+def _is_plain(structure: Any) -> bool:
+    """Whether there is nothing but tensors and None in tuples, lists and dicts."""
+    if type(structure) in (tuple, list):
+        return all(_is_plain(item) for item in structure)
+    if type(structure) is dict:
+        return all(_is_plain(item) for item in structure.values())
+    return structure is None or isinstance(structure, Tensor)
 
 
 def _kind(traced: Any) -> str:

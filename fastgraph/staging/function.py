@@ -158,8 +158,7 @@ class Function(MethodCall):
             for leaf in leaves:
                 if type(leaf) is not EagerTensor:
                     raise _no_value(leaf)
-            if not state.tapes:
-                concrete.offer(self, args, kwargs, leaves)
+            concrete.offer(self, args, kwargs, leaves)
         return concrete.call_flat(leaves)
 
     def _call_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -10,15 +10,15 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph._tape import record_operation, watch_accessed
-from fastgraph._tensor import bind, current_state, get_slot, run
+from fastgraph._tape import watch_accessed
+from fastgraph._tensor import bind, current_state, get_slot
 from fastgraph.graph import passes
 from fastgraph.graph.differentiate import Derivative, closed, derive, differentiable, extended
 from fastgraph.graph.interpret import interpret
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.graph.structure import CALL
 from fastgraph.graph.trace import GraphTrace
-from fastgraph.primitive import get
+from fastgraph.staging._call import Recording, followed
 
 Executable = Callable[[list[Any]], list[Any]]
 
@@ -56,10 +56,13 @@ class Runner:
         self._lock = threading.Lock()
         self._executables: dict[Any, Executable] = {}
         self._backward: dict[Derivative, Runner] = {}
+        self._recordings: dict[tuple[tuple[int, ...], bool], Recording] = {}
         parameters = self.graph.parameters
-        self._floating = tuple([i for i, value in enumerate(parameters) if differentiable(value.aval)])
+        floating = tuple([i for i, value in enumerate(parameters) if differentiable(value.aval)])
         self._resources = tuple([i for i, value in enumerate(parameters) if value.aval.dtype.name == "resource"])
         self._outputs = tuple([value for value in self.graph.outputs if differentiable(value.aval)])
+        #: The parameters that a tape may follow.
+        self.candidates = (*floating, *self._resources) if self._outputs else ()
 
     def executable(self, derivative: Derivative | None = None) -> Executable:
         """Return what runs the graph; with `derivative`, what gives its residuals besides."""
@@ -78,44 +81,42 @@ class Runner:
     def __call__(self, operands: list[Any]) -> Sequence[Any]:
         """Call the graph on `operands`, one for each of its parameters; return its flat outputs."""
         state = current_state()
-        if state.tapes:
-            for i in self._resources:
-                watch_accessed(operands[i])
         if state.trace is not None:
+            self._watch(operands)
             outputs: tuple[Any, ...] = bind(CALL, tuple(operands), {"graph": self.graph})
             return outputs
-        if state.tapes:
-            return self._recorded(operands, state.tapes)
-        return self.executable()(operands)
-
-    def _recorded(self, operands: list[Any], tapes: list[Any]) -> Sequence[Any]:
-        """Run the graph and leave one record on the tapes that follow what it is applied to."""
-        sources = []
-        followers = []
-        for tape in tapes:
-            if hasattr(tape, "follows"):
-                followed = [i for i in (*self._floating, *self._resources) if tape.follows(operands[i])]
-                sources += followed
-                if followed:
-                    followers.append(tape)
-        if not sources or not self._outputs:
+        recording = self.recording(operands) if state.tapes else None
+        if recording is None:
             return self.executable()(operands)
-        wanted = tuple(sorted(set(sources)))
-        # Only where a gradient may be differentiated again do the residuals count as outputs of the record.
-        again = len(followers) > 1 or followers[0].persistent
-        derivative = (closed if again else derive)(self.trace, wanted, self._outputs)
-        results = _distinct(self.executable(derivative)(operands), operands)
-        outputs = results[: len(self.graph.outputs)]
-        known = dict(zip(self.graph.parameters, operands, strict=True))
-        known.update(zip(self._results(derivative), results, strict=True))
-        record_operation(
-            self.name,
-            [operands[i] for i in wanted],
-            [known[value] for value in derivative.outputs],
-            self._backward_of(derivative, known),
-            pass_none=True,
-        )
-        return outputs
+        return recording.note(operands, self.executable(recording.derivative)(operands))
+
+    def _watch(self, operands: list[Any]) -> None:
+        """Tell this thread's tapes of the Variables that are used."""
+        for i in self._resources if current_state().tapes else ():
+            watch_accessed(operands[i])
+
+    def recording(self, operands: list[Any]) -> Recording | None:
+        """Return how this thread's tapes record a call on `operands`, None if they follow none of them."""
+        self._watch(operands)
+        sources, again = followed(current_state().tapes, self.candidates, operands)
+        if not sources:
+            return None
+        found = self._recordings.get((sources, again))
+        if found is None:
+            derivative = (closed if again else derive)(self.trace, sources, self._outputs)
+            parameters, results = self.graph.parameters, self._results(derivative)
+            places = {value: -1 - i for i, value in enumerate(parameters)}
+            places.update((value, i) for i, value in enumerate(results))
+
+            def backward_of(operands: list[Any], results_now: list[Any]) -> Callable[..., list[Any]]:
+                known = dict(zip(parameters, operands, strict=True))
+                known.update(zip(results, results_now, strict=True))
+                return self._backward_of(derivative, known)
+
+            noted = tuple([places[value] for value in derivative.outputs])
+            found = Recording(self.name, sources, again, derivative, len(self.graph.outputs), noted, backward_of)
+            self._recordings[sources, again] = found
+        return found
 
     def _results(self, derivative: Derivative | None) -> list[Value]:
         """The values that the executable for a derivative gives: the graph's outputs, then the residuals."""
@@ -148,15 +149,3 @@ class Runner:
             return used.pack(list(runner([*given, *residuals, *used.captured()])))
 
         return backward
-
-
-def _distinct(results: list[Any], operands: list[Any]) -> list[Any]:
-    """Return the results as tensors that are no operands and differ from each other: tapes go by ids."""
-    seen = {operand.id for operand in operands}
-    distinct = []
-    for result in results:
-        if result.id in seen:
-            result = run(get("identity"), (result,), {})
-        seen.add(result.id)
-        distinct.append(result)
-    return distinct

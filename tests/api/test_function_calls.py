@@ -129,14 +129,19 @@ ROWS = np.arange(6, dtype=np.float32).reshape(2, 3)
         (lambda x: x["a"] - x["b"], ({"b": X, "a": X + 1.0},)),
         (lambda xs: xs[0] * xs[1][0] + xs[2], ([X, (X, 7), 2.5],)),
         (lambda vs, batch: vs["w"] * batch["x"], ({"w": W}, {"x": np.ones(3, np.float32)})),
+        (lambda x: {"b": (x, None), "a": [x + 1.0, {}], "0": x * 2.0}, (X,)),
     ],
-    ids=["array", "strided array", "NumPy number", "dict", "list", "Variable and array in dicts"],
+    ids=["array", "strided array", "NumPy number", "dict", "list", "Variable and array in dicts", "nested result"],
 )
 def test_no_python_in_calls_with_arrays_and_containers(compiled, f, args):
     function = fg.function(f)
     expected = warm(function, *args)
     assert entered(lambda: function(*args)) == []
-    np.testing.assert_array_equal(function(*args), expected)
+    again = function(*args)
+    fg.nest.assert_same_structure(again, expected)
+    assert not isinstance(again, dict) or list(again) == list(expected)
+    for a, b in zip(fg.nest.flatten(again), fg.nest.flatten(expected), strict=True):
+        assert a is b is None or np.array_equal(a, b)
 
 
 def test_arrays_and_containers_are_found_only_for_their_own_kind(compiled):
@@ -193,6 +198,84 @@ def test_arrays_by_name_in_any_order(compiled):
     for _ in range(3):
         np.testing.assert_array_equal(g(a, b, k=a), a - b * a)
         np.testing.assert_array_equal(g(b, a, k=b), b - a * b)
+
+
+V = fg.Variable([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize(
+    "f, args, sources",
+    [
+        (lambda x: fg.exp(x) * 2.0, (X,), [X]),
+        (lambda x: (x * V, x), (X,), [V, X]),
+        (lambda d: {"sum": fg.reduce_sum(d["a"] * d["b"]), "half": d["a"] / 2.0}, ({"a": X, "b": ROWS[0]},), [X]),
+        (lambda x: x @ x, (fg.ones([2, 2]),), [X]),
+    ],
+    ids=["tensor", "Variable and argument", "dicts", "nothing followed"],
+)
+def test_no_python_in_a_recorded_call(compiled, f, args, sources, persistent):
+    function = fg.function(f)
+    expected = []
+    for warming in (True, True, True, False):
+        with fg.GradientTape(persistent=persistent) as tape:
+            tape.watch([source for source in sources if source is X])
+            if warming:
+                y = function(*args)
+            else:
+                came = []
+                assert entered(lambda: came.append(function(*args))) == []  # noqa: B023
+                (y,) = came
+        got = tape.gradient(y, sources)
+        expected = expected or got
+        fg.nest.assert_same_structure(y, f(*args))
+        for a, b in zip(got, expected, strict=True):
+            assert (a is None) == (b is None)
+            if a is not None:
+                np.testing.assert_array_equal(a, b)
+    with fg.GradientTape() as tape:
+        tape.watch([source for source in sources if source is X])
+        plain = f(*args)
+    for a, b in zip(tape.gradient(plain, sources), expected, strict=True):
+        if a is not None:
+            np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_recorded_calls_of_several_shapes_and_tapes(compiled):
+    """What is found again under tapes is that of the shapes, of the sources, and of the order of the gradient."""
+    f = fg.function(lambda x, y: x * x * y)
+    for _ in range(3):
+        for n in (1, 2, 5):
+            x, y = fg.range(n, dtype=fg.float32) + 1.0, fg.ones([n]) * 3.0
+            for sources in ([x], [y], [x, y]):
+                with fg.GradientTape() as outer:
+                    outer.watch(sources)
+                    with fg.GradientTape() as tape:
+                        tape.watch(sources)
+                        z = f(x, y)
+                    first = tape.gradient(z, sources)
+                expected = {id(x): 2.0 * x * y, id(y): x * x}
+                for source, gradient in zip(sources, first, strict=True):
+                    np.testing.assert_allclose(gradient, expected[id(source)], rtol=1e-6)
+                second = outer.gradient(first[0], sources[0])
+                if sources[0] is x:
+                    np.testing.assert_allclose(second, 2.0 * y, rtol=1e-6)
+                with fg.GradientTape() as tape:
+                    tape.watch(sources)
+                    z = f(x, y)
+                np.testing.assert_allclose(tape.gradient(z, sources[0]), expected[id(sources[0])], rtol=1e-6)
+            np.testing.assert_allclose(f(x, y), x * x * y, rtol=1e-6)
+
+
+def test_a_recorded_call_that_returns_its_argument(compiled):
+    f = fg.function(lambda x: (x, x, x * 1.0))
+    for _ in range(4):
+        with fg.GradientTape() as tape:
+            tape.watch(X)
+            a, b, c = f(X)
+            loss = fg.reduce_sum(a * 2.0 + b * 3.0 + c * 5.0)
+        assert len({X.id, a.id, b.id, c.id}) == 4
+        assert tape.gradient(loss, X).numpy().tolist() == [10.0] * 3
 
 
 def test_a_training_step_enters_no_python(compiled):
