@@ -16,7 +16,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-from fastgraph.errors import NotBuiltError
+from fastgraph.errors import NotBuiltError, NotBuiltImportError
 
 ROOT = "fastgraph"
 
@@ -109,27 +109,114 @@ FILES = ("errors", "keras", "keras.losses", "keras.optimizers", "testing")
 
 #: What to use for names that are often asked for and not built yet.
 SUBSTITUTES = {
+    "argsort": "numpy.argsort of tensors (outside Functions)",
+    "audio": "Python's wave module and NumPy",
+    "autodiff.ForwardAccumulator": "fastgraph.GradientTape",
+    "bitcast": "numpy's ndarray.view of tensors (outside Functions)",
+    "constant_initializer": "fastgraph.fill",
+    "control_dependencies": "the order of the statements: effects keep it",
     "data": "NumPy arrays and Python loops over slices of them",
     "data.Dataset": "NumPy arrays and Python loops over slices of them",
+    "debugging.assert_all_finite": "fastgraph.debugging.check_numerics",
+    "debugging.assert_shapes": "fastgraph.debugging.assert_equal of fastgraph.shape",
+    "distribute": "one process: fastgraph uses all its cores",
+    "eig": "numpy.linalg.eig of tensors (outside Functions)",
+    "eigvals": "numpy.linalg.eigvals of tensors (outside Functions)",
+    "einsum": "fastgraph.matmul, fastgraph.transpose and fastgraph.reduce_sum",
+    "experimental.dlpack": "numpy.from_dlpack",
+    "experimental.numpy": "NumPy, or the functions of fastgraph",
+    "Graph": "fastgraph.function and the graph of its concrete functions",
+    "histogram_fixed_width": "numpy.histogram of tensors (outside Functions)",
+    "image": "NumPy and Pillow on tensors (outside Functions)",
+    "initializers": "fastgraph.random.normal, uniform or truncated_normal",
+    "io": "Python's files and NumPy",
+    "keras.activations": "the functions of fastgraph.nn",
+    "keras.applications": "fastgraph.Module with Variables",
+    "keras.callbacks": "statements in the training loop",
+    "keras.constraints": "an assignment to the Variable after the step",
+    "keras.datasets": "scikit-learn's datasets",
+    "keras.initializers": "fastgraph.random.normal, uniform or truncated_normal",
     "keras.layers": "fastgraph.Module with Variables",
-    "keras.Model": "fastgraph.Module with Variables",
-    "keras.Sequential": "fastgraph.Module with Variables",
+    "keras.losses": "the formula, in functions of fastgraph",
     "keras.metrics": "Python sums of results' .numpy()",
+    "keras.Model": "fastgraph.Module with Variables",
+    "keras.models": "fastgraph.Module with Variables",
+    "keras.optimizers": "fastgraph.keras.optimizers.Adam or SGD",
+    "keras.optimizers.schedules": "assigning to the optimizer's learning_rate",
+    "keras.preprocessing": "NumPy and Python",
+    "keras.regularizers": "a term of the loss",
+    "keras.Sequential": "fastgraph.Module with Variables",
+    "keras.utils": "NumPy and Python",
+    "linalg": "numpy.linalg or scipy.linalg on tensors (outside Functions)",
     "linalg.inv": "numpy.linalg.inv of tensors (outside Functions)",
-    "linalg.norm": "fastgraph.sqrt(fastgraph.reduce_sum(x * x))",
+    "lite": "numpy.savez of the Variables' values",
+    "lookup": "a Python dict",
+    "losses": "the formula, in functions of fastgraph",
     "map_fn": "fastgraph.while_loop",
-    "math.reduce_std": "fastgraph.sqrt of fastgraph.reduce_mean((x - mean) ** 2)",
-    "math.reduce_variance": "fastgraph.reduce_mean((x - mean) ** 2)",
-    "norm": "fastgraph.sqrt(fastgraph.reduce_sum(x * x))",
+    "math.accumulate_n": "fastgraph.add_n",
+    "math.angle": "fastgraph.atan2 of fastgraph.math.imag and fastgraph.math.real",
+    "math.bincount": "fastgraph.reduce_sum of fastgraph.one_hot",
+    "math.confusion_matrix": "fastgraph.matmul of fastgraph.one_hot, transposed, and fastgraph.one_hot",
+    "math.digamma": "scipy.special.digamma of tensors (outside Functions)",
+    "math.erfinv": "scipy.special.erfinv of tensors (outside Functions)",
+    "math.in_top_k": "numpy.argsort of tensors (outside Functions)",
+    "math.lgamma": "scipy.special.gammaln of tensors (outside Functions)",
+    "math.scalar_mul": "fastgraph.multiply",
+    "math.softsign": "x / (1 + fastgraph.abs(x))",
+    "math.special": "scipy.special on tensors (outside Functions)",
+    "math.top_k": "numpy.argsort of tensors (outside Functions)",
+    "math.xdivy": "fastgraph.math.divide_no_nan",
+    "metrics": "Python sums of results' .numpy()",
+    "nn.batch_normalization": "fastgraph.nn.moments and arithmetic",
+    "nn.crelu": "fastgraph.nn.relu of fastgraph.concat([x, -x], -1)",
+    "nn.in_top_k": "numpy.argsort of tensors (outside Functions)",
+    "nn.softsign": "x / (1 + fastgraph.abs(x))",
+    "nn.top_k": "numpy.argsort of tensors (outside Functions)",
+    "no_op": "pass",
     "numpy_function": "the NumPy function outside a Function",
+    "ones_initializer": "fastgraph.ones",
+    "optimizers": "fastgraph.keras.optimizers.Adam or SGD",
+    "optimizers.schedules": "assigning to the optimizer's learning_rate",
+    "profiler": "time.perf_counter round calls, and explain() of a concrete function",
     "py_function": "the Python function outside a Function",
+    "queue": "Python's queue",
+    "ragged": "a dense tensor with a mask",
+    "RaggedTensor": "a dense tensor with a mask",
+    "random": "fastgraph.random.uniform, normal, truncated_normal or categorical with a seed",
+    "random.Generator": "fastgraph.random.set_seed, and the functions of fastgraph.random",
+    "random_normal_initializer": "fastgraph.random.normal",
+    "random_uniform_initializer": "fastgraph.random.uniform",
+    "recompute_grad": "fastgraph.custom_gradient",
+    "reverse_sequence": "fastgraph.gather with indices",
+    "saturate_cast": "fastgraph.cast of fastgraph.clip_by_value",
     "saved_model": "numpy.savez of the Variables' values",
+    "scalar_mul": "fastgraph.multiply",
     "scan": "fastgraph.while_loop",
+    "scatter_nd": "fastgraph.one_hot and fastgraph.matmul",
+    "searchsorted": "numpy.searchsorted of tensors (outside Functions)",
+    "sequence_mask": "fastgraph.range(n) < lengths[:, None]",
+    "sets": "Python's sets",
+    "signal": "numpy.fft or scipy.signal on tensors (outside Functions)",
+    "sort": "numpy.sort of tensors (outside Functions)",
+    "sparse": "a dense tensor, or fastgraph.IndexedSlices",
+    "SparseTensor": "a dense tensor, or fastgraph.IndexedSlices",
+    "strided_slice": "x[begin:end:step]",
+    "strings": "Python's bytes methods on the elements of .numpy()",
+    "strings.split": "bytes.split of the elements of .numpy()",
     "summary": "Python's logging",
+    "tensor_scatter_nd_add": "fastgraph.one_hot and fastgraph.matmul",
+    "tensor_scatter_nd_update": "fastgraph.where with a mask",
     "TensorArray": "fastgraph.while_loop with the tensors as loop variables, or fastgraph.concat",
+    "test": "fastgraph.testing",
+    "tpu": "the CPU",
     "train": "numpy.savez of the Variables' values",
     "train.Checkpoint": "numpy.savez of the Variables' values",
+    "truncatediv": "fastgraph.cast of fastgraph.divide",
+    "unique": "numpy.unique of tensors (outside Functions)",
+    "unique_with_counts": "numpy.unique of tensors (outside Functions)",
     "vectorized_map": "the function on the whole batch",
+    "xla": "fastgraph.function, which compiles every graph",
+    "zeros_initializer": "fastgraph.zeros",
 }
 
 NEWAXIS = None
@@ -188,6 +275,8 @@ def _import(name: str) -> types.ModuleType | None:
         if error.name is not None and (full == error.name or full.startswith(error.name + ".")):
             return None
         raise
+    except NotBuiltImportError:
+        return None
 
 
 def file_module(name: str) -> types.ModuleType:
@@ -241,18 +330,15 @@ def missing(namespace: str, name: str) -> AttributeError:
 
 
 def _advice(dotted: str, name: str) -> str:
-    """Say what comes nearest to the TensorFlow name `dotted`: a listed way, the same name elsewhere, a kindred name."""
+    """Say what comes nearest to the TensorFlow name `dotted`: a way listed for it, the same name elsewhere, a kindred
+    name, or a way listed for the namespace.
+    """
     if dotted in SUBSTITUTES:
         return f"Use {SUBSTITUTES[dotted]} instead."
     built = built_names()
     same = [full for full in built if full.rpartition(".")[2] == name and full != dotted]
     if same:
         return f"Use {ROOT}.{min(same, key=len)} instead."
-    parent = dotted.rpartition(".")[0]
-    while parent:
-        if parent in SUBSTITUTES:
-            return f"Use {SUBSTITUTES[parent]} instead."
-        parent = parent.rpartition(".")[0]
     by_last: dict[str, str] = {}
     words = _words(name)
     for full in sorted(built, key=len):
@@ -262,6 +348,11 @@ def _advice(dotted: str, name: str) -> str:
     close = difflib.get_close_matches(name, by_last, 1, 0.8)
     if close:
         return f"The nearest name that is built is {ROOT}.{by_last[close[0]]}."
+    parent = dotted.rpartition(".")[0]
+    while parent:
+        if parent in SUBSTITUTES:
+            return f"Use {SUBSTITUTES[parent]} instead."
+        parent = parent.rpartition(".")[0]
     return "There is no near substitute yet."
 
 
@@ -306,6 +397,22 @@ class Namespace(types.ModuleType):
         return _names_in(self.__name__.partition(".")[2])
 
 
+class _UnknownModules:
+    """The last of Python's finders: says of a module that is not built what `missing` says of a name.
+
+    NotImplementedError as for names, and ImportError for programs that try one module and then another.
+    """
+
+    @staticmethod
+    def find_spec(full: str, path: Any = None, target: Any = None) -> None:
+        """Return None: there is no such module. Raises NotBuiltImportError if TensorFlow has it."""
+        if full.startswith(f"{ROOT}."):
+            namespace, _, name = full.removeprefix(f"{ROOT}.").rpartition(".")
+            error = missing(namespace, name)
+            if isinstance(error, NotBuiltError):
+                raise NotBuiltImportError(str(error))
+
+
 def install(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Enter the namespaces in sys.modules; return the package's `__getattr__` and `__dir__`."""
     for dotted, text in NAMESPACES.items():
@@ -320,6 +427,7 @@ def install(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[],
         else:
             package[last] = module
 
+    sys.meta_path.append(_UnknownModules)
     internal = {path.name.partition(".")[0] for path in Path(__file__).parent.iterdir()} - set(FILES)
 
     def __getattr__(name: str) -> Any:

@@ -210,6 +210,10 @@ class NotBuiltError(NotImplementedError, AttributeError):
     """
 
 
+class NotBuiltImportError(NotImplementedError, ImportError):
+    """A public module of TensorFlow that fastgraph does not have yet, asked for by an import statement."""
+
+
 _CLASS_OF_CODE = {
     CANCELLED: CancelledError,
     UNKNOWN: UnknownError,

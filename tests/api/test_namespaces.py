@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import operator
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -82,7 +84,7 @@ def test_no_internal_module_has_a_public_name() -> None:
     [
         ("TensorArray", "while_loop"),
         ("data", "NumPy arrays"),
-        ("audio", "no near substitute"),
+        ("AggregationMethod", "no near substitute"),
         ("map_fn", "while_loop"),
     ],
 )
@@ -112,13 +114,38 @@ def test_substitute_is_the_same_name_elsewhere() -> None:
         ("gather_nd", "The nearest name that is built is fastgraph.gather."),
         ("optimizers.AdamW", "The nearest name that is built is fastgraph.optimizers.Adam."),
         ("qint8", "There is no near substitute yet."),  # int8 is like it in letters only
-        ("image", "There is no near substitute yet."),  # and imag
-        ("linalg.lu", "There is no near substitute yet."),  # and elu
+        ("math.bessel_i0", "There is no near substitute yet."),
+        ("image.adjust_gamma", "Use NumPy and Pillow on tensors (outside Functions) instead."),  # that of its namespace
+        ("linalg.lu", "Use numpy.linalg or scipy.linalg on tensors (outside Functions) instead."),  # not elu
     ],
 )
 def test_a_substitute_is_kindred_in_words_and_not_in_letters(name: str, advice: str) -> None:
     space, _, last = name.rpartition(".")
     assert str(namespaces.missing(space, last)).endswith(advice)
+
+
+def test_substitutes_are_there_and_those_they_replace_are_not() -> None:
+    built = {*namespaces.built_names(), *namespaces.NAMESPACES, *namespaces.FILES}
+    known = namespaces.tensorflow_names()
+    for name, text in namespaces.SUBSTITUTES.items():
+        space, _, last = name.rpartition(".")
+        assert last in known.get(space, ()) or name in known, f"TensorFlow has no tf.{name}"
+        assert name not in built or name in namespaces.NAMESPACES or name in namespaces.FILES, f"{name} is built"
+        for mentioned in re.findall(r"fastgraph\.([\w.]*\w)", text):
+            operator.attrgetter(mentioned)(fg)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["import fastgraph.data", "from fastgraph import data", "from fastgraph.keras.layers import Dense",
+     "from fastgraph.nn import conv3d_transpose_of_nothing, relu"],
+)  # fmt: skip
+def test_import_statements_say_the_same(statement: str) -> None:
+    with pytest.raises(ImportError) as caught:
+        exec(statement, {})
+    built = "nothing" not in statement
+    assert isinstance(caught.value, NotImplementedError) == built
+    assert not built or re.search(r"is not built yet: TensorFlow has tf\.\S+, .*Use .* instead\.", str(caught.value))
 
 
 def test_unknown_names_are_attribute_errors() -> None:
