@@ -6,6 +6,7 @@ equal in every call, and nothing that is compiled contains a witness.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -56,12 +57,13 @@ def _infer(graph: Graph, shapes: Sequence[Shape], fresh: Callable[[], int]) -> W
         if node.op.name == "placeholder":
             continue
         tainted = any(v in data for v in node.inputs)
+        inputs = [found.avals[v] for v in node.inputs]
         try:
-            avals = infer_node(node, [found.avals[v] for v in node.inputs])
+            avals = infer_node(node, inputs)
         except Exception as error:
             # Sizes that are data may fit after all, and so may a branch that is not taken: that is for the run to say.
             if not (tainted or node.op.name in ("cond", "while")):
-                raise CannotPlan(node, error) from error
+                raise CannotPlan(node, error, inputs) from error
             found.opaque.add(node)
             avals = [v.aval for v in node.outputs]
         for value, aval in zip(node.outputs, avals, strict=True):
@@ -129,38 +131,102 @@ def _narrowed(found: Aval, noted: Aval) -> Aval:
 def witness_shapes(graph: Graph, shapes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     """What stands for these run-time shapes while a Program is made: primes where the graph says None.
 
-    Every unknown dimension gets a prime of its own; if inference does not like that, dimensions of equal extent share
-    one; if it still fails, the extents themselves are the witness, and the Program is special to them.
+    Every unknown dimension gets a prime of its own. Where inference does not like that, some that are equal now share
+    one, as few as will do: what two sizes of 1 have in common, or a size with a constant, is most often an accident,
+    and a Program that takes it for a rule serves no other call. If all fails, the extents themselves are the witness.
     """
     noted = [v.aval.shape for v in graph.parameters]
     actual = tuple([tuple(shape) for shape in shapes])
-    if all(s is not None and None not in s for s in noted):
+    unknown = [
+        (i, axis)
+        for i, (known, shape) in enumerate(zip(noted, actual, strict=True))
+        for axis in range(len(shape))
+        if known is None or known[axis] is None
+    ]
+    if not unknown:
         return actual
     taken = _numbers(graph) | {n for shape in shapes for n in shape}
-    for shared in (False, True):
+    extents = [actual[i][axis] for i, axis in unknown]
+    position = {node: place for place, node in enumerate(graph.nodes)}
+
+    def attempt(roots: Roots) -> tuple[tuple[tuple[int, ...], ...], dict[int, int], CannotPlan | None]:
+        """The witness in which dimensions with one root share a prime, whose primes they are, what is wrong with it."""
         fresh = primes(taken).__next__
-        known: dict[int, int] = {}
-
-        def stand(
-            extent: int, shared: bool = shared, known: dict[int, int] = known, fresh: Callable[[], int] = fresh
-        ) -> int:
-            if not shared:
-                return fresh()
-            # An extent of 1 may broadcast: no other number stands for it.
-            return 1 if extent == 1 else known[extent] if extent in known else known.setdefault(extent, fresh())
-
-        chosen = tuple(
-            [
-                tuple([n if s is not None and s[a] is not None else stand(n) for a, n in enumerate(shape)])
-                for s, shape in zip(noted, actual, strict=True)
-            ]
-        )
+        numbers = {root: -1 - root if root < 0 else fresh() for root in dict.fromkeys(roots)}
+        chosen = [list(shape) for shape in actual]
+        for (i, axis), root in zip(unknown, roots, strict=True):
+            chosen[i][axis] = numbers[root]
+        witness = tuple([tuple(shape) for shape in chosen])
         try:
-            _infer(graph, chosen, fresh)
-        except CannotPlan:
-            continue
-        return chosen
-    return actual
+            _infer(graph, witness, fresh)
+        except CannotPlan as error:
+            return witness, {n: root for root, n in numbers.items() if root >= 0}, error
+        return witness, {}, None
+
+    roots: Roots = tuple(range(len(unknown)))
+    witness, owners, failure = attempt(roots)
+    while failure is not None:
+        for candidate in _unions(failure, roots, owners, extents):
+            tried = attempt(candidate)
+            if tried[2] is None or position.get(tried[2].node, 0) > position.get(failure.node, 0):
+                roots, (witness, owners, failure) = candidate, tried
+                break
+        else:
+            return actual
+    return witness
+
+
+def shapes_of(graph: Graph, witness: Sequence[Shape], values: Sequence[Value]) -> tuple[Shape, ...] | None:
+    """The shapes of some values of `graph` when its parameters have the shapes `witness`; None if they do not fit."""
+    try:
+        avals = witness_avals(graph, witness).avals
+    except CannotPlan:
+        return None
+    return tuple([avals[value].shape if value in avals else None for value in values])
+
+
+#: For each unknown dimension the number of the first one that has the same prime; -1 - n: it is n.
+Roots = tuple[int, ...]
+
+
+def _unions(failure: CannotPlan, roots: Roots, owners: dict[int, int], extents: list[int]) -> Iterator[Roots]:
+    """Ways to make a node's inputs fit: dimensions that are equal now made one, the likelier ones first."""
+    rows = [row for aval in failure.avals for row in (aval.shape, _whole_numbers(aval))]
+    shapes = [[n for n in row if n is not None] for row in rows if row]
+    aligned = [
+        pair for a, b in itertools.combinations(shapes, 2) for pair in zip(reversed(a), reversed(b), strict=False)
+    ]
+    anywhere = list(itertools.combinations([n for shape in shapes for n in shape], 2))
+
+    def united(pairs: Iterable[tuple[int, int]], with_constants: bool) -> Roots:
+        result = list(roots)
+        for m, n in pairs:
+            for a, b in ((m, n), (n, m)):
+                if a not in owners or a == b:
+                    continue
+                old = result[owners[a]]
+                extent = extents[owners[a]]
+                if old < 0:
+                    continue
+                if b in owners and extents[owners[b]] == extent:
+                    new = result[owners[b]]
+                elif with_constants and (extent == 1 or (b not in owners and b == extent)):
+                    new = -1 - extent  # one row for all, or as many as a constant has
+                else:
+                    continue
+                result = [new if root == old else root for root in result]
+        return tuple(result)
+
+    found = [united(aligned, False), *[united([pair], False) for pair in anywhere], united(anywhere, False)]
+    found += [united(aligned, True), *[united([pair], True) for pair in anywhere], united(anywhere, True)]
+    yield from dict.fromkeys([each for each in found if each != roots])
+
+
+def _whole_numbers(aval: Aval) -> tuple[int, ...] | None:
+    """The value of a vector that may say a shape."""
+    if aval.value is None or aval.shape is None or len(aval.shape) != 1 or not aval.dtype.is_integer:
+        return None
+    return tuple([int(n) for n in aval.value])
 
 
 def _numbers(graph: Graph) -> set[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from fastgraph.compiler import kernels
 from fastgraph.compiler.assemble import assemble
 from fastgraph.compiler.expand import expand
 from fastgraph.compiler.explain import describe, describe_plan, step_rows
-from fastgraph.compiler.extents import witness_shapes
+from fastgraph.compiler.extents import fits, shapes_of, witness_shapes
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.program import CondStep, DynamicStep, HostStep, KernelStep, Program, WhileStep
 from fastgraph.compiler.schedule import Planner
@@ -48,6 +48,29 @@ def compile_graph(graph: Graph, observe: Callable[[str, Graph], None] | None = N
 
 
 @dataclass
+class Origin:
+    """Where a graph's first arguments come from: values of another graph, which one of the executables has run.
+
+    What sizes have to do with each other is then known from there: no witness of a gradient's arguments by themselves
+    would say that one has as many elements as two others together.
+    """
+
+    executables: Callable[[], Sequence[Executable]]
+    values: Sequence[Value]
+
+    def witnesses(self, shapes: Shapes) -> Iterator[Shapes]:
+        """What stood for the sizes there, as witnesses of arguments that now have these shapes."""
+        for executable in self.executables():
+            for witness in list(executable._versions):
+                found = shapes_of(executable.traced, witness, self.values)
+                if found is None or any(shape is None or None in shape for shape in found):
+                    continue
+                stand_in: Any = (*found, *shapes[len(found) :])
+                if fits(stand_in, shapes):
+                    yield stand_in
+
+
+@dataclass
 class _Version:
     """The Program for one set of witness shapes on its way to being runnable."""
 
@@ -71,8 +94,9 @@ class _Version:
 class Executable:
     """Runs one traced graph on its parameters: inputs, then captures (Cells where resources stand)."""
 
-    def __init__(self, graph: Graph, name: str = "") -> None:
+    def __init__(self, graph: Graph, name: str = "", origin: Origin | None = None) -> None:
         self.traced = graph
+        self.origin = origin
         self.name = name or graph.name
         self._lock = threading.RLock()
         self._optimised: Graph | None = None
@@ -114,9 +138,8 @@ class Executable:
             Aval(resource, ()) if s is None else Aval(v.aval.dtype, s)
             for v, s in zip(self.graph.parameters, key, strict=True)
         ]
-        witness = witness_shapes(self.graph, shapes)
-        # Where these extents break what the witness promised, a Program is made for them alone.
-        for stand_in in dict.fromkeys((witness, shapes)):
+        # Where these extents break what a witness promised, a Program is made for them alone.
+        for stand_in in dict.fromkeys(self._witnesses(shapes)):
             version = self._version(stand_in, wait=tier == "last")
             if tier == "last":
                 self._settle(version)
@@ -134,6 +157,13 @@ class Executable:
                 self._plans.pop(next(iter(self._plans)))
             return made
         return None
+
+    def _witnesses(self, shapes: Shapes) -> Iterator[Shapes]:
+        """What may stand for these shapes, the best first."""
+        if self.origin is not None and any(v.aval.shape is None or None in v.aval.shape for v in self.graph.parameters):
+            yield from self.origin.witnesses(shapes)
+        yield witness_shapes(self.graph, shapes)
+        yield shapes
 
     # -- making programs -----------------------------------------------------------------------------------------------
 

@@ -16,10 +16,11 @@ from fastgraph.shapes import Aval, Shape
 class CannotPlan(Exception):
     """The ops do not fit these shapes. The caller runs the graph by the ops' bodies, which say what is wrong."""
 
-    def __init__(self, node: Node, error: Exception) -> None:
+    def __init__(self, node: Node, error: Exception, avals: Sequence[Aval] = ()) -> None:
         super().__init__(f"{node.name}: {error}")
         self.node = node
         self.error = error
+        self.avals = tuple(avals)  # of the node's inputs
 
 
 def infer_graph(
@@ -41,7 +42,7 @@ def infer_graph(
             avals = infer_node(node, inputs)
         except Exception as error:  # whatever inference raises, the bodies raise better
             if not partial:
-                raise error if isinstance(error, CannotPlan) else CannotPlan(node, error) from error
+                raise error if isinstance(error, CannotPlan) else CannotPlan(node, error, inputs) from error
             avals = [value.aval for value in node.outputs]
         for value, aval in zip(node.outputs, avals, strict=True):
             table.setdefault(value, narrowed(aval, value.aval.shape))

@@ -37,19 +37,31 @@ class Interpreted:
         return interpret(self.graph, inputs)
 
 
-def make_executable(graph: Graph, name: str) -> Executable:
-    """Return what runs `graph`: the compiler's executable."""
+def make_executable(graph: Graph, name: str, origin: tuple[Runner, Sequence[Value]] | None) -> Executable:
+    """Return what runs `graph`: the compiler's executable. For `origin` see Runner."""
     try:
         from fastgraph.compiler import pipeline
     except ImportError:
         return Interpreted(graph, name)
-    return pipeline.Executable(graph, name)
+    if origin is None:
+        return pipeline.Executable(graph, name)
+    runner, values = origin
+
+    def compiled() -> list[pipeline.Executable]:
+        return [each for each in runner._executables.values() if isinstance(each, pipeline.Executable)]
+
+    return pipeline.Executable(graph, name, pipeline.Origin(compiled, values))
 
 
 class Runner:
-    """A finished trace, callable on its parameters: tensors, and Cells where resources stand."""
+    """A finished trace, callable on its parameters: tensors, and Cells where resources stand.
 
-    def __init__(self, trace: GraphTrace, name: str) -> None:
+    `origin`: of a backward graph, the forward graph's Runner and the values there that its first parameters are or have
+    the shapes of.
+    """
+
+    def __init__(self, trace: GraphTrace, name: str, origin: tuple[Runner, Sequence[Value]] | None = None) -> None:
+        self.origin = origin
         self.trace = trace
         self.graph = trace.graph
         self.name = name
@@ -75,7 +87,7 @@ class Runner:
                     graph = self.graph
                     if derivative is not None:
                         graph = extended(graph, self._results(derivative)[len(graph.outputs) :])
-                    found = self._executables[key] = make_executable(graph, self.name)
+                    found = self._executables[key] = make_executable(graph, self.name, self.origin)
         return found
 
     def __call__(self, operands: list[Any]) -> Sequence[Any]:
@@ -144,7 +156,7 @@ class Runner:
             runner = self._backward.get(used)
             if runner is None:
                 name = f"__backward_{self.name.removeprefix('__inference_')}"
-                runner = self._backward[used] = Runner(used.graph.trace, name)
+                runner = self._backward[used] = Runner(used.graph.trace, name, (self, [*used.outputs, *used.residuals]))
             residuals = [known[value] for value in used.residuals]
             return used.pack(list(runner([*given, *residuals, *used.captured()])))
 

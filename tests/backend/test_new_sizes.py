@@ -1,0 +1,106 @@
+"""Sizes 0, 1 and new ones of unknown dimensions compile nothing, whichever came first, nor does a gradient from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph import flags
+from fastgraph.compiler import extents, kernels
+
+
+@pytest.fixture(autouse=True)
+def compiled() -> Iterator[None]:
+    with flags.override(tier="last"):
+        yield
+
+
+def n_kernels() -> int:
+    """How many kernels were compiled or loaded so far."""
+    s = kernels.statistics()
+    return s.compiled + s.compiled_in_place + s.loaded_from_store
+
+
+def unknown(*shape: int | None, dtype: Any = fg.float32) -> Any:
+    return fg.TensorSpec(shape, dtype)
+
+
+@pytest.mark.parametrize("first", [7, 3, 4, 1, 0])
+def test_a_training_step(first: int) -> None:
+    """Two arguments have the batch in common; it may be as large as a layer, or 1, or 0, in the first call already."""
+    w, b = fg.Variable(np.ones((4, 3), np.float32)), fg.Variable(np.zeros(3, np.float32))
+    optimizer = fg.keras.optimizers.SGD(0.1)
+
+    @fg.function(input_signature=[unknown(None, 4), unknown(None, dtype=fg.int32)])
+    def step(x: Any, y: Any) -> Any:
+        with fg.GradientTape() as tape:
+            logits = fg.tanh(x) @ w + b
+            loss = fg.reduce_mean(fg.nn.sparse_softmax_cross_entropy_with_logits(y, logits))
+        optimizer.apply_gradients(zip(tape.gradient(loss, [w, b]), [w, b], strict=True))
+        return loss
+
+    def call(n: int) -> None:
+        step(np.ones((n, 4), np.float32), np.zeros(n, np.int32))
+
+    call(first)
+    before = n_kernels()
+    for n in (0, 1, 2, 3, 4, 64, 5001):
+        call(n)
+    assert n_kernels() == before and step.experimental_get_tracing_count() == 1
+
+
+def several(x: Any) -> Any:
+    h = fg.nn.softmax(fg.transpose(x, [1, 0, 2]), axis=0)
+    h = fg.concat([h, h * 2.0], 1)
+    m = fg.reduce_max(h, axis=-1)
+    return fg.reduce_sum(fg.cumsum(m, axis=1)), fg.reshape(h, [-1, 2])
+
+
+@pytest.mark.parametrize("first", [(5, 6), (2, 2), (1, 1), (0, 3)])
+def test_a_gradient_from_outside(first: tuple[int, int]) -> None:
+    """What the backward graph takes has sizes that are sums and products of those that the forward graph takes."""
+    f = fg.function(several, input_signature=[unknown(None, None, 4)])
+
+    def gradient(function: Any, shape: tuple[int, int]) -> Any:
+        x = fg.constant(np.random.default_rng(0).normal(size=(*shape, 4)).astype(np.float32))
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            total, halves = function(x)
+            y = total + fg.reduce_sum(halves * halves)
+        return tape.gradient(y, x)
+
+    gradient(f, first)
+    before = n_kernels()
+    for shape in ((5, 6), (0, 3), (3, 0), (1, 1), (1, 9), (9, 1), (2, 2), (30, 20)):
+        np.testing.assert_allclose(gradient(f, shape), gradient(several, shape), rtol=2e-5, atol=1e-6)
+    assert n_kernels() == before
+
+
+@pytest.mark.parametrize(
+    ("f", "specs", "shapes", "expected"),
+    [
+        # What must be equal is, what only happens to be is not.
+        (lambda x, y: x + y, ([None], [None]), ([5], [5]), "PP"),
+        (lambda x, y: x + y, ([None], [None]), ([1], [1]), "PP"),
+        (lambda x, y: x + y, ([None], [None]), ([1], [5]), "1P"),
+        (lambda x, y: x + y, ([None, None], [None, None]), ([2, 2], [2, 2]), "PQPQ"),
+        (lambda x, y: (x * 2.0, y * 3.0), ([None], [None]), ([5], [5]), "PQ"),
+        (lambda x, y: x @ y, ([None, None], [None, None]), ([3, 3], [3, 3]), "PQQR"),
+        (lambda x, y: fg.broadcast_to(x, fg.shape(y)), ([None], [None, None]), ([4], [4, 4]), "PQP"),
+        (lambda x, y: x + fg.zeros([3]) + y, ([None], [None]), ([3], [1]), "31"),
+    ],
+)
+def test_as_few_sizes_as_will_do_are_taken_as_equal(f: Any, specs: Any, shapes: Any, expected: str) -> None:
+    graph = fg.function(f, input_signature=[unknown(*spec) for spec in specs]).get_concrete_function().graph
+    witness = extents.witness_shapes(graph, shapes)
+    letters: dict[int, str] = {}
+    text = "".join(
+        str(n) if n < extents.FIRST_WITNESS else letters.setdefault(n, "PQRST"[len(letters)])
+        for shape in witness
+        for n in shape
+    )
+    assert text == expected
