@@ -7,7 +7,7 @@ equal in every call, and nothing that is compiled contains a witness.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fastgraph.compiler.sizes import CannotPlan, infer_node
@@ -46,7 +46,10 @@ def witness_avals(graph: Graph, shapes: Sequence[Shape]) -> Witnesses:
     return _infer(graph, shapes, primes(taken).__next__)
 
 
-def _infer(graph: Graph, shapes: Sequence[Shape], fresh: Callable[[], int]) -> Witnesses:
+def _infer(
+    graph: Graph, shapes: Sequence[Shape], fresh: Callable[[], int], doubtful: Container[Node] | None = None
+) -> Witnesses:
+    """See witness_avals. With `doubtful`, a branch or a loop that does not fit is an error if it is not among them."""
     found = Witnesses()
     exact = not any(n is not None and n >= FIRST_WITNESS for shape in shapes for n in shape or ())
     data: set[Value] = set()  # values whose shapes depend on data
@@ -62,8 +65,9 @@ def _infer(graph: Graph, shapes: Sequence[Shape], fresh: Callable[[], int]) -> W
             avals = infer_node(node, inputs)
         except Exception as error:
             # Sizes that are data may fit after all, and so may a branch that is not taken: that is for the run to say.
-            if not (tainted or node.op.name in ("cond", "while")):
-                raise CannotPlan(node, error, inputs) from error
+            may_fit = node.op.name in ("cond", "while") and (doubtful is None or node in doubtful)
+            if not (tainted or may_fit):
+                raise CannotPlan(node, error, error.avals if isinstance(error, CannotPlan) else inputs) from error
             found.opaque.add(node)
             avals = [v.aval for v in node.outputs]
         for value, aval in zip(node.outputs, avals, strict=True):
@@ -148,6 +152,7 @@ def witness_shapes(graph: Graph, shapes: Sequence[Sequence[int]]) -> tuple[tuple
     taken = _numbers(graph) | {n for shape in shapes for n in shape}
     extents = [actual[i][axis] for i, axis in unknown]
     position = {node: place for place, node in enumerate(graph.nodes)}
+    doubtful: set[Node] = set()
 
     def attempt(roots: Roots) -> tuple[tuple[tuple[int, ...], ...], dict[int, int], CannotPlan | None]:
         """The witness in which dimensions with one root share a prime, whose primes they are, what is wrong with it."""
@@ -158,7 +163,7 @@ def witness_shapes(graph: Graph, shapes: Sequence[Sequence[int]]) -> tuple[tuple
             chosen[i][axis] = numbers[root]
         witness = tuple([tuple(shape) for shape in chosen])
         try:
-            _infer(graph, witness, fresh)
+            _infer(graph, witness, fresh, doubtful)
         except CannotPlan as error:
             return witness, {n: root for root, n in numbers.items() if root >= 0}, error
         return witness, {}, None
@@ -172,7 +177,10 @@ def witness_shapes(graph: Graph, shapes: Sequence[Sequence[int]]) -> tuple[tuple
                 roots, (witness, owners, failure) = candidate, tried
                 break
         else:
-            return actual
+            if failure.node.op.name not in ("cond", "while") or failure.node in doubtful:
+                return actual
+            doubtful.add(failure.node)
+            witness, owners, failure = attempt(roots)
     return witness
 
 

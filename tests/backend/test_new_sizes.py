@@ -80,6 +80,21 @@ def test_a_gradient_from_outside(first: tuple[int, int]) -> None:
     assert n_kernels() == before
 
 
+@pytest.mark.parametrize("n", [5, 1, 0])
+def test_what_must_be_equal_in_a_loop_or_a_branch_is_no_reason_to_run_it_in_python(n: int) -> None:
+    def loop(x: Any, y: Any) -> Any:
+        return fg.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a + y), (0, x))[1]
+
+    def branch(x: Any, y: Any) -> Any:
+        return fg.cond(fg.size(x) > 3, lambda: x + y, lambda: x - y)
+
+    for f in (loop, branch):
+        function = fg.function(f, input_signature=[unknown(None), unknown(None)])
+        x, y = fg.range(n, dtype=fg.float32), fg.ones([n])
+        np.testing.assert_array_equal(function(x, y), f(x, y))
+        assert function.get_concrete_function().host_steps == 0
+
+
 @pytest.mark.parametrize(
     ("f", "specs", "shapes", "expected"),
     [

@@ -48,14 +48,28 @@ def check(handles: list[kernels.Handle]) -> None:
 def gone(pid: int, seconds: float) -> bool:
     """Whether the process ends within some seconds (a zombie has ended)."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while True:
         try:
             if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX":
                 return True
         except (FileNotFoundError, ProcessLookupError):
             return True
+        if time.monotonic() >= deadline:
+            return False
         time.sleep(0.02)
-    return False
+
+
+def children() -> set[int]:
+    """The processes that this one started and that still run."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = path.read_text().rpartition(")")[2].split()[:2]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(parent) == os.getpid() and state not in "ZX":
+            found.add(int(path.parent.name))
+    return found
 
 
 def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
@@ -135,10 +149,12 @@ def test_useless(desk: Any, monkeypatch: pytest.MonkeyPatch, program: str, match
         lambda requests, answers, path: [sys.executable, "-c", program.replace("{answers}", str(answers))],
     )
     monkeypatch.setattr(kernels, "TIMEOUT_SECONDS", 1.0)
+    before = children()
     with pytest.warns(RuntimeWarning, match=match) as caught:
         check(kernels.request(specs(2)))
     assert len(caught) == 1
     assert not desk.workers and desk.statistics.compiled_in_place == 2
+    until(lambda: children() <= before)
 
 
 @pytest.mark.parametrize("how", ["missing", "frozen", "no processes"])

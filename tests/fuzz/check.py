@@ -55,7 +55,8 @@ def run_function(
     except NotImplementedError as error:  # a gradient that needs to know the rank, say
         raise CannotTrace(str(error)) from error
     except (ValueError, TypeError) as error:
-        if unknown_sizes and not isinstance(error, fg.errors.OpError):
+        # Sizes, and with squeeze ranks, may be data even where all arguments' sizes are known.
+        if (unknown_sizes or "unknown rank" in str(error)) and not isinstance(error, fg.errors.OpError):
             raise CannotTrace(str(error)) from error
         raise
     if counts is not None:
