@@ -136,7 +136,9 @@ class _Desk:
                 entry = self._table.get(key)
                 if entry is None:
                     entry = self._table[key] = _Entry(key, spec, place)
-                    if not self._load(entry, place.read(key), stored=True):
+                    if self.closing:  # LLVM must not run during the exit
+                        self.fail(entry, "the process is ending")
+                    elif not self._load(entry, place.read(key), stored=True):
                         self.queue.append(entry)
                 entry.users += 1
             handles.append(Handle(entry))
@@ -144,6 +146,8 @@ class _Desk:
         return handles
 
     def release(self, entry: _Entry) -> None:
+        if self.closing:  # nothing is released any more, and a thread that died in the exit may have held the lock
+            return
         with self.lock:
             entry.users -= 1
             if entry.users == 0 and self._table.get(entry.key) is entry:
@@ -297,7 +301,7 @@ class _Desk:
 
     def close(self) -> None:
         """Stop compiling and leave no process behind."""
-        with self.lock:
+        with self.lock:  # a thread that builds a program may be linking: it ends that, and links nothing after it
             self.closing = True
             workers, threads = list(self.workers), list(self.threads)
             self.queue.clear()

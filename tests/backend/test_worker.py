@@ -288,6 +288,31 @@ def test_no_process_is_left_behind(tmp_path: Path, tail: str, status: int) -> No
     assert gone(int(out.split()[0]), 5)
 
 
+def test_exit_while_a_thread_asks_for_kernels(tmp_path: Path) -> None:
+    """The thread dies in the exit, wherever it is; what it had locked keeps nobody."""
+    process = program(
+        """
+import threading
+load = kernels._desk._load
+kernels._desk._load = lambda *args, **kwargs: (time.sleep(0.3), load(*args, **kwargs))[1]
+more = [elementwise("a - float32(%d)" % i, ("float32",), "float32") for i in range(40)]
+threading.Thread(target=kernels.request, args=(more,), daemon=True).start()
+time.sleep(0.1)
+garbage = [handles]
+garbage.append(garbage)
+del garbage, handles
+""",
+        tmp_path,
+        n=1,
+    )
+    try:
+        out, error = process.communicate(timeout=15)
+    finally:
+        process.kill()
+    assert (process.returncode, error) == (0, "")
+    assert gone(int(out.split()[0]), 5)
+
+
 def test_orphaned_while_a_forked_child_lives_on(tmp_path: Path) -> None:
     """The child has no worker and must not hold the worker's pipe open."""
     process = program("os.fork() == 0 and time.sleep(8)\nos._exit(0)", tmp_path)
