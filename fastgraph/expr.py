@@ -22,11 +22,15 @@ import ast
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
 T = TypeVar("T")
+
+#: Held while Python parses. The module `locks` puts its lock here; the build loads this file alone and needs none.
+parsing: AbstractContextManager[object] = nullcontext()
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 SIGNED = ("int8", "int16", "int32", "int64")
@@ -126,7 +130,8 @@ def parse(text: str) -> Expression:
     Raises: ExpressionError with the offending part, for anything outside the language.
     """
     try:
-        body = ast.parse(text.strip(), mode="eval").body
+        with parsing:
+            body = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
         raise ExpressionError(f"expression {text!r}: {error.msg}") from None
     names: dict[str, None] = {}

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from fastgraph import flags
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.store import Store, store, warn
+from fastgraph.locks import importing
 
 if TYPE_CHECKING:
     from fastgraph.compiler.loader import Library
@@ -126,7 +127,8 @@ class _Desk:
         self.compiling = threading.Lock()  # held while Numba runs in this process
 
     def request(self, specs: Iterable[KernelSpec]) -> list[Handle]:
-        from fastgraph.compiler.target import kernel_key
+        with importing:
+            from fastgraph.compiler.target import kernel_key
 
         handles = []
         place = store()
@@ -184,7 +186,8 @@ class _Desk:
 
     def finish(self, entry: _Entry, code: bytes) -> None:
         """Load what was compiled, then store it."""
-        self._load(entry, code, stored=False)
+        with self.lock:  # LLVM must not be amid linking at a fork
+            self._load(entry, code, stored=False)
         if entry.error is None:
             entry.store.write(entry.key, code)
 
@@ -316,9 +319,9 @@ class _Desk:
         self.lock.acquire()
 
     def after_fork_in_parent(self) -> None:
-        self.lock.release()
-        with contextlib.suppress(RuntimeError):
-            self.compiling.release()
+        for lock in (self.lock, self.compiling):
+            with contextlib.suppress(RuntimeError):  # it was not to be had, or this module was imported meanwhile
+                lock.release()
 
     def after_fork_in_child(self) -> None:
         """The child has the kernels, but no thread and no worker; what was pending starts over when waited for."""
@@ -344,11 +347,12 @@ class _Worker:
 
     def __init__(self, desk: _Desk) -> None:
         """Start it. Raises OSError."""
-        import subprocess
-        import sys
-        import tempfile
+        with importing:
+            import subprocess
+            import sys
+            import tempfile
 
-        from fastgraph.compiler import worker
+            from fastgraph.compiler import worker
 
         if not sys.executable or getattr(sys, "frozen", False):
             raise OSError("this Python is embedded or frozen")

@@ -29,6 +29,7 @@ from fastgraph.dtype import resource
 from fastgraph.graph import passes
 from fastgraph.graph.interpret import interpret
 from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.locks import Lock
 from fastgraph.shapes import Aval
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -98,7 +99,7 @@ class Executable:
         self.traced = graph
         self.origin = origin
         self.name = name or graph.name
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._optimised: Graph | None = None
         self._versions: dict[Shapes, _Version] = {}
         self._plans: dict[tuple[Any, ...], Plan] = {}

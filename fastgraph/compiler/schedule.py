@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -41,6 +40,7 @@ from fastgraph.compiler.program import (
 from fastgraph.compiler.sizes import CannotPlan, infer_graph, shape_key
 from fastgraph.graph.interpret import interpret, run_node
 from fastgraph.graph.ir import Node, Value
+from fastgraph.locks import Lock
 from fastgraph.shapes import Aval
 
 # Gives the address of a kernel: a number, or what holds the kernel and has one (`.address`), which the plan then keeps.

@@ -16,12 +16,12 @@ import os
 import secrets
 import stat
 import sys
-import threading
 import time
 import warnings
 from dataclasses import dataclass
 
 from fastgraph import flags
+from fastgraph.locks import Lock
 
 MAGIC = b"fastgraph kernel 1\n"
 _SUFFIX = ".kernel"
@@ -61,7 +61,7 @@ class Store:
     def __init__(self, directory: str, limit: int) -> None:
         self.directory = directory
         self.limit = limit
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._warned: set[str] = set()
         self._writes = 0
 

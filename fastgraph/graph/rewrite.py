@@ -21,6 +21,7 @@ from fastgraph import flags
 from fastgraph.dtype import DType
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value
+from fastgraph.locks import parsing
 from fastgraph.primitive import get
 from fastgraph.shapes import Aval
 
@@ -323,7 +324,8 @@ def compile_row(row: Row) -> tuple[str, Rule]:
 
 
 def _parse(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
+    with parsing:
+        return ast.parse(text, mode="eval").body
 
 
 def _op_name(call: ast.Call) -> str:

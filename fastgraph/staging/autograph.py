@@ -11,11 +11,13 @@ import builtins
 import functools
 import inspect
 import textwrap
-import threading
 import types
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
+
+from fastgraph.locks import importing, parsing
 
 _STAGED = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert)
 _LIBRARIES = frozenset({
@@ -49,7 +51,6 @@ _LIBRARY_VALUE = object()
 
 _needs: weakref.WeakKeyDictionary[types.CodeType, bool] = weakref.WeakKeyDictionary()
 _converter: Any = None
-_lock = threading.RLock()
 
 
 def convert(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -139,10 +140,11 @@ def _tree(function: types.FunctionType) -> ast.AST | None:
         source = textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError):
         return None
-    try:
-        return ast.parse(source)
-    except SyntaxError:  # a lambda amid an expression: assume the worst, the converter reads it better
-        return ast.parse("if True: pass")
+    with parsing:
+        try:
+            return ast.parse(source)
+        except SyntaxError:  # a lambda amid an expression: assume the worst, the converter reads it better
+            return ast.parse("if True: pass")
 
 
 class _Scan:
@@ -235,32 +237,32 @@ class _Scan:
 
 def _convert_function(function: types.FunctionType) -> Callable[..., Any] | None:
     """Return the converted function, or None (with a warning, once) where malt cannot convert it."""
-    with _lock:
-        try:
-            converted: Callable[..., Any] = _get_converter()(function)
-            return converted
-        except Exception as error:
-            import warnings
-
-            if not getattr(function, _NO_CONVERSION, False):
-                setattr(function, _NO_CONVERSION, True)
-                warnings.warn(
-                    f"AutoGraph could not transform {function!r} and will run it as-is. Cause: {error}. To silence "
-                    "this warning, decorate the function with @tf.autograph.experimental.do_not_convert",
-                    stacklevel=2,
-                )
-            return None
+    try:
+        convert_with_malt = _get_converter()
+        with parsing:
+            converted: Callable[..., Any] = convert_with_malt(function)
+        return converted
+    except Exception as error:
+        if not getattr(function, _NO_CONVERSION, False):
+            setattr(function, _NO_CONVERSION, True)
+            warnings.warn(
+                f"AutoGraph could not transform {function!r} and will run it as-is. Cause: {error}. To silence "
+                "this warning, decorate the function with @tf.autograph.experimental.do_not_convert",
+                stacklevel=2,
+            )
+        return None
 
 
 def _get_converter() -> Any:
     global _converter
-    if _converter is None:
-        import importlib.util  # malt uses it without importing it
+    with importing:
+        if _converter is None:
+            import importlib.util  # malt uses it without importing it
 
-        from fastgraph.staging import autograph_operators
+            from fastgraph.staging import autograph_operators
 
-        assert importlib.util is not None
-        _converter = autograph_operators.Converter()
+            assert importlib.util is not None
+            _converter = autograph_operators.Converter()
     return _converter
 
 
@@ -289,6 +291,7 @@ def to_code(entity: Any, recursive: bool = True, experimental_optional_features:
     function, _ = _underlying(getattr(entity, "python_function", entity))
     if function is None:
         raise ValueError(f"AutoGraph converts Python functions, not {entity!r}.")
-    with _lock:
-        converted = _get_converter()(function)
+    convert_with_malt = _get_converter()
+    with parsing:  # malt, too, converts one function at a time
+        converted = convert_with_malt(function)
     return textwrap.dedent(inspect.getsource(converted))

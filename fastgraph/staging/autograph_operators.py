@@ -23,6 +23,7 @@ from fastgraph.graph import control_flow
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.ir import SourceLine
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, register_origins
+from fastgraph.locks import Lock
 from fastgraph.ops import checks, creation, elementwise, gathering, movement, output
 
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
@@ -372,6 +373,7 @@ class _Translator(api.PyToPy):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
+        self._cache_lock = Lock()  # instead of one that a forked child might find locked
         self._names: dict[str, Any] | None = None
 
     def get_extra_locals(self) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import functools
 import inspect
 import itertools
 import logging
-import threading
 import types
 import weakref
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from fastgraph.graph import ir, passes
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.interpret import interpret
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach
+from fastgraph.locks import Lock
 from fastgraph.shapes import Aval, TypeSpec
 from fastgraph.staging import autograph, keys
 from fastgraph.staging._call import BoundCall, MethodCall, forget_all, set_run_eagerly
@@ -96,7 +96,7 @@ class Function(MethodCall):
         self._target: Callable[[], Any] | None = target  # weak: the object whose method this is
         self._cache: dict[Any, ConcreteFunction] = {}
         self._general: list[tuple[Any, ConcreteFunction]] = []  # traced for shapes with unknown sizes
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._first_call_done = False
         self._n_traces = 0
         self._recent_traces: list[int] = []

@@ -6,7 +6,6 @@ further outputs and leaves one record, else its executable runs.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from fastgraph.graph.interpret import interpret
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.graph.structure import CALL
 from fastgraph.graph.trace import GraphTrace
+from fastgraph.locks import Lock, importing
 from fastgraph.staging._call import Recording, followed
 
 Executable = Callable[[list[Any]], list[Any]]
@@ -40,7 +40,8 @@ class Interpreted:
 def make_executable(graph: Graph, name: str, origin: tuple[Runner, Sequence[Value]] | None) -> Executable:
     """Return what runs `graph`: the compiler's executable. For `origin` see Runner."""
     try:
-        from fastgraph.compiler import pipeline
+        with importing:
+            from fastgraph.compiler import pipeline
     except ImportError:
         return Interpreted(graph, name)
     if origin is None:
@@ -65,7 +66,7 @@ class Runner:
         self.trace = trace
         self.graph = trace.graph
         self.name = name
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._executables: dict[Any, Executable] = {}
         self._backward: dict[Derivative, Runner] = {}
         self._recordings: dict[tuple[tuple[int, ...], bool], Recording] = {}
