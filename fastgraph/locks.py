@@ -39,7 +39,8 @@ class Lock:
     def _renew(self) -> None:
         with _renewing:
             if self._forks != _forks:
-                if not self._lock._is_owned():  # type: ignore[attr-defined]  as threading.Condition asks
+                # As threading.Condition asks.
+                if not self._lock._is_owned():  # type: ignore[attr-defined]
                     self._lock = threading.RLock()
                 self._forks = _forks
 
