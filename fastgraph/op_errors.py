@@ -91,7 +91,8 @@ def failed(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any], erro
         if "[Op:" in error.message:
             return error
         return _named(prim, error)
-    if isinstance(error, MemoryError):
+    # NumPy's words for more bytes than can be counted: it raises MemoryError from fewer.
+    if isinstance(error, MemoryError) or str(error).startswith(("array is too big", "Maximum allowed dimension")):
         return ResourceExhaustedError(
             None, None, f"Out of memory: {error or 'an array could not be made'} [Op:{prim.op_type}] name: "
         )

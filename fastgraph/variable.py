@@ -362,7 +362,11 @@ class Variable(metaclass=_VariableType):
         if getattr(slices, "indices", None) is None or getattr(slices, "values", None) is None:
             raise TypeError(f"sparse_delta is not IndexedSlices: {slices}")
         segment_sum = primitives.public_function("math.unsorted_segment_sum")
-        return segment_sum(slices.values, slices.indices, self.shape[0])
+        # segment_sum ignores negative rows, which are an error here: made too large, they are one there as well.
+        where, less = primitives.public_function("where"), primitives.public_function("less")
+        indices = convert(slices.indices)
+        rows = where(less(indices, 0), convert(indices.dtype.max, indices.dtype), indices)
+        return segment_sum(slices.values, rows, self.shape[0])
 
     # As a tensor.
 

@@ -70,7 +70,10 @@ class Planner:
                 return found
         table = _known_sizes(program, avals)
         schedule = _Schedule(self, program, table, range(len(program.steps)), (*program.inputs, *program.captures))
-        made = Plan(schedule.spec)
+        try:
+            made = Plan(schedule.spec)
+        except OverflowError as error:  # more bytes than can be counted: the op that makes them says so
+            raise CannotPlan(program.graph.nodes[-1], error) from error
         with self._lock:
             made = plans.setdefault(key, made)
             while len(plans) > PLANS_KEPT:

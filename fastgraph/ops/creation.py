@@ -130,7 +130,7 @@ def _constant(shape: Any, number: Any, dtype: Any, name: str | None) -> Any:
         make = np.ones if number else np.zeros
         try:
             return from_array(make(dims, target.numpy_dtype), target, False)
-        except MemoryError:
+        except (MemoryError, ValueError):  # NumPy's ValueError: more bytes than can be counted
             raise ResourceExhaustedError(None, None, out_of_memory(dims, target)) from None
     return fill(shape, as_tensor(b"" if target is string else target.as_numpy_dtype(number), target), name)
 
@@ -169,6 +169,9 @@ def ones(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any 
 
 
 # ---- range ----------------------------------------------------------------------------------------------------------
+
+
+_MOST_STEPS = 2**46  # bytes, of the smallest dtype: no machine has as many
 
 
 def _range_size(start: Any, limit: Any, delta: Any) -> int:
@@ -246,6 +249,8 @@ def range_p(start: Array, limit: Array, delta: Array) -> Any:
     except ValueError as error:
         raise invalid(str(error)) from None
     wide = np.float32 if is_half(start.dtype) else start.dtype
+    if n > _MOST_STEPS:  # from 2**63 - 1 on, NumPy's arange is empty
+        raise ResourceExhaustedError(None, None, out_of_memory((n,), as_dtype(start.dtype)))
     steps = np.arange(n).astype(wide)
     return (start.astype(wide) + steps * delta.astype(wide)).astype(start.dtype)
 

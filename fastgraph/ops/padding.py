@@ -374,7 +374,10 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
     Source: tf.roll.
     """
     x = as_tensor(input)
-    for by, along in zip(_list(shift), _list(axis), strict=True):
+    shifts, axes = _list(shift), _list(axis)
+    if len(shifts) != len(axes):
+        raise InvalidArgumentError(None, None, f"shift and axis must have the same size, got {shift} and {axis}")
+    for by, along in zip(shifts, axes, strict=True):
         along = canonical_axis(known_axes(along)[0], len(x.shape))
         n = dim(x, along)
         by = by % (max(n, 1) if isinstance(n, int) else maximum(n, 1))  # an axis may turn out to be empty

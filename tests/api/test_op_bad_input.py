@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import fastgraph as tf
+from fastgraph import flags
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 
 HUGE = 2**40
@@ -26,7 +27,11 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.tile(x, [HUGE])", ResourceExhaustedError, "Out of memory"),
     ("tf.pad(x, [[0, HUGE]])", ResourceExhaustedError, "Out of memory"),
     ("tf.one_hot([1], HUGE)", ResourceExhaustedError, "Out of memory"),
-    ("tf.range(0, 2**62)", InvalidArgumentError, "too big"),
+    ("tf.range(0, 2**62)", ResourceExhaustedError, "OOM when allocating tensor with shape"),
+    ("tf.range(0, 2**63 - 1)", ResourceExhaustedError, "OOM when allocating tensor with shape"),
+    ("tf.ones([2**63 - 1])", ResourceExhaustedError, "OOM when allocating tensor with shape"),
+    ("tf.broadcast_to(1.0, [2**62])", ResourceExhaustedError, "Out of memory"),
+    ("tf.roll(x, [1, 2], 0)", InvalidArgumentError, "shift and axis must have the same size"),
     ("tf.expand_dims(tf.zeros([1] * 16), 0)", InvalidArgumentError, "at most 16 dimensions"),
     ("tf.stack([tf.zeros([1] * 16)])", InvalidArgumentError, "at most 16 dimensions"),
     ("tf.reduce_sum(x, axis='a')", InvalidArgumentError, "attr 'Tidx' of string is not in the list"),
@@ -61,6 +66,35 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.random.set_seed('a')", ValueError, "invalid literal"),
     ("tf.print(1, foo=2)", ValueError, "Unrecognized keyword arguments for tf.print: {'foo': 2}"),
 ]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: tf.ones([2**63 - 1]),
+        lambda x: tf.broadcast_to(x[0], [2**40, 2**22]),
+        lambda x: tf.tile(x, [2**61]),
+        lambda x: tf.range(0, 2**63 - 1),
+    ],
+    ids=["ones", "broadcast_to", "tile", "range"],
+)
+@pytest.mark.parametrize("tier", ["first", "last"])
+def test_more_bytes_than_can_be_counted_in_a_function(make: Any, tier: str) -> None:
+    with flags.override(tier=tier), pytest.raises(ResourceExhaustedError):
+        tf.function(make, autograph=False)(tf.constant([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("index", [-1, 3, 2**31 - 1, -(2**31)])
+@pytest.mark.parametrize("in_function", [False, True])
+def test_rows_that_a_variable_does_not_have(index: int, in_function: bool) -> None:
+    variable = tf.Variable([1.0, 2.0, 3.0])
+
+    def scatter(values: Any, indices: Any) -> Any:
+        return variable.scatter_add(tf.IndexedSlices(values, indices))
+
+    with pytest.raises(InvalidArgumentError, match="out of range \\[0, 3\\)"):
+        (tf.function(scatter) if in_function else scatter)(tf.constant([1.0]), tf.constant([index]))
+    assert variable.numpy().tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(("text", "error", "message"), ROWS, ids=[r[0] for r in ROWS])
