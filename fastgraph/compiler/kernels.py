@@ -76,6 +76,11 @@ class Handle:
         """Why there will be no address, if so."""
         return self._entry.error
 
+    @property
+    def told(self) -> bool:
+        """Whether a warning has said so already."""
+        return self.error is not None and self.error == _desk.missing
+
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the kernel is ready or has failed, at most `timeout` seconds; return `ready`."""
         if not self._entry.done.is_set():
@@ -112,6 +117,7 @@ class _Desk:
     def __init__(self) -> None:
         self.statistics = Statistics()
         self.in_place = False  # set for good once a worker could not be used
+        self.missing = ""  # why nothing can be compiled at all: Numba or llvmlite is not to be had
         self.closing = False
         self._table: dict[str, _Entry] = {}
         self._reset()
@@ -227,7 +233,8 @@ class _Desk:
                 except _WorkerLost as lost:
                     if self.closing:
                         return
-                    self._give_up(str(lost))
+                    if self._can_compile():
+                        self._give_up(str(lost))
                     worker = None
                     self._compile_here(entry)
                 else:
@@ -272,7 +279,29 @@ class _Desk:
                 if self.closing or (not told and not self.queue):
                     return None
 
+    def _can_compile(self) -> bool:
+        """Whether Numba can be imported in this process."""
+        with self.compiling:
+            if not self.missing and not self.closing:
+                try:
+                    from fastgraph.compiler import objectcode
+                except ImportError as error:
+                    self.miss(error)
+                else:
+                    assert objectcode is not None
+        return not self.missing
+
+    def miss(self, error: ImportError) -> None:
+        """Compile nothing from now on; say so once."""
+        with self.lock:
+            told, self.missing, self.in_place = self.missing, str(error), True
+        if not told:
+            warn(f"kernels cannot be compiled, every op runs uncompiled: {error}")
+
     def _compile_here(self, entry: _Entry) -> None:
+        if not self._can_compile():
+            self.fail(entry, self.missing)
+            return
         with self.compiling:
             if self.closing:
                 return
@@ -519,6 +548,11 @@ if hasattr(os, "register_at_fork"):
 def request(specs: Iterable[KernelSpec]) -> list[Handle]:
     """A handle for each kernel. Those in memory or in the store are ready at once; the others are being compiled."""
     return _desk.request(specs)
+
+
+def miss(error: ImportError) -> None:
+    """Warn, once in a process, that a package without which nothing can be compiled or loaded is not there."""
+    _desk.miss(error)
 
 
 def statistics() -> Statistics:

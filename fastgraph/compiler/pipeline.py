@@ -194,6 +194,9 @@ class Executable:
             version.handles = handles
         except CannotPlan as error:
             version.error = error  # the ops do not fit these shapes: their bodies say what is wrong
+        except ImportError as error:
+            version.error = error
+            kernels.miss(error)
         except Exception as error:
             version.error = error
             warnings.warn(f"{self.name} runs uncompiled: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
@@ -213,6 +216,7 @@ class Executable:
     def _mend(self, version: _Version) -> bool:
         """Where kernels have failed, make the program again with their ops as host steps; whether that was so."""
         failed = {s: h.error for s, h in (version.handles or {}).items() if h.error is not None}
+        told = all(h.told for s, h in (version.handles or {}).items() if s in failed)
         if not failed or version.program is None:
             return False
         with self._lock:
@@ -220,12 +224,13 @@ class Executable:
             if nodes <= version.refused:
                 return False
             version.refused |= nodes
-            warnings.warn(
-                f"{self.name}: {len(failed)} kernel(s) cannot be compiled, their ops run uncompiled: "
-                + next(iter(failed.values())).splitlines()[0],
-                RuntimeWarning,
-                stacklevel=2,
-            )
+            if not told:
+                warnings.warn(
+                    f"{self.name}: {len(failed)} kernel(s) cannot be compiled, their ops run uncompiled: "
+                    + next(iter(failed.values())).splitlines()[0],
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
             self._make(version)
         return True
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -220,3 +222,33 @@ def test_a_request_goes_on(tmp_path: Path, fault: str) -> None:
             assert second.wait(60)
         assert len([w for w in caught if "store" in str(w.message)]) == 1
         assert run(second.address, [np.arange(3, dtype=np.float32)], np.float32).tolist() == [0, 3, 6]
+
+
+@pytest.mark.parametrize("package", ["numba", "llvmlite"])
+@pytest.mark.parametrize("worker", ["1", "0"])
+def test_a_missing_compiler_is_told_once(tmp_path: Path, package: str, worker: str) -> None:
+    """Whatever the number of Functions: one warning, and their ops run uncompiled."""
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text(f"raise ImportError('No module named {package}')")
+    program = (
+        "import fastgraph as tf\n"
+        "functions = [tf.function(lambda x, i=i: tf.reduce_sum(tf.sin(x) * i), autograph=False) for i in range(3)]\n"
+        "for _ in range(2):\n"
+        "    for i, f in enumerate(functions): assert abs(float(f(tf.constant([1.0]))) - i * 0.84147) < 1e-4\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])]),
+            "FASTGRAPH_STORE": str(tmp_path / "kernels"),
+            "FASTGRAPH_WORKER": worker,
+            "FASTGRAPH_TIER": "last",
+        },
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("Warning:") == 1 and f"No module named {package}" in done.stderr, done.stderr
