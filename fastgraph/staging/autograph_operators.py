@@ -6,6 +6,7 @@ statement runs as Python would run it. Only this module and its adapter know mal
 
 from __future__ import annotations
 
+import ast
 import builtins
 import types
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ import numpy as np
 from malt.core import converter
 from malt.impl import api
 from malt.operators.variables import Undefined, UndefinedReturnValue
+from malt.pyct import anno, qual_names
 
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
@@ -365,6 +367,12 @@ class Converter:
         return converted  # type: ignore[no-any-return]
 
 
+class _ExceptionName(str):
+    """The name in `except ... as name`, a plain string that malt visits and annotates as if it were a node."""
+
+    _fields = _attributes = ()
+
+
 class _Translator(api.PyToPy):  # type: ignore[misc]
     """malt's own, but for the meaning of the operators; other users of malt in the process keep theirs."""
 
@@ -375,6 +383,13 @@ class _Translator(api.PyToPy):  # type: ignore[misc]
         super().__init__()
         self._cache_lock = Lock()  # instead of one that a forked child might find locked
         self._names: dict[str, Any] | None = None
+
+    def initial_analysis(self, node: Any, ctx: Any) -> Any:
+        for each in ast.walk(node):
+            if isinstance(each, ast.ExceptHandler) and each.name is not None:
+                each.name = _ExceptionName(each.name)
+                anno.setanno(each.name, anno.Basic.QN, qual_names.QN(str(each.name)))
+        return super().initial_analysis(node, ctx)
 
     def get_extra_locals(self) -> dict[str, Any]:
         if self._names is None:

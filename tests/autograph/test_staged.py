@@ -212,3 +212,34 @@ def test_do_not_convert() -> None:
 def test_to_code() -> None:
     code = fg.autograph.to_code(absolute)
     assert code.startswith("def tf__absolute(x") and "ag__.if_stmt(" in code
+
+
+def number_or_length(text: Any) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        if len(str(error)) > 3:
+            return -1.0
+        raise
+    except (TypeError, KeyError) as error:
+        raise RuntimeError("none") from error
+
+
+@pytest.mark.parametrize(("text", "expected"), [("3", 5.0), ("oops", -1.0), (None, 5.0)])
+@pytest.mark.filterwarnings("error")
+def test_exceptions_with_a_name(text: Any, expected: float) -> None:
+    """`except ... as name` is converted, with the statements that a tensor decides inside and around it."""
+
+    @fg.function
+    def staged(x: Any) -> Any:
+        try:
+            y = x * number_or_length(text)
+            if y > 0:
+                y = y + 1
+        except RuntimeError as error:
+            y = x
+            if x > 0:
+                y = x * len(str(error))
+        return y + x if y > 0 else y
+
+    assert float(staged(fg.constant(1.0))) == expected
