@@ -382,7 +382,11 @@ def lower_elementwise(
 
 
 def reduced_shape(shape: Dims, axes: tuple[int, ...] | None, keepdims: bool) -> Dims:
-    """The shape after `axes` (None: all) are reduced. ValueError for an axis out of range or named twice."""
+    """The shape after `axes` (None: all) are reduced.
+
+    Raises: ValueError for an axis out of range; InvalidArgumentError for one named twice, which TensorFlow notices when
+    the op runs.
+    """
     if shape is None:
         return () if axes is None and not keepdims else None
     rank = len(shape)
@@ -390,6 +394,11 @@ def reduced_shape(shape: Dims, axes: tuple[int, ...] | None, keepdims: bool) -> 
         for a in axes:
             if not -rank <= a < rank:
                 raise ValueError(f"Invalid reduction dimension {a} for input with {rank} dimensions.")
+        if len({a % rank for a in axes}) < len(axes):
+            twice = next(a % rank for i, a in enumerate(axes) if a % rank in {b % rank for b in axes[:i]})
+            raise InvalidArgumentError(
+                None, None, f"Invalid reduction arguments: Axes contains duplicate dimension: {twice}"
+            )
     reduced = canonical_axes(axes, rank)
     if keepdims:
         return tuple(1 if i in reduced else d for i, d in enumerate(shape))

@@ -84,6 +84,12 @@ def test_more_bytes_than_can_be_counted_in_a_function(make: Any, tier: str) -> N
         tf.function(make, autograph=False)(tf.constant([1.0, 2.0]))
 
 
+@pytest.mark.parametrize("axis", [[0, 0], [1, 0, -1]])
+def test_axes_named_twice_in_a_function(axis: list[int]) -> None:
+    with pytest.raises(InvalidArgumentError, match="Axes contains duplicate dimension"):
+        tf.function(lambda x: tf.reduce_sum(x, axis))(tf.constant([[1.0, 2.0]]))
+
+
 @pytest.mark.parametrize("index", [-1, 3, 2**31 - 1, -(2**31)])
 @pytest.mark.parametrize("in_function", [False, True])
 def test_rows_that_a_variable_does_not_have(index: int, in_function: bool) -> None:
