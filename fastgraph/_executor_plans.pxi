@@ -27,7 +27,12 @@ cdef class Plan:
         p.plan = <void*>self
         p.n_slots = len(spec.slots)
         p.n_steps = len(spec.steps)
-        p.arena_bytes = spec.arena_bytes
+        p.arena_bytes = spec.arenas.get(plan_module.CPU, 0)
+        for device in spec.arenas:
+            if device != plan_module.CPU:
+                raise errors.UnimplementedError(
+                    None, None, f"Arenas of device {device} are not built yet: only the CPU's are"
+                )
         p.cost = spec.cost
         p.parallel = spec.parallel
         p.short_shards = flags.get("fault") == "shard"  # planted, to show that tests find it

@@ -90,7 +90,7 @@ def describe_plan(plan: Plan) -> str:
     blocks = sum(slot.place == Place.BLOCK for slot in spec.slots)
     lines = [
         f"# plan of {spec.name} for {shapes or 'no arguments'}: {len(spec.steps)} steps {how}, about "
-        f"{spec.cost / 1000:.3g} us; arena {spec.arena_bytes} bytes, {blocks} values with memory of their own"
+        f"{spec.cost / 1000:.3g} us; arena {sum(spec.arenas.values())} bytes, {blocks} values with memory of their own"
     ]
     for i, step in enumerate(spec.steps):
         notes = [f"{step.cost / 1000:.3g} us"]

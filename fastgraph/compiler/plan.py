@@ -197,7 +197,7 @@ class PlanSpec:
     steps: list[StepSpec]
     inputs: list[Operand]
     outputs: list[Operand]
-    arena_bytes: int = 0
+    arenas: dict[int, int] = field(default_factory=dict)  # bytes by device; a slot's offset is in its device's arena
     parallel: bool = False  # worth more than one thread
     cost: float = 0.0
     name: str = "plan"

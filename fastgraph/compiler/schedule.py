@@ -542,8 +542,8 @@ class _Schedule:
                 users.setdefault(slot, []).append(i)
         outputs = {operand.slot for operand in spec.outputs}
         ended = ancestors([step.after for step in spec.steps]) if spec.parallel else None
-        tenants: list[Tenant] = []
-        homes: list[int] = []
+        tenants: dict[int, list[Tenant]] = {}  # by device: each has an arena of its own
+        homes: dict[int, list[int]] = {}
         short_lives = flags.get("fault") == "arena"  # planted, to show that tests find it
         for slot, steps in users.items():
             first, last = min(steps), max(steps)
@@ -556,19 +556,27 @@ class _Schedule:
                 bits = 0
                 for user in steps:
                     bits |= 1 << user
-                tenants.append(Tenant(self.slots[slot].nbytes, first, first if short_lives else last, bits))
-                homes.append(slot)
-        offsets, spec.arena_bytes = place(tenants, ended)
-        if ended is not None and spec.arena_bytes > LARGE_ARENA:
-            tight, size, waits = place_tightly(tenants)
-            if 2 * size < spec.arena_bytes:  # rather wait for memory than take so much more of it
-                offsets, spec.arena_bytes = tight, size
-                for tenant, wait in zip(tenants, waits):
+                device = self.slots[slot].device
+                tenant = Tenant(self.slots[slot].nbytes, first, first if short_lives else last, bits)
+                tenants.setdefault(device, []).append(tenant)
+                homes.setdefault(device, []).append(slot)
+        for device, wanted in tenants.items():
+            offsets, spec.arenas[device] = self._arena(spec, wanted, ended)
+            for slot, offset in zip(homes[device], offsets, strict=True):
+                self.slots[slot].offset = offset
+
+    def _arena(self, spec: PlanSpec, tenants: list[Tenant], ended: list[int] | None) -> tuple[list[int], int]:
+        """Return where each tenant lies in the arena of one device, and the arena's size."""
+        offsets, size = place(tenants, ended)
+        if ended is not None and size > LARGE_ARENA:
+            tight, less, waits = place_tightly(tenants)
+            if 2 * less < size:  # rather wait for memory than take so much more of it
+                for tenant, wait in zip(tenants, waits, strict=True):
                     missing = wait & ~ended[tenant.first]
                     step = spec.steps[tenant.first]
                     step.after = tuple(sorted({*step.after, *_bits(missing)}))
-        for slot, offset in zip(homes, offsets):
-            self.slots[slot].offset = offset
+                return tight, less
+        return offsets, size
 
     def _rest(self, index: dict[int, int]) -> StepSpec:
         """Return the step that runs the later steps, by a plan made when their sizes are known."""

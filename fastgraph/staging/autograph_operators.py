@@ -171,15 +171,32 @@ def for_stmt(
         return
     if iter_.shape.rank == 0:
         raise TypeError("cannot iterate over a scalar tensor")
-    n_rows = movement.shape(iter_)[0]
+    counted = _counted(iter_)
+    n_rows, row = counted or (movement.shape(iter_)[0], lambda i: gathering.gather(iter_, i))
 
     def goes_on(i: Any) -> Any:
         in_range = elementwise.less(i, n_rows)
         return in_range if extra_test is None else and_(lambda: in_range, extra_test)
 
-    _stage_loop(
-        goes_on, lambda i: body(gathering.gather(iter_, i)), get_state, set_state, symbol_names, convert(0), opts
-    )
+    first = convert(0, n_rows.dtype)
+    _stage_loop(goes_on, lambda i: body(row(i)), get_state, set_state, symbol_names, first, opts)
+
+
+def _counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:
+    """(how many, the i-th) of a tf.range of integers with a known step: its numbers need no memory. Else None."""
+    node = iter_.op
+    if node.op.name != "range" or not iter_.dtype.is_integer or not node.inputs[2].aval.value:
+        return None
+    step = int(node.inputs[2].aval.value)
+    start, limit = (elementwise.cast(SymbolicTensor(x, iter_.trace), dtypes.int64) for x in node.inputs[:2])
+    n = elementwise.subtract(limit, start)
+    if step != 1:  # in int64, so that what is added does not overflow
+        n = elementwise.floordiv(elementwise.add(n, step - (1 if step > 0 else -1)), step)
+
+    def row(i: Any) -> Any:
+        return elementwise.cast(elementwise.add(start, elementwise.multiply(i, step)), iter_.dtype)
+
+    return n, row
 
 
 def _python_for(iterable: Any, extra_test: Any, body: Any) -> None:

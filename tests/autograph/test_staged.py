@@ -243,3 +243,22 @@ def test_exceptions_with_a_name(text: Any, expected: float) -> None:
         return y + x if y > 0 else y
 
     assert float(staged(fg.constant(1.0))) == expected
+
+
+@pytest.mark.parametrize("dtype", [fg.int32, fg.int64])
+@pytest.mark.parametrize("step", [1, 2, -1, -3, 7])
+def test_a_range_is_counted_without_an_array(dtype: Any, step: int) -> None:
+    @fg.function
+    def count(a: Any, b: Any) -> Any:
+        n, last = 0, fg.constant(-100, dtype)
+        for i in fg.range(a, b, fg.constant(step, dtype)):
+            n += 1
+            last = i
+        return n, last
+
+    for a, b in [(0, 0), (0, 5), (5, 0), (-3, 8), (10, -10), (2**31 - 4, 2**31 - 1), (-(2**31), 3 - 2**31)]:
+        numbers = range(a, b, step)
+        n, last = count(fg.constant(a, dtype), fg.constant(b, dtype))
+        assert (int(n), int(last)) == (len(numbers), numbers[-1] if numbers else -100)
+    (concrete,) = count._concrete_functions()
+    assert concrete.wait(60) and concrete.host_steps == 0

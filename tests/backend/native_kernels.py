@@ -11,7 +11,7 @@ import numba
 import numpy as np
 from numba import carray, float32, int32, int64, types
 
-from fastgraph.compiler.plan import KernelCall, Operand, Place, PlanSpec, Slot
+from fastgraph.compiler.plan import CPU, KernelCall, Operand, Place, PlanSpec, Slot
 from fastgraph.dtype import as_dtype
 
 SIGNATURE = types.int64(types.CPointer(types.voidptr), types.CPointer(types.int64), types.int64, types.int64)
@@ -211,8 +211,8 @@ class Builder:
         code = as_dtype(dtype)
         nbytes = int(np.prod(shape, dtype=np.int64)) * code.size
         if place == Place.ARENA and "offset" not in fields:
-            fields["offset"] = self.spec.arena_bytes
-            self.spec.arena_bytes += (nbytes + 63) // 64 * 64
+            fields["offset"] = self.spec.arenas.get(CPU, 0)
+            self.spec.arenas[CPU] = fields["offset"] + (nbytes + 63) // 64 * 64
         self.spec.slots.append(Slot(place, nbytes, **fields))
         self.shape[number] = (code.code, tuple(shape))
         return number

@@ -387,7 +387,7 @@ def test_memory_exhausted() -> None:
     b.output(out)
     with pytest.raises(errors.ResourceExhaustedError, match="OOM"):
         b.plan().run([f32(1)])
-    a = PlanSpec([Slot(Place.ARENA, huge, offset=0)], [], [], [], arena_bytes=huge)
+    a = PlanSpec([Slot(Place.ARENA, huge, offset=0)], [], [], [], arenas={0: huge})
     from fastgraph._executor import Plan
 
     with pytest.raises(errors.ResourceExhaustedError, match="OOM"):
@@ -429,11 +429,19 @@ def test_plans_that_would_corrupt_memory_are_refused() -> None:
     from fastgraph._executor import Plan
 
     with pytest.raises(ValueError, match="behind the arena"):
-        Plan(PlanSpec([Slot(Place.ARENA, 64, offset=64)], [], [], [], arena_bytes=64))
+        Plan(PlanSpec([Slot(Place.ARENA, 64, offset=64)], [], [], [], arenas={0: 64}))
     with pytest.raises(ValueError, match="no Block of its own"):
-        Plan(PlanSpec([Slot(Place.ARENA, 64)], [], [], [Operand(0, 1, (16,))], arena_bytes=64))
+        Plan(PlanSpec([Slot(Place.ARENA, 64)], [], [], [Operand(0, 1, (16,))], arenas={0: 64}))
     with pytest.raises(ValueError, match="There is no slot 3"):
         Plan(PlanSpec([], [], [], [Operand(3, 1, (16,))]))
+
+
+def test_every_device_has_an_arena_and_only_the_cpus_is_built() -> None:
+    from fastgraph._executor import Plan
+
+    slots = [Slot(Place.ARENA, 64), Slot(Place.ARENA, 64, device=1)]
+    with pytest.raises(errors.UnimplementedError, match="device 1"):
+        Plan(PlanSpec(slots, [], [], [], arenas={0: 64, 1: 64}))
 
 
 def test_nothing_leaks() -> None:

@@ -209,7 +209,7 @@ def test_memory_is_used_again() -> None:
         y = m.kernel("add", ADD, y, x)
     program = m.output(y)
     assert run(program, tensor(*range(100))) == [[21.0 * i for i in range(100)]]
-    assert plan(program, [Aval(F32, (100,))], link).spec.arena_bytes <= 2 * 448
+    assert plan(program, [Aval(F32, (100,))], link).spec.arenas[0] <= 2 * 448
 
 
 def test_alias_shares_memory() -> None:
