@@ -16,7 +16,7 @@ import numpy as np
 from malt.core import converter
 from malt.impl import api
 from malt.operators.variables import Undefined, UndefinedReturnValue
-from malt.pyct import anno, qual_names
+from malt.pyct import anno, inspect_utils, qual_names
 
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
@@ -398,7 +398,9 @@ class _Translator(api.PyToPy):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self._cache_lock = Lock()  # instead of one that a forked child might find locked
+        # Instead of those that a forked child might find locked.
+        self._cache_lock = Lock()
+        inspect_utils._linecache_lock = Lock()
         self._names: dict[str, Any] | None = None
 
     def initial_analysis(self, node: Any, ctx: Any) -> Any:

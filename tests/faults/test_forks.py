@@ -130,6 +130,41 @@ def test_fork_while_another_thread_imports(tmp_path: Path, module: str) -> None:
     )
 
 
+def test_fork_while_another_thread_reads_a_source(tmp_path: Path) -> None:
+    run(
+        """
+        def staged(x):
+            if x > 0:
+                x = x + 1
+            return x
+
+        assert float(tf.function(staged)(tf.constant(1.0))) == 2
+        from malt.pyct import inspect_utils
+
+        def read():
+            with inspect_utils._linecache_lock:
+                begun.set()
+                time.sleep(0.5)
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        assert begun.wait(20)
+
+        def again(x):
+            if x > 0:
+                x = x + 2
+            return x
+
+        def body():
+            assert float(tf.function(again)(tf.constant(3.0))) == 5
+
+        fork(body)
+        thread.join()
+        """,
+        tmp_path,
+    )
+
+
 def test_threads_that_parse_do_not_meet() -> None:
     """CPython 3.11 raises SystemError where garbage is collected, and threads switched, amid `ast.parse`."""
 
