@@ -26,7 +26,7 @@ FUNCTIONS = {
     "softplus": (lambda x: np.maximum(x, 0) + np.log1p(np.exp(-abs(x))), 2.0, 2.0),
     "sin": (np.sin, 1.6, 1.0),
     "cos": (np.cos, 1.6, 1.0),
-    "tan": (np.tan, 3.7, 1.0),
+    "tan": (np.tan, 0.6, 1.0),
     "erf": (special.erf, 1.8, 4.0),
     "sqrt": (np.sqrt, 0.5, 0.5),
     "rsqrt": (lambda x: 1 / np.sqrt(x), 1.5, 1.5),
