@@ -4,6 +4,7 @@ from fastgraph.ops import (  # noqa: F401
     activations,
     checks,
     contraction,
+    conv,
     creation,
     elementwise,
     exponentials,

@@ -1,0 +1,904 @@
+"""Convolutions over one, two or three spatial axes, their gradients, and what is made of them.
+
+Rule: x is [batch, *spatial, c], a filter [*window, c / groups, f]; other layouts are transposed by the public functions.
+The three primitives (result, gradient to the input, gradient to the filter) are linear in each operand, and the
+gradient of each is made of the other two, so every order is there. One spatial axis is two with an extent of 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, extents, index_vector, named
+from fastgraph.ops.families import Array, Dims, accumulator, contraction, invalid, public, shape_text
+from fastgraph.ops.movement import expand_dims, reshape, shape, shape_of_value, squeeze
+from fastgraph.ops.sums import is_half
+from fastgraph.ops.windows import (
+    Padding,
+    along,
+    before,
+    channels_first,
+    channels_last,
+    conjunction,
+    infer_extents,
+    inner,
+    is_channels_first,
+    out_extents,
+    pad_extents,
+    padded,
+    paddings,
+    steps,
+    taps,
+)
+from fastgraph.shapes import Aval
+
+# ---- inference ------------------------------------------------------------------------------------------------------
+
+
+def _of_rank(aval: Aval, rank: int) -> Dims:
+    if aval.shape is not None and len(aval.shape) != rank:
+        raise ValueError(f"Shape must be rank {rank} but is rank {len(aval.shape)}")
+    return aval.shape or (None,) * rank
+
+
+def _infer(rank: int) -> Callable[..., Aval]:
+    def infer(x: Aval, filter: Aval, *, strides: Any, padding: Padding, dilations: Any) -> Aval:
+        if x.shape is not None and len(x.shape) != rank + 2:
+            raise ValueError(f"Shape must be rank {rank + 2} but is rank {len(x.shape)}")
+        own, window = _of_rank(x, rank + 2), _of_rank(filter, rank + 2)
+        assert own is not None and window is not None
+        c, c_filter, f = own[-1], window[-2], window[-1]
+        if c is not None and c_filter is not None and (c_filter == 0 or c % c_filter):
+            raise ValueError(f"Depth of input ({c}) is not a multiple of input depth of filter ({c_filter})")
+        if c and c_filter and f is not None and f % (c // c_filter):
+            raise ValueError(f"Depth of output ({f}) is not a multiple of the number of groups ({c // c_filter})")
+        if 0 in window[:-2]:
+            raise ValueError("filter must not have zero elements (i.e. all dimensions must be non-zero)")
+        spatial = infer_extents(own[1:-1], window[:-2], strides, padding, dilations)
+        return Aval(x.dtype, (own[0], *spatial, f))
+
+    return infer
+
+
+def _infer_input_grad(rank: int) -> Callable[..., Aval]:
+    def infer(sizes: Aval, filter: Aval, dy: Aval, **attrs: Any) -> Aval:
+        _of_rank(filter, rank + 2)
+        own = _of_rank(dy, rank + 2)
+        assert own is not None
+        dims = shape_of_value(sizes)
+        if sizes.value is None or dims is None:
+            return Aval(dy.dtype, (own[0], *(None,) * (rank + 1)))
+        if len(dims) == rank + 2 and filter.shape is not None:
+            _check_result(Aval(dy.dtype, dims), filter, dy, rank, attrs)
+        return Aval(dy.dtype, dims)
+
+    return infer
+
+
+def _infer_filter_grad(rank: int) -> Callable[..., Aval]:
+    def infer(x: Aval, sizes: Aval, dy: Aval, **attrs: Any) -> Aval:
+        own = _of_rank(x, rank + 2)
+        result = _of_rank(dy, rank + 2)
+        assert own is not None and result is not None
+        dims = shape_of_value(sizes)
+        if sizes.value is None or dims is None:
+            return Aval(dy.dtype, (*(None,) * (rank + 1), result[-1]))
+        if len(dims) == rank + 2:
+            _check_result(x, Aval(dy.dtype, dims), dy, rank, attrs)
+        return Aval(dy.dtype, dims)
+
+    return infer
+
+
+def _check_result(x: Aval, filter: Aval, dy: Aval, rank: int, attrs: dict[str, Any]) -> None:
+    """ValueError if dy is not what the convolution of x with filter gives."""
+    expected = _infer(rank)(x, filter, **attrs).shape
+    for wanted, found in zip(expected or (), dy.shape or (), strict=False):
+        if wanted is not None and found is not None and wanted != found:
+            raise ValueError(f"The gradient is {shape_text(dy.shape or ())}, the result {shape_text(expected or ())}")
+
+
+# ---- NumPy bodies: one product of matrices per position in the window -----------------------------------------------
+
+
+def _check(op: str, x: tuple[int, ...], filter: tuple[int, ...], rank: int) -> None:
+    if len(x) != rank + 2:
+        raise invalid(f"convolution input must be {rank + 2}-dimensional: {shape_text(x)}")
+    if len(filter) != rank + 2:
+        raise invalid(f"convolution filter must be {rank + 2}-dimensional: {shape_text(filter)}")
+    c, c_filter, f = x[-1], filter[-2], filter[-1]
+    if c_filter == 0:
+        raise invalid("filter depth must be stricly positive, got 0")
+    if c % c_filter or c == 0:
+        raise invalid(f"input depth must be evenly divisible by filter depth: {c} vs {c_filter}")
+    if f % (c // c_filter):
+        raise invalid(f"output depth must be evenly divisible by number of groups: {f} vs {c // c_filter}")
+    if 0 in filter[:-2]:
+        raise invalid("filter must not have zero elements (i.e. all dimensions must be non-zero)")
+
+
+def _wide(*arrays: Array) -> list[Array]:
+    """Operands as they are multiplied: 16-bit floats in float32."""
+    return [a.astype(np.float32) if is_half(a.dtype) else a for a in arrays]
+
+
+def _grouped(x: Array, groups: int) -> Array:
+    """[..., c] -> [groups, all of ..., c / groups]."""
+    flat = x.reshape((-1, groups, x.shape[-1] // groups)) if x.size else np.zeros((groups, 0, 0), x.dtype)
+    if not x.size:
+        count = math.prod(x.shape[:-1])
+        return np.zeros((groups, count, x.shape[-1] // groups), x.dtype)
+    return np.moveaxis(flat, 1, 0)
+
+
+def _ungrouped(x: Array, dims: Sequence[int]) -> Array:
+    """[groups, all of ..., c / groups] -> [..., c]."""
+    return np.moveaxis(x, 0, 1).reshape((*dims, x.shape[0] * x.shape[2]))
+
+
+def _matrices(filter: Array, position: tuple[int, ...], groups: int) -> Array:
+    """The filter at one position of the window: [groups, c / groups, f / groups]."""
+    own = filter[position]
+    return np.moveaxis(own.reshape((own.shape[0], groups, own.shape[1] // groups)), 1, 0)
+
+
+def _forward(x: Array, filter: Array, strides: Any, padding: Padding, dilations: Any) -> Array:
+    rank = x.ndim - 2
+    window = filter.shape[:-2]
+    out = out_extents(x.shape[1:-1], window, strides, padding, dilations)
+    groups = x.shape[-1] // filter.shape[-2]
+    x_wide, w = _wide(padded(x, out, window, strides, padding, dilations), filter)
+    dims = (x.shape[0], *out)
+    total: Any = np.zeros((groups, math.prod(dims), filter.shape[-1] // groups), x_wide.dtype)
+    if total.size:
+        for position, at in taps(out, window, strides, dilations):
+            total += np.matmul(_grouped(x_wide[at], groups), _matrices(w, position, groups))
+    assert rank == len(out)
+    return _ungrouped(total, dims).astype(x.dtype, copy=False)
+
+
+def _input_gradient(dims: tuple[int, ...], filter: Array, dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
+    window = filter.shape[:-2]
+    out = dy.shape[1:-1]
+    groups = dims[-1] // filter.shape[-2]
+    w, g = _wide(filter, dy)
+    pads = [
+        pad_extents(n, m, k, s, d, along(padding, i))
+        for i, (n, m, k, s, d) in enumerate(zip(dims[1:-1], out, window, strides, dilations, strict=True))
+    ]
+    whole = np.zeros((dims[0], *[n + a + b for n, (a, b) in zip(dims[1:-1], pads, strict=True)], dims[-1]), g.dtype)
+    if dy.size:
+        each = _grouped(g, groups)
+        for position, at in taps(out, window, strides, dilations):
+            part = np.matmul(each, np.swapaxes(_matrices(w, position, groups), 1, 2))
+            whole[at] += _ungrouped(part, dy.shape[:-1])
+    return whole[inner(dims[1:-1], pads)].astype(dy.dtype, copy=False)
+
+
+def _filter_gradient(x: Array, dims: tuple[int, ...], dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
+    window = dims[:-2]
+    out = dy.shape[1:-1]
+    groups = x.shape[-1] // dims[-2]
+    x_wide, g = _wide(padded(x, out, window, strides, padding, dilations), dy)
+    result = np.zeros(dims, x_wide.dtype)
+    if dy.size:
+        each = _grouped(g, groups)
+        for position, at in taps(out, window, strides, dilations):
+            part = np.matmul(np.swapaxes(_grouped(x_wide[at], groups), 1, 2), each)
+            result[position] = np.moveaxis(part, 0, 1).reshape(dims[-2:])
+    return result.astype(dy.dtype, copy=False)
+
+
+def _checked_forward(rank: int, x: Array, filter: Array, strides: Any, padding: Padding, dilations: Any) -> Any:
+    _check("", x.shape, filter.shape, rank)
+    return _forward(x, filter, strides, padding, dilations)
+
+
+def _checked_gradient(
+    rank: int, x: tuple[int, ...], filter: tuple[int, ...], dy: Array, strides: Any, padding: Any, dilations: Any
+) -> None:
+    """Raises: InvalidArgumentError where dy is not what such a convolution gives."""
+    if len(x) != rank + 2:
+        raise invalid(f"input_sizes must contain {rank + 2} values, but got: {len(x)}")
+    if len(filter) != rank + 2:
+        raise invalid(f"filter must be {rank + 2}-dimensional, got {len(filter)}")
+    if dy.ndim != rank + 2:
+        raise invalid(f"out_backprop must be {rank + 2}-dimensional, got {dy.ndim}")
+    if x[0] != dy.shape[0]:
+        raise invalid(
+            "input and out_backprop must have the same batch size. "
+            f"Input batch: {x[0]}, outbackprop batch: {dy.shape[0]}, batch_dim: 0"
+        )
+    if filter[-1] != dy.shape[-1]:
+        raise invalid("filter and out_backprop must have the same out_depth")
+    if filter[-2] == 0 or x[-1] % filter[-2]:
+        raise invalid("input depth must be evenly divisible by filter depth")
+    _check("", x, filter, rank)
+    out = out_extents(x[1:-1], filter[:-2], strides, padding, dilations)
+    for i, (wanted, found) in enumerate(zip(out, dy.shape[1:-1], strict=True)):
+        if wanted != found:
+            raise invalid(
+                f"Size of out_backprop doesn't match computed: actual = {found}, computed = {wanted} "
+                f"spatial_dim: {i + 1} input: {x[i + 1]} filter: {filter[i]} output: {found} "
+                f"stride: {strides[i]} dilation: {dilations[i]}"
+            )
+
+
+# ---- lowering: the sum of products, element by element --------------------------------------------------------------
+
+
+class _Geometry:
+    """The extents and steps of one convolution in a kernel."""
+
+    def __init__(self, b: Any, x: Any, filter: Any, out: Any, attrs: dict[str, Any]) -> None:
+        self.b = b
+        self.window, self.n, self.out = filter[:-2], x[1:-1], out[1:-1]
+        self.strides, self.dilations = attrs["strides"], attrs["dilations"]
+        self.before = [
+            before(b, n, m, k, s, d, along(attrs["padding"], i))
+            for i, (n, m, k, s, d) in enumerate(
+                zip(self.n, self.out, self.window, self.strides, self.dilations, strict=True)
+            )
+        ]
+        same = x[-1] is filter[-2] or (x[-1].witness is not None and x[-1].witness == filter[-2].witness)
+        self.c, self.f = filter[-2], filter[-1]  # channels of one group, all results
+        self.groups = None if same else x[-1] // filter[-2]
+        self.f_group = self.f if same else self.f // self.groups
+
+    def source(self, position: Sequence[Any], tap: Sequence[Any]) -> tuple[list[Any], Any]:
+        """Where in x a window at `position` finds its element `tap`, and whether that is inside."""
+        at = [
+            o * s + t * d - a
+            for o, t, s, d, a in zip(position, tap, self.strides, self.dilations, self.before, strict=True)
+        ]
+        return at, conjunction(self.b, [c for i, n in zip(at, self.n, strict=True) for c in (i >= 0, i < n)])
+
+    def target(self, index: Sequence[Any], tap: Sequence[Any]) -> tuple[list[Any], Any]:
+        """The window whose element `tap` stands at `index` of x, and whether there is one."""
+        at, conditions = [], []
+        for i, t, s, d, a, m in zip(index, tap, self.strides, self.dilations, self.before, self.out, strict=True):
+            k = i + a - t * d
+            o = k // s
+            conditions += [k >= 0, o < m] + ([(k % s).eq(0)] if s != 1 else [])
+            at.append(o)
+        return at, conjunction(self.b, conditions)
+
+
+def _product(b: Any, inside: Any, x: Any, y: Any, dtype: Any) -> Any:
+    wide = accumulator(dtype)
+    value = x * y if wide is dtype else b.cast(x, wide) * b.cast(y, wide)
+    return b.select(inside, value, b.const(0, wide))
+
+
+def _lower(b: Any, node: Any) -> list[Any]:
+    x, w, dtype = b.input(0), b.input(1), node.inputs[0].aval.dtype
+    g = _Geometry(b, x.shape, w.shape, b.output(0).shape, node.attrs)
+
+    def element(index: Sequence[Any]) -> Any:
+        n, *position, f = index
+
+        def product(inside: Sequence[Any]) -> Any:
+            *tap, c = inside
+            at, fits = g.source(position, tap)
+            channel = c if g.groups is None else f // g.f_group * g.c + c
+            return _product(b, fits, x.at((n, *at, channel)), w.at((*tap, c, f)), dtype)
+
+        return b.cast(b.reduce("sum", [*g.window, g.c], product), dtype)
+
+    return [element]
+
+
+def _lower_input_grad(b: Any, node: Any) -> list[Any]:
+    w, dy, dtype = b.input(1), b.input(2), node.inputs[2].aval.dtype
+    g = _Geometry(b, b.output(0).shape, w.shape, dy.shape, node.attrs)
+
+    def element(index: Sequence[Any]) -> Any:
+        n, *place, c = index
+
+        def product(inside: Sequence[Any]) -> Any:
+            *tap, f = inside
+            at, fits = g.target(place, tap)
+            if g.groups is None:
+                own, result = c, f
+            else:
+                own, result = c % g.c, c // g.c * g.f_group + f
+            return _product(b, fits, dy.at((n, *at, result)), w.at((*tap, own, result)), dtype)
+
+        return b.cast(b.reduce("sum", [*g.window, g.f_group], product), dtype)
+
+    return [element]
+
+
+def _lower_filter_grad(b: Any, node: Any) -> list[Any]:
+    x, dy, dtype = b.input(0), b.input(2), node.inputs[0].aval.dtype
+    g = _Geometry(b, x.shape, b.output(0).shape, dy.shape, node.attrs)
+
+    def element(index: Sequence[Any]) -> Any:
+        *tap, c, f = index
+        channel = c if g.groups is None else f // g.f_group * g.c + c
+
+        def product(inside: Sequence[Any]) -> Any:
+            n, *position = inside
+            at, fits = g.source(position, tap)
+            return _product(b, fits, x.at((n, *at, channel)), dy.at((n, *position, f)), dtype)
+
+        return b.cast(b.reduce("sum", dy.shape[:-1], product), dtype)
+
+    return [element]
+
+
+# ---- samples --------------------------------------------------------------------------------------------------------
+
+#: (x, filter, strides, padding, dilations) of small convolutions with everything that can be different about them.
+_CASES: dict[int, list[tuple[Any, ...]]] = {
+    2: [
+        ((2, 3, 4, 2), (2, 2, 2, 1), (1, 1), "VALID", (1, 1)),
+        ((1, 4, 3, 2), (3, 2, 2, 2), (1, 1), "SAME", (1, 1)),
+        ((1, 5, 4, 2), (2, 3, 1, 2), (2, 1), "SAME", (1, 1)),
+        ((1, 3, 5, 1), (1, 2, 1, 3), (1, 3), "VALID", (1, 1)),
+        ((1, 4, 5, 1), (2, 2, 1, 2), (1, 1), "SAME", (2, 3)),
+        ((1, 2, 3, 2), (2, 2, 2, 2), (2, 1), ((1, 2), (0, 1)), (1, 2)),
+        ((0, 3, 3, 2), (2, 2, 2, 1), (1, 1), "VALID", (1, 1)),
+        ((2, 2, 2, 1), (3, 1, 1, 2), (1, 1), "SAME", (1, 1)),
+    ],
+    3: [
+        ((1, 2, 3, 2, 1), (2, 1, 2, 1, 2), (1, 1, 1), "SAME", (1, 1, 1)),
+        ((1, 3, 2, 3, 2), (2, 2, 2, 2, 1), (1, 1, 2), "VALID", (1, 1, 1)),
+        ((1, 3, 3, 3, 1), (2, 2, 2, 1, 1), (2, 1, 3), "SAME", (1, 1, 1)),
+        ((1, 3, 3, 3, 1), (2, 2, 2, 1, 1), (1, 1, 1), "VALID", (2, 1, 2)),
+    ],
+}
+_DTYPES = ("float32", "float64", "float16", "bfloat16")
+
+
+def _numbers(shape_: tuple[int, ...], dtype: str, seed: int) -> Any:
+    from fastgraph.dtype import as_dtype
+
+    return np.random.default_rng(seed).integers(-3, 4, shape_).astype(as_dtype(dtype).numpy_dtype)
+
+
+def _samples(rank: int, kind: str, dtypes: Sequence[str]) -> Callable[[], list[Any]]:
+    def samples() -> list[Any]:
+        found = []
+        for dtype in dtypes:
+            for x, w, strides, padding, dilations in _CASES[rank]:
+                attrs = {"strides": strides, "padding": padding, "dilations": dilations}
+                out = out_extents(x[1:-1], w[:-2], strides, padding, dilations)
+                dy = _numbers((x[0], *out, w[-1]), dtype, 3)
+                own, filter = _numbers(x, dtype, 1), _numbers(w, dtype, 2)
+                inputs = {
+                    "result": (own, filter),
+                    "input": (np.array(x, np.int32), filter, dy),
+                    "filter": (own, np.array(w, np.int32), dy),
+                }[kind]
+                found.append((inputs, attrs))
+        return found
+
+    return samples
+
+
+def _errors(rank: int) -> Callable[[], list[Any]]:
+    plain = {"strides": (1,) * rank, "padding": "VALID", "dilations": (1,) * rank}
+    x, w = np.ones((1, *(4,) * rank, 4)), np.ones((*(3,) * rank, 4, 2))
+
+    def bad(x: Any, w: Any, text: str, **attrs: Any) -> Any:
+        return (x, w), {**plain, **attrs}, InvalidArgumentError, text
+
+    return lambda: [
+        bad(x[0], w, rf"convolution input must be {rank + 2}-dimensional"),
+        bad(x, w[0], rf"convolution filter must be {rank + 2}-dimensional"),
+        bad(x, w[..., :3, :], "input depth must be evenly divisible by filter depth: 4 vs 3"),
+        bad(x, w[..., :2, :1], "output depth must be evenly divisible by number of groups: 1 vs 2"),
+        bad(x, np.ones((6, *(3,) * (rank - 1), 4, 2)), "Computed output size would be negative: -1"),
+        bad(x, w, "strides should be larger than 0", strides=(0,) * rank),
+        bad(x, w, "Dilated rates should be larger than 0", dilations=(0,) * rank),
+        bad(x, w[:0], "filter must not have zero elements"),
+    ]
+
+
+# ---- the primitives -------------------------------------------------------------------------------------------------
+
+
+def _vector(extents_: Any) -> Any:
+    """A residual shape as the input of an op."""
+    return index_vector(extents_) if isinstance(extents_, tuple) else extents_
+
+
+def _vjps(primitives: Callable[[], tuple[Any, Any, Any]], kind: str) -> dict[str, Callable[..., Any]]:
+    """The gradient rules of one of (result, to input, to filter), each in terms of the others."""
+
+    def attrs(strides: Any, padding: Any, dilations: Any) -> dict[str, Any]:
+        return {"strides": strides, "padding": padding, "dilations": dilations}
+
+    if kind == "result":
+        return dict(
+            x=lambda dy, x_shape, filter, strides, padding, dilations: primitives()[1](
+                _vector(x_shape), filter, dy, **attrs(strides, padding, dilations)
+            ),
+            filter=lambda dy, x, filter_shape, strides, padding, dilations: primitives()[2](
+                x, _vector(filter_shape), dy, **attrs(strides, padding, dilations)
+            ),
+        )
+    if kind == "input":
+        return dict(
+            filter=lambda dy, filter_shape, g, strides, padding, dilations: primitives()[2](
+                dy, _vector(filter_shape), g, **attrs(strides, padding, dilations)
+            ),
+            g=lambda dy, filter, strides, padding, dilations: primitives()[0](
+                dy, filter, **attrs(strides, padding, dilations)
+            ),
+        )
+    return dict(
+        x=lambda dy, x_shape, g, strides, padding, dilations: primitives()[1](
+            _vector(x_shape), dy, g, **attrs(strides, padding, dilations)
+        ),
+        g=lambda dy, x, strides, padding, dilations: primitives()[0](x, dy, **attrs(strides, padding, dilations)),
+    )
+
+
+def _conv2d() -> tuple[Any, Any, Any]:
+    return conv2d_p, conv2d_input_grad_p, conv2d_filter_grad_p
+
+
+def _conv3d() -> tuple[Any, Any, Any]:
+    return conv3d_p, conv3d_input_grad_p, conv3d_filter_grad_p
+
+
+@contraction(
+    op="Conv2D",
+    infer=_infer(2),
+    dtypes="float16 bfloat16 float32 float64 int32",
+    step="convolution",
+    lower=_lower,
+    vjp=_vjps(_conv2d, "result"),
+    samples=_samples(2, "result", (*_DTYPES, "int32")),
+    error_samples=_errors(2),
+)
+def conv2d_p(x: Array, filter: Array, *, strides: Any, padding: Padding, dilations: Any) -> Any:
+    """Correlation of x with a filter. t[n, h, w, c], t[kh, kw, c/groups, f] -> t[n, oh, ow, f]."""
+    return _checked_forward(2, x, filter, strides, padding, dilations)
+
+
+@contraction(
+    op="Conv2DBackpropInput",
+    infer=_infer_input_grad(2),
+    groups=("Tshape", "T", "T"),
+    dtypes={"T": "float16 bfloat16 float32 float64 int32", "Tshape": "index"},
+    shape_inputs=(0,),
+    step="convolution",
+    lower=_lower_input_grad,
+    vjp=_vjps(_conv2d, "input"),
+    samples=_samples(2, "input", (*_DTYPES, "int32")),
+)
+def conv2d_input_grad_p(sizes: Array, filter: Array, g: Array, *, strides: Any, padding: Padding, dilations: Any) -> Any:
+    """conv2d's gradient to an x of these sizes. i[4], t[kh, kw, c/groups, f], t[n, oh, ow, f] -> t[*sizes]."""
+    dims = tuple(sizes.tolist())
+    _checked_gradient(2, dims, filter.shape, g, strides, padding, dilations)
+    return _input_gradient(dims, filter, g, strides, padding, dilations)
+
+
+@contraction(
+    op="Conv2DBackpropFilter",
+    infer=_infer_filter_grad(2),
+    groups=("T", "Tshape", "T"),
+    dtypes={"T": "float16 bfloat16 float32 float64", "Tshape": "index"},
+    shape_inputs=(1,),
+    step="convolution",
+    lower=_lower_filter_grad,
+    vjp=_vjps(_conv2d, "filter"),
+    samples=_samples(2, "filter", _DTYPES),
+)
+def conv2d_filter_grad_p(x: Array, sizes: Array, g: Array, *, strides: Any, padding: Padding, dilations: Any) -> Any:
+    """conv2d's gradient to a filter of these sizes. t[n, h, w, c], i[4], t[n, oh, ow, f] -> t[*sizes]."""
+    dims = tuple(sizes.tolist())
+    _checked_gradient(2, x.shape, dims, g, strides, padding, dilations)
+    return _filter_gradient(x, dims, g, strides, padding, dilations)
+
+
+@contraction(
+    op="Conv3D",
+    infer=_infer(3),
+    dtypes="float16 bfloat16 float32 float64",
+    step="convolution",
+    lower=_lower,
+    vjp=_vjps(_conv3d, "result"),
+    samples=_samples(3, "result", _DTYPES),
+    error_samples=_errors(3),
+)
+def conv3d_p(x: Array, filter: Array, *, strides: Any, padding: Padding, dilations: Any) -> Any:
+    """Correlation of x with a filter. t[n, d, h, w, c], t[kd, kh, kw, c/groups, f] -> t[n, od, oh, ow, f]."""
+    return _checked_forward(3, x, filter, strides, padding, dilations)
+
+
+@contraction(
+    op="Conv3DBackpropInputV2",
+    infer=_infer_input_grad(3),
+    groups=("Tshape", "T", "T"),
+    dtypes={"T": "float16 bfloat16 float32 float64", "Tshape": "index"},
+    shape_inputs=(0,),
+    step="convolution",
+    lower=_lower_input_grad,
+    vjp=_vjps(_conv3d, "input"),
+    samples=_samples(3, "input", _DTYPES),
+)
+def conv3d_input_grad_p(sizes: Array, filter: Array, g: Array, *, strides: Any, padding: Padding, dilations: Any) -> Any:
+    """conv3d's gradient to an x of these sizes. i[5], t[kd, kh, kw, c/groups, f], t[n, od, oh, ow, f] -> t[*sizes]."""
+    dims = tuple(sizes.tolist())
+    _checked_gradient(3, dims, filter.shape, g, strides, padding, dilations)
+    return _input_gradient(dims, filter, g, strides, padding, dilations)
+
+
+@contraction(
+    op="Conv3DBackpropFilterV2",
+    infer=_infer_filter_grad(3),
+    groups=("T", "Tshape", "T"),
+    dtypes={"T": "float16 bfloat16 float32 float64", "Tshape": "index"},
+    shape_inputs=(1,),
+    step="convolution",
+    lower=_lower_filter_grad,
+    vjp=_vjps(_conv3d, "filter"),
+    samples=_samples(3, "filter", _DTYPES),
+)
+def conv3d_filter_grad_p(x: Array, sizes: Array, g: Array, *, strides: Any, padding: Padding, dilations: Any) -> Any:
+    """conv3d's gradient to a filter of these sizes. t[n, d, h, w, c], i[5], t[n, od, oh, ow, f] -> t[*sizes]."""
+    dims = tuple(sizes.tolist())
+    _checked_gradient(3, x.shape, dims, g, strides, padding, dilations)
+    return _filter_gradient(x, dims, g, strides, padding, dilations)
+
+
+# ---- public functions -----------------------------------------------------------------------------------------------
+
+
+def _apply(
+    rank: int,
+    x: Any,
+    filters: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any,
+    dilations: Any,
+    name: str | None,
+    step_name: str = "strides",
+) -> Any:
+    """One convolution of a public function: arguments checked, other layouts transposed, leading axes flattened."""
+    first = is_channels_first(data_format, rank)
+    x = as_tensor(x)
+    filters = as_tensor(filters, x.dtype)
+    stride = steps(strides, rank, step_name, first)
+    dilation = steps(1 if dilations is None else dilations, rank, "dilations", first, "dilations")
+    pads = paddings(padding, rank, first, explicit=rank < 3)
+    batch = _leading(x, rank)
+    if batch is not None:
+        x = reshape(x, (-1, *_extents(x)[len(batch) :]))
+    if first:
+        x = channels_last(x, rank)
+    last = None if first or batch is not None else name
+    result = _primitive_apply(rank, last, x, filters, stride, pads, dilation)
+    if first:
+        result = channels_first(result, rank, name if batch is None else None)
+    return result if batch is None else reshape(result, (*batch, *_extents(result)[1:]), name=name)
+
+
+def _primitive_apply(rank: int, name: str | None, x: Any, filters: Any, stride: Any, pads: Any, dilation: Any) -> Any:
+    """The primitive itself; one spatial axis is two, the first of extent 1."""
+    if rank == 1:
+        if not isinstance(pads, str):
+            pads = ((0, 0), *pads)
+        return squeeze(
+            named(
+                None, conv2d_p, expand_dims(x, 1), expand_dims(filters, 0),
+                strides=(1, *stride), padding=pads, dilations=(1, *dilation),
+            ),
+            [1],
+            name=name,
+        )  # fmt: skip
+    primitive = conv2d_p if rank == 2 else conv3d_p
+    return named(name, primitive, x, filters, strides=stride, padding=pads, dilations=dilation)
+
+
+def _extents(x: Any) -> list[Any]:
+    """The extents of a tensor as ints, and as scalar tensors where they are known only at run time."""
+    dims: list[Any] = x.shape.as_list()
+    if None not in dims:
+        return dims
+    at_run_time = shape(x)
+    return [at_run_time[i] if n is None else n for i, n in enumerate(dims)]
+
+
+def _leading(x: Any, rank: int) -> list[Any] | None:
+    """The batch axes of a tensor that has several of them, else None."""
+    own = x.shape.rank
+    return None if own is None or own <= rank + 2 else _extents(x)[: own - rank - 1]
+
+
+@public("nn.conv2d")
+def conv2d(
+    input: Any,
+    filters: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Correlation over two spatial axes. t[*b, h, w, c], t[kh, kw, c/groups, f] -> t[*b, oh, ow, f].
+
+    The channels of input fall into groups where a filter has fewer. Raises: InvalidArgumentError for shapes that do not
+    fit; ValueError for other arguments. Source: tf.nn.conv2d.
+    """
+    return _apply(2, input, filters, strides, padding, data_format, dilations, name)
+
+
+@public("nn.conv1d")
+def conv1d(
+    input: Any,
+    filters: Any,
+    stride: Any,
+    padding: Any,
+    data_format: Any = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Correlation over one spatial axis. t[*b, w, c], t[k, c/groups, f] -> t[*b, ow, f].
+
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.nn.conv1d.
+    """
+    layout = {"NHWC": "NWC", "NCHW": "NCW"}.get(data_format, data_format)
+    return _apply(1, input, filters, stride, padding, layout, dilations, name, "stride")
+
+
+@public("nn.conv3d")
+def conv3d(
+    input: Any,
+    filters: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = "NDHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Correlation over three spatial axes. t[*b, d, h, w, c], t[kd, kh, kw, c/groups, f] -> t[*b, od, oh, ow, f].
+
+    Raises: InvalidArgumentError for shapes that do not fit; TypeError for strides or padding of another type.
+    Source: tf.nn.conv3d.
+    """
+    if not isinstance(strides, (list, tuple, np.ndarray)):
+        raise TypeError(f"Expected list for 'strides' argument to 'conv3d' Op, not {strides}.")
+    return _apply(3, input, filters, strides, padding, data_format, dilations, name)
+
+
+@public("nn.convolution")
+def convolution(
+    input: Any,
+    filters: Any,
+    strides: Any = None,
+    padding: Any = "VALID",
+    data_format: Any = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Correlation over one, two or three spatial axes, as many as the filter has. Source: tf.nn.convolution.
+
+    t[*b, *s, c], t[*k, c/groups, f] -> t[*b, *o, f]. Raises: ValueError for strides and dilations together, or ranks
+    that do not fit.
+    """
+    x = as_tensor(input)
+    filters = as_tensor(filters, x.dtype)
+    known = filters.shape.rank if filters.shape.rank is not None else x.shape.rank
+    if known is None:
+        raise ValueError("Rank of convolution must be known")
+    rank = known - 2
+    if rank not in (1, 2, 3):
+        raise ValueError(f"`num_spatial_dims` must be 1, 2, or 3. Received: num_spatial_dims={rank}.")
+    step, rate = _both(strides, dilations, rank)
+    return _apply(rank, x, filters, step, padding, data_format, rate, name)
+
+
+def _both(strides: Any, dilations: Any, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Strides and dilations over the spatial axes. ValueError if both are above 1."""
+    step = steps(1 if strides is None else strides, rank, "strides", False)
+    rate = steps(1 if dilations is None else dilations, rank, "dilations", False, "dilations")
+    if any(s > 1 for s in step) and any(d > 1 for d in rate):
+        raise ValueError(
+            "`strides > 1` not supported in conjunction with `dilation_rate > 1`. "
+            f"Received: strides={list(step)} and dilation_rate={list(rate)}"
+        )
+    return step, rate
+
+
+@public("nn.depthwise_conv2d")
+def depthwise_conv2d(
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Correlation of each channel with m filters of its own. t[n, h, w, c], t[kh, kw, c, m] -> t[n, oh, ow, c * m].
+
+    Raises: InvalidArgumentError for shapes that do not fit, or strides that differ. Source: tf.nn.depthwise_conv2d.
+    """
+    x = as_tensor(input)
+    filter = as_tensor(filter, x.dtype)
+    first = is_channels_first(data_format, 2)
+    if not isinstance(strides, (list, tuple, np.ndarray)):
+        raise TypeError(f"Expected list for 'strides' argument to 'depthwise_conv2d_native' Op, not {strides}.")
+    stride = steps(strides, 2, "strides", first)
+    if stride[0] != stride[1]:
+        raise invalid("Current implementation only supports equal length strides in the row and column dimensions.")
+    if filter.shape.rank not in (4, None):
+        raise invalid(f"filter must be 4-dimensional: {shape_text(filter.shape.as_list())}")
+    channels = x.shape[1 if first else -1] if x.shape.rank == 4 else None
+    kh, kw, c, m = _extents(filter)
+    if channels is not None and isinstance(c, int) and channels != c:
+        raise invalid(f"input and filter must have the same depth: {channels} vs {c}")
+    # Each channel is a group of its own.
+    each = reshape(filter, (kh, kw, 1, c * m if isinstance(c, int) and isinstance(m, int) else -1))
+    return _apply(2, x, each, stride, padding, data_format, dilations, name)
+
+
+@public("nn.separable_conv2d")
+def separable_conv2d(
+    input: Any,
+    depthwise_filter: Any,
+    pointwise_filter: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """depthwise_conv2d, then a conv2d of window 1x1. t[n, h, w, c], t[kh, kw, c, m], t[1, 1, c*m, f] -> t[n, oh, ow, f].
+
+    Raises: ValueError if the second window is not 1x1. Source: tf.nn.separable_conv2d.
+    """
+    x = as_tensor(input)
+    pointwise = as_tensor(pointwise_filter, x.dtype)
+    if pointwise.shape.rank == 4:
+        for n in pointwise.shape.as_list()[:2]:
+            if n not in (1, None):
+                raise ValueError(f"Dimensions {n} and 1 are not compatible")
+    mixed = depthwise_conv2d(x, depthwise_filter, strides, padding, data_format, dilations)
+    return conv2d(mixed, pointwise, 1, "VALID", data_format or "NHWC", name=name)
+
+
+# ---- transposed -----------------------------------------------------------------------------------------------------
+
+
+def _transposed(
+    rank: int,
+    x: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any,
+    data_format: Any,
+    dilations: Any,
+    name: str | None,
+) -> Any:
+    """The gradient of a convolution to its input, as an op of its own."""
+    first = is_channels_first(data_format, rank)
+    x = as_tensor(x)
+    filters = as_tensor(filters, x.dtype)
+    stride = steps(strides, rank, "strides", first)
+    dilation = steps(1 if dilations is None else dilations, rank, "dilations", first, "dilations")
+    pads = paddings(padding, rank, first, explicit=rank == 2)
+    amount = extents(output_shape)
+    if amount.static is not None:
+        if len(amount.static) != rank + 2:
+            raise invalid(f"input_sizes must contain {rank + 2} values, but got: {len(amount.static)}")
+        sizes: Any = amount.static
+        sizes = (sizes[0], *sizes[2:], sizes[1]) if first else sizes
+        sizes = (sizes[0], 1, *sizes[1:]) if rank == 1 else sizes
+        sizes = index_vector(sizes)
+    else:
+        from fastgraph.ops.gathering import gather
+        from fastgraph.ops.joining import concat
+
+        sizes = amount.tensor
+        if first:
+            sizes = gather(sizes, np.array([0, *range(2, rank + 2), 1], np.int32))
+        if rank == 1:
+            one = as_tensor([1], sizes.dtype)
+            sizes = concat([sizes[:1], one, sizes[1:]], 0)
+    if first:
+        x = channels_last(x, rank)
+    last = None if first else name
+    if rank == 1:
+        if not isinstance(pads, str):
+            pads = ((0, 0), *pads)
+        wide = named(
+            None, conv2d_input_grad_p, sizes, expand_dims(filters, 0), expand_dims(x, 1),
+            strides=(1, *stride), padding=pads, dilations=(1, *dilation),
+        )  # fmt: skip
+        result = squeeze(wide, [1], name=last)
+    else:
+        primitive = conv2d_input_grad_p if rank == 2 else conv3d_input_grad_p
+        result = named(last, primitive, sizes, filters, x, strides=stride, padding=pads, dilations=dilation)
+    return channels_first(result, rank, name) if first else result
+
+
+@public("nn.conv2d_transpose")
+def conv2d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any = "SAME",
+    data_format: Any = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """conv2d's gradient to its input, as an op. t[n, h, w, f], t[kh, kw, c, f] -> t[*output_shape].
+
+    Raises: InvalidArgumentError if conv2d would not make input of a tensor of output_shape.
+    Source: tf.nn.conv2d_transpose.
+    """
+    return _transposed(2, input, filters, output_shape, strides, padding, data_format, dilations, name)
+
+
+@public("nn.conv1d_transpose")
+def conv1d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any = "SAME",
+    data_format: Any = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """conv1d's gradient to its input, as an op. t[n, w, f], t[k, c, f] -> t[*output_shape].
+
+    Raises: InvalidArgumentError if conv1d would not make input of a tensor of output_shape.
+    Source: tf.nn.conv1d_transpose.
+    """
+    return _transposed(1, input, filters, output_shape, strides, padding, data_format, dilations, name)
+
+
+@public("nn.conv3d_transpose")
+def conv3d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any = "SAME",
+    data_format: Any = "NDHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """conv3d's gradient to its input, as an op. t[n, d, h, w, f], t[kd, kh, kw, c, f] -> t[*output_shape].
+
+    Raises: InvalidArgumentError if conv3d would not make input of a tensor of output_shape.
+    Source: tf.nn.conv3d_transpose.
+    """
+    return _transposed(3, input, filters, output_shape, strides, padding, data_format, dilations, name)
+
+
+@public("nn.conv_transpose")
+def conv_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any = "SAME",
+    data_format: Any = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """convNd_transpose for as many spatial axes as output_shape has. Source: tf.nn.conv_transpose.
+
+    t[n, *s, f], t[*k, c, f] -> t[*output_shape]. Raises: ValueError for another rank.
+    """
+    amount = extents(output_shape)
+    known = len(amount.static) if amount.static is not None else amount.tensor.shape[0]
+    if known is None or not 3 <= known <= 5:
+        raise ValueError(f"`output_shape` must be of length 3, 4 or 5. Received: output_shape={output_shape}.")
+    return _transposed(known - 2, input, filters, output_shape, strides, padding, data_format, dilations, name)
