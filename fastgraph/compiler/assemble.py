@@ -10,6 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from fastgraph.compiler import convolution
 from fastgraph.compiler.arrange import FlatNest, arrange
 from fastgraph.compiler.cost import cost
 from fastgraph.compiler.emit_cpu import emit
@@ -81,7 +82,7 @@ class _Assembler:
             return False
         if not node.outputs:  # unstack along an axis of size 0, where nothing has pruned it
             return False
-        return not self.is_gemm(node) and node not in self.refused
+        return not self.is_gemm(node) and node not in self.refused and self.convolution(node) is None
 
     def is_gemm(self, node: Node) -> bool:
         return (
@@ -89,6 +90,12 @@ class _Assembler:
             and node.op.step == "gemm"
             and node.outputs[0].aval.dtype.name in ("float32", "float64")
         )
+
+    def convolution(self, node: Node) -> convolution.Geometry | None:
+        """What is known of a convolution that has a kernel of its own, else None."""
+        if node.op.step != "convolution" or node in self.opaque or node in self.refused or self.is_dynamic(node):
+            return None
+        return convolution.geometry(node, lambda value: self.avals[value].shape)
 
     def is_dynamic(self, node: Node) -> bool:
         """Whether the shape of a result is data."""
@@ -103,7 +110,7 @@ class _Assembler:
         steps: list[Step] = []
         made: dict[Cluster | Node, int] = {}
         for place, unit in enumerate(order):
-            steps += self.kernels(unit, place) if isinstance(unit, Cluster) else [self.step(unit)]
+            steps += self.kernels(unit, place) if isinstance(unit, Cluster) else self.steps(unit)
             made[unit] = len(steps) - 1
         # Only steps have effects, and each of those is one step: several kernels of a cluster follow by their data.
         after: list[tuple[int, ...]] = [()] * len(steps)
@@ -189,6 +196,13 @@ class _Assembler:
 
     def numbers(self, values: Sequence[Any]) -> tuple[int, ...]:
         return tuple([self.number[v] for v in values])
+
+    def steps(self, node: Node) -> Sequence[Step]:
+        """The steps of a node that is no part of a kernel with others."""
+        known = self.convolution(node)
+        if known is not None:
+            return convolution.steps(node, known, self.number.__getitem__, self.scratch)
+        return [self.step(node)]
 
     def step(self, node: Node) -> Step:
         """The step of a node that is no part of a kernel."""
@@ -294,7 +308,7 @@ class _Assembler:
             return False
         if value.node.op.name == "read_variable":
             return UPDATE_IN_PLACE and self.assigned.get(result) is value.node.inputs[0]
-        return value.node in self.fusion.cluster or self.is_gemm(value.node)
+        return value.node in self.fusion.cluster or self.is_gemm(value.node) or value.node.op.step == "convolution"
 
     def scratch(self, dtype: str, n: int) -> Value:
         """A value of the Program that is none of the graph's: partial results."""

@@ -30,7 +30,7 @@ LIBM = (
 )  # fmt: skip
 
 #: The files whose text decides what a kernel's calls mean.
-_SOURCES = ("vecmath.py", "lane.py", "intrinsics.py", "objectcode.py", "target.py")
+_SOURCES = ("vecmath.py", "lane.py", "blocks_cpu.py", "intrinsics.py", "objectcode.py", "target.py")
 
 
 @dataclass(frozen=True)
