@@ -252,7 +252,17 @@ def _in_range(index: Scalar, extent: Scalar) -> bool:
     if index.op == "var":
         n = index.args[0]
         return n is extent or (n.witness is not None and n.witness == extent.witness)
+    if index.op == "max" and index.args[1].op == "const" and index.args[1].attr == 0:
+        return _is_below(index.args[0], extent)  # clamped: the nearest place inside
     return index.op == "const" and index.attr == 0 and extent.op == "const" and extent.attr > 0
+
+
+def _is_below(index: Scalar, extent: Scalar) -> bool:
+    """Whether `index` is min(.., extent - 1), where there is an element at all."""
+    if index.op != "min" or extent.witness == 0:
+        return False
+    last = index.args[1]
+    return last.op == "sub" and last.args[0] is extent and last.args[1].op == "const" and last.args[1].attr == 1
 
 
 def _fold_witness(name: str, args: Index) -> int | None:

@@ -16,6 +16,7 @@ from fastgraph.ops import (  # noqa: F401
     operators,
     output,
     padding,
+    pooling,
     random,
     reduction,
     strings,

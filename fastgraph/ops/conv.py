@@ -247,8 +247,9 @@ class _Geometry:
         ]
         same = x[-1] is filter[-2] or (x[-1].witness is not None and x[-1].witness == filter[-2].witness)
         self.c, self.f = filter[-2], filter[-1]  # channels of one group, all results
-        self.groups = None if same else x[-1] // filter[-2]
-        self.f_group = self.f if same else self.f // self.groups
+        # Groups are as many as a filter says: their number and size belong to the op, not to the run.
+        self.groups = None if same else b.const(x[-1].witness // filter[-2].witness)
+        self.f_group = self.f if same else b.const(filter[-1].witness // self.groups.attr)
 
     def source(self, position: Sequence[Any], tap: Sequence[Any]) -> tuple[list[Any], Any]:
         """Where in x a window at `position` finds its element `tap`, and whether that is inside."""
