@@ -155,6 +155,12 @@ def _most(n_vectors: int) -> int:
     return max(1, min(14, (width().registers - n_vectors - 2) // n_vectors))
 
 
+def _shared(entries: int, n_vectors: int) -> int:
+    """Into runs of how many to cut entries of a filter's gradient: even ones, as long as their sums fit registers."""
+    most = max(1, (width().registers - n_vectors - 2) // n_vectors)
+    return entries if entries <= most else -(-entries // -(-entries // min(most, 16)))
+
+
 def _turns(n: int) -> int:
     """How many sets of n sums take turns, so that none waits for itself (two units, four cycles)."""
     return max(1, 8 // n)
@@ -211,7 +217,7 @@ class _Correlation:
     def _options(self) -> list[int]:
         """The numbers of pixels computed together, largest first; 1 is always there."""
         most = _most(self.each)
-        sizes = (14, 12, 8, 4) if most >= 12 else (8, 6, 4, 2)
+        sizes = (14, 13, 12, 8, 4) if most >= 12 else (8, 6, 4, 2)
         found = [n for n in sizes if n <= most and self.room(n) <= SCRATCH]
         return [*found, 1]
 
@@ -460,8 +466,7 @@ class _FilterGradient:
         # Few channels: the taps along x are computed together with them where every tap is inside.
         self.joint = g.groups == 1 and g.dilations[-1] == 1 and g.window[-1] > 1 and g.c * 2 <= most
         entries = g.c * g.window[-1] if self.joint else g.c
-        n = -(-entries // most)
-        self.entries = -(-entries // n)
+        self.entries = _shared(entries, self.each)
         self.n_entries = entries
         self.blocks = math.prod(g.window[:-1]) * g.groups * (1 if self.joint else g.window[-1])
         self.shares = min(self.blocks, -(-CHUNKS // self.chunks))
@@ -572,7 +577,6 @@ class _FilterGradient:
         text.open(f"for tap in range({g.window[last]}):")
         self._columns(text, "tap")
         text("to_low, to_high = min(c_high, i_low), max(c_low, i_high)")
-        n = -(-g.c // _most(self.each))
         text.open("for side in range(2):")
         text.open("if side == 0:")
         text("e_low = c_low", "e_high = max(c_low, to_low)")
@@ -580,7 +584,7 @@ class _FilterGradient:
         text.open("else:")
         text("e_low = to_high", "e_high = max(to_high, c_high)")
         text.close()
-        self._entries(text, "tap", "e_low", "e_high", g.c, -(-g.c // n))
+        self._entries(text, "tap", "e_low", "e_high", g.c, _shared(g.c, self.each))
         text.close(2)
 
     def _entries(self, text: Text, tap: str, low: str, high: str, n_entries: int, each: int) -> None:
