@@ -6,10 +6,64 @@ from fastgraph.nn import silu as swish
 from typing import Any
 import builtins
 
+def avg_pool(input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: builtins.str | None = None) -> Any:
+    """The mean of each window, of what is inside, over one to three spatial axes. f[n, *s, c] -> f[n, *o, c].
+
+    Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments. Source: tf.nn.avg_pool."""
+def avg_pool1d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = 'NWC', name: builtins.str | None = None) -> Any:
+    """The mean of each window of one spatial axis. f[n, w, c] -> f[n, ow, c]. Source: tf.nn.avg_pool1d."""
+def avg_pool2d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = 'NHWC', name: builtins.str | None = None) -> Any:
+    """The mean of each window of two spatial axes. f[n, h, w, c] -> f[n, oh, ow, c]. Source: tf.nn.avg_pool2d."""
+def avg_pool3d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = 'NDHWC', name: builtins.str | None = None) -> Any:
+    """The mean of each window of three spatial axes. f[n, d, h, w, c] -> f[n, od, oh, ow, c].
+
+    Source: tf.nn.avg_pool3d."""
 def bias_add(value: Any, bias: Any, data_format: Any = None, name: builtins.str | None = None) -> Any:
     """value plus a bias per channel (the last axis; the second of "NC..."). t[*s, c], t[c] -> t[*s, c].
 
     Raises: InvalidArgumentError if the channels do not fit; ValueError for another format. Source: tf.nn.bias_add."""
+def conv1d(input: Any, filters: Any, stride: Any, padding: Any, data_format: Any = 'NWC', dilations: Any = None, name: builtins.str | None = None) -> Any:
+    """Correlation over one spatial axis. t[*b, w, c], t[k, c/groups, f] -> t[*b, ow, f].
+
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.nn.conv1d."""
+def conv1d_transpose(input: Any, filters: Any, output_shape: Any, strides: Any, padding: Any = 'SAME', data_format: Any = 'NWC', dilations: Any = None, name: builtins.str | None = None) -> Any:
+    """conv1d's gradient to its input, as an op. t[n, w, f], t[k, c, f] -> t[*output_shape].
+
+    Raises: InvalidArgumentError if conv1d would not make input of a tensor of output_shape.
+    Source: tf.nn.conv1d_transpose."""
+def conv2d(input: Any, filters: Any, strides: Any, padding: Any, data_format: Any = 'NHWC', dilations: Any = None, name: builtins.str | None = None) -> Any:
+    """Correlation over two spatial axes. t[*b, h, w, c], t[kh, kw, c/groups, f] -> t[*b, oh, ow, f].
+
+    The channels of input fall into groups where a filter has fewer. Raises: InvalidArgumentError for shapes that do not
+    fit; ValueError for other arguments. Source: tf.nn.conv2d."""
+def conv2d_transpose(input: Any, filters: Any, output_shape: Any, strides: Any, padding: Any = 'SAME', data_format: Any = 'NHWC', dilations: Any = None, name: builtins.str | None = None) -> Any:
+    """conv2d's gradient to its input, as an op. t[n, h, w, f], t[kh, kw, c, f] -> t[*output_shape].
+
+    Raises: InvalidArgumentError if conv2d would not make input of a tensor of output_shape.
+    Source: tf.nn.conv2d_transpose."""
+def conv3d(input: Any, filters: Any, strides: Any, padding: Any, data_format: Any = 'NDHWC', dilations: Any = None, name: builtins.str | None = None) -> Any:
+    """Correlation over three spatial axes. t[*b, d, h, w, c], t[kd, kh, kw, c/groups, f] -> t[*b, od, oh, ow, f].
+
+    Raises: InvalidArgumentError for shapes that do not fit; TypeError for strides or padding of another type.
+    Source: tf.nn.conv3d."""
+def conv3d_transpose(input: Any, filters: Any, output_shape: Any, strides: Any, padding: Any = 'SAME', data_format: Any = 'NDHWC', dilations: Any = None, name: builtins.str | None = None) -> Any:
+    """conv3d's gradient to its input, as an op. t[n, d, h, w, f], t[kd, kh, kw, c, f] -> t[*output_shape].
+
+    Raises: InvalidArgumentError if conv3d would not make input of a tensor of output_shape.
+    Source: tf.nn.conv3d_transpose."""
+def conv_transpose(input: Any, filters: Any, output_shape: Any, strides: Any, padding: Any = 'SAME', data_format: Any = None, dilations: Any = None, name: builtins.str | None = None) -> Any:
+    """convNd_transpose for as many spatial axes as output_shape has. Source: tf.nn.conv_transpose.
+
+    t[n, *s, f], t[*k, c, f] -> t[*output_shape]. Raises: ValueError for another rank."""
+def convolution(input: Any, filters: Any, strides: Any = None, padding: Any = 'VALID', data_format: Any = None, dilations: Any = None, name: builtins.str | None = None) -> Any:
+    """Correlation over one, two or three spatial axes, as many as the filter has. Source: tf.nn.convolution.
+
+    t[*b, *s, c], t[*k, c/groups, f] -> t[*b, *o, f]. Raises: ValueError for strides and dilations together, or ranks
+    that do not fit."""
+def depthwise_conv2d(input: Any, filter: Any, strides: Any, padding: Any, data_format: Any = None, dilations: Any = None, name: builtins.str | None = None) -> Any:
+    """Correlation of each channel with m filters of its own. t[n, h, w, c], t[kh, kw, c, m] -> t[n, oh, ow, c * m].
+
+    Raises: InvalidArgumentError for shapes that do not fit, or strides that differ. Source: tf.nn.depthwise_conv2d."""
 def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: Any = None, name: builtins.str | None = None) -> Any:
     """x with a share `rate` of the elements 0, the others scaled up by 1 / (1 - rate). f[*s] -> f[*s].
 
@@ -31,14 +85,38 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
     """features where positive, else alpha * features. f[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
 def log_softmax(logits: Any, axis: Any = None, name: builtins.str | None = None) -> Any:
     """log(softmax(logits)) along `axis` (-1), without overflow. f[*s] -> f[*s]. Source: tf.nn.log_softmax."""
+def max_pool(input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: builtins.str | None = None) -> Any:
+    """The largest element of each window, over one to three spatial axes. t[n, *s, c] -> t[n, *o, c].
+
+    NaN is passed over. Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments.
+    Source: tf.nn.max_pool."""
+def max_pool1d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = 'NWC', name: builtins.str | None = None) -> Any:
+    """The largest element of each window of one spatial axis. t[n, w, c] -> t[n, ow, c]. Source: tf.nn.max_pool1d."""
+def max_pool2d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = 'NHWC', name: builtins.str | None = None) -> Any:
+    """The largest element of each window of two spatial axes. t[n, h, w, c] -> t[n, oh, ow, c].
+
+    Source: tf.nn.max_pool2d."""
+def max_pool3d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = 'NDHWC', name: builtins.str | None = None) -> Any:
+    """The largest element of each window of three spatial axes. t[n, d, h, w, c] -> t[n, od, oh, ow, c].
+
+    Source: tf.nn.max_pool3d."""
 def moments(x: Any, axes: Any, shift: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Mean and variance along `axes`. f[*s] -> f[*r], f[*r]. Source: tf.nn.moments."""
+def pool(input: Any, window_shape: Any, pooling_type: builtins.str, strides: Any = None, padding: Any = 'VALID', data_format: Any = None, dilations: Any = None, name: builtins.str | None = None) -> Any:
+    """The maximum ("MAX") or mean ("AVG") of windows over len(window_shape) axes. t[n, *s, c] -> t[n, *o, c].
+
+    With dilations a window takes every d-th element (padding "VALID" only). Raises: ValueError for what does not go
+    together. Source: tf.nn.pool."""
 def relu(features: Any, name: str | None = None) -> Tensor:
     """features where positive, else 0; NaN stays. t[*s] -> t[*s]. Source: tf.nn.relu."""
 def relu6(features: Any, name: str | None = None) -> Tensor:
     """features limited to [0, 6]. t[*s] -> t[*s]. Source: tf.nn.relu6."""
 def selu(features: Any, name: str | None = None) -> Tensor:
     """Scaled exponential linear unit. f[*s] -> f[*s]. Source: Klambauer et al. 2017, eq. 2; tf.nn.selu."""
+def separable_conv2d(input: Any, depthwise_filter: Any, pointwise_filter: Any, strides: Any, padding: Any, data_format: Any = None, dilations: Any = None, name: builtins.str | None = None) -> Any:
+    """depthwise_conv2d, then conv2d of window 1x1. t[n, h, w, c], t[kh, kw, c, m], t[1, 1, c*m, f] -> t[n, oh, ow, f].
+
+    Raises: ValueError if the second window is not 1x1. Source: tf.nn.separable_conv2d."""
 def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: builtins.str | None = None) -> Any:
     """Cross entropy of independent yes/no labels: max(x, 0) - x * z + log(1 + exp(-|x|)). f[*s], f[*s] -> f[*s].
 

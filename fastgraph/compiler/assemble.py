@@ -32,6 +32,7 @@ from fastgraph.compiler.program import (
     Step,
     WhileStep,
 )
+from fastgraph.compiler.register_blocks import Geometry
 from fastgraph.compiler.scalar import Scalar, walk
 from fastgraph.compiler.sizes import CannotPlan, infer_loop
 from fastgraph.compiler.split import split
@@ -82,7 +83,7 @@ class _Assembler:
             return False
         if not node.outputs:  # unstack along an axis of size 0, where nothing has pruned it
             return False
-        return not self.is_gemm(node) and node not in self.refused and self.convolution(node) is None
+        return not self.is_gemm(node) and node not in self.refused and self.blocks(node) is None
 
     def is_gemm(self, node: Node) -> bool:
         return (
@@ -91,7 +92,7 @@ class _Assembler:
             and node.outputs[0].aval.dtype.name in ("float32", "float64")
         )
 
-    def convolution(self, node: Node) -> convolution.Geometry | None:
+    def blocks(self, node: Node) -> Geometry | None:
         """What is known of a convolution that has a kernel of its own, else None."""
         if node.op.step != "convolution" or node in self.opaque or node in self.refused or self.is_dynamic(node):
             return None
@@ -199,7 +200,7 @@ class _Assembler:
 
     def steps(self, node: Node) -> Sequence[Step]:
         """The steps of a node that is no part of a kernel with others."""
-        known = self.convolution(node)
+        known = self.blocks(node)
         if known is not None:
             return convolution.steps(node, known, self.number.__getitem__, self.scratch)
         return [self.step(node)]

@@ -2,8 +2,8 @@
 
 Rule: imported only where kernels are compiled (it imports Numba); this file's text is part of every kernel's key.
 
-A block is P x V vectors: `P` numbers of one operand, each broadcast, times `V` vectors of the other, added up over up to
-four nested loops. All sums stay in registers until the end, so an iteration of the innermost loop is P + V loads and
+A block is P x V vectors: `P` numbers of one operand, each broadcast, times `V` vectors of the other, added up in nested
+loops. All sums stay in registers until the end, so an iteration of the innermost loop is P + V loads and
 P * V fused multiply-adds; LLVM left to itself stores and loads sums in between.
 """
 
@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from fastgraph.compiler.target import host
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
-_POINTER = types.CPointer(types.float32)
+_POINTER: Any = types.CPointer(types.float32)
 
 
 @intrinsic
@@ -151,9 +151,7 @@ def block_float32(
 
         def step(at: list[Any], sums: list[Any]) -> list[Any]:
             x_at, y_at = at
-            vectors = [
-                unit.load(builder.gep(y_at, [ir.Constant(_I64, v * lanes)]), v == n_v - 1) for v in range(n_v)
-            ]
+            vectors = [unit.load(builder.gep(y_at, [ir.Constant(_I64, v * lanes)]), v == n_v - 1) for v in range(n_v)]
             found = []
             for p in range(n_p):
                 number = unit.broadcast(builder.gep(x_at, [offsets[p]]))
@@ -215,4 +213,4 @@ def block_float32(
 
 
 #: What kernels may call, by the name it is called by.
-FUNCTIONS = {"pointer_float32": pointer_float32, "block_float32": block_float32}
+FUNCTIONS: dict[str, Any] = {"pointer_float32": pointer_float32, "block_float32": block_float32}

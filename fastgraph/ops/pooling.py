@@ -13,28 +13,21 @@ from typing import Any
 import numpy as np
 
 from fastgraph.dtype import as_dtype
-from fastgraph.errors import InvalidArgumentError, UnimplementedError
-from fastgraph.ops.arguments import as_tensor, index_vector, named
-from fastgraph.ops.conv import _both, _extents
-from fastgraph.ops.families import Array, accumulator, custom, invalid, public
-from fastgraph.ops.movement import expand_dims, reshape, shape_of_value, squeeze
-from fastgraph.ops.reduction import reduce_max
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import index_vector
+from fastgraph.ops.families import Array, accumulator, custom, invalid
+from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.sums import is_half
 from fastgraph.ops.windows import (
     Padding,
     along,
     before,
-    channels_first,
-    channels_last,
     conjunction,
     infer_extents,
     inner,
-    is_channels_first,
     out_extents,
     pad_extents,
     padded,
-    paddings,
-    steps,
     taps,
 )
 from fastgraph.shapes import Aval
@@ -60,9 +53,8 @@ def _infer(x: Aval, *, window: Any, strides: Any, padding: Padding) -> Aval:
 
 def _check_window(window: Sequence[int], padding: Padding, error: Callable[[str], Exception]) -> None:
     if any(n <= 0 for n in window):
-        raise error(
-            f"Sliding window ksize must be positive. The specified or inferred ksize is: 1,{','.join(map(str, window))},1"
-        )
+        sizes = ",".join(map(str, window))
+        raise error(f"Sliding window ksize must be positive. The specified or inferred ksize is: 1,{sizes},1")
     for axis, n in enumerate(window):
         pad = along(padding, axis)
         if not isinstance(pad, str):
@@ -93,7 +85,7 @@ def lowest(dtype: np.dtype[Any]) -> Any:
         return np.finfo(dtype).min
     import ml_dtypes
 
-    return ml_dtypes.finfo(dtype).min
+    return ml_dtypes.finfo(dtype).min  # type: ignore[no-untyped-call]
 
 
 def _max_pool(x: Array, window: Any, strides: Any, padding: Padding) -> Array:
@@ -163,7 +155,8 @@ def _avg_pool(x: Array, window: Any, strides: Any, padding: Padding) -> Array:
     total = np.zeros((x.shape[0], *out, x.shape[-1]), wide)
     for _, at in taps(out, window, strides, _ones(window)):
         total += whole[at]
-    return (total / _counts(x.shape[1:-1], out, window, strides, padding).astype(wide)).astype(x.dtype, copy=False)
+    count = _counts(x.shape[1:-1], out, window, strides, padding).astype(wide)
+    return np.asarray((total / count).astype(x.dtype, copy=False))
 
 
 def _avg_pool_grad(dims: tuple[int, ...], dy: Array, window: Any, strides: Any, padding: Padding) -> Array:
@@ -253,7 +246,7 @@ class _Windows:
         return [-(-k // s) for k, s in zip(self.window, self.strides, strict=True)]
 
     def window_of(self, index: Sequence[Any], which: Sequence[Any]) -> tuple[list[Any], list[Any], Any]:
-        """Window number `which` of those an element may be in: its position, the element's tap, whether there is one."""
+        """Window number `which` of those an element may be in: its position, the element's tap, if there is one."""
         position, tap, conditions = [], [], []
         for i, j, s, a, k, m in zip(index, which, self.strides, self.before, self.window, self.m, strict=True):
             o = (i + a) // s - j
@@ -288,7 +281,9 @@ def _lower_max(b: Any, node: Any) -> list[Any]:
 
 def _is_chosen(b: Any, windows: _Windows, x: Any, n: Any, c: Any, position: Any, tap: Any, value: Any) -> Any:
     """Whether the maximum of a window comes from `tap`, whose element is `value`."""
-    first = [b.op("max", a - o * s, b.const(0)) for o, s, a in zip(position, windows.strides, windows.before, strict=True)]
+    first = [
+        b.op("max", a - o * s, b.const(0)) for o, s, a in zip(position, windows.strides, windows.before, strict=True)
+    ]
 
     def flat(place: Sequence[Any]) -> Any:
         total = b.const(0)
@@ -325,7 +320,9 @@ def _lower_max_grad(b: Any, node: Any) -> list[Any]:
         def part(which: Sequence[Any]) -> Any:
             position, tap, exists = windows.window_of(place, which)
             chosen = _is_chosen(b, windows, x, n, c, position, tap, value)
-            given = dy.at((n, *[b.op("max", b.op("min", o, m - 1), b.const(0)) for o, m in zip(position, windows.m)], c))
+            given = dy.at(
+                (n, *[b.op("max", b.op("min", o, m - 1), b.const(0)) for o, m in zip(position, windows.m)], c)
+            )
             return b.select(b.op("and", exists, chosen), b.cast(given, wide), b.const(0, wide))
 
         total = windows.fold("sum", windows.covering(), part, lambda p, q: p + q)
@@ -437,7 +434,16 @@ def _samples(kind: str, dtypes: Sequence[str], more: Sequence[Any] = ()) -> Call
 def _special() -> list[Any]:
     """Windows with NaN, infinities and equal elements."""
     nan, inf = float("nan"), float("inf")
-    rows = ([nan, 1, 2, 3], [1, nan, 2, 3], [1, 2, 3, nan], [nan] * 4, [1] * 4, [-inf] * 4, [inf, inf, 1, 2], [3, nan, 3, 1])
+    rows = (
+        [nan, 1, 2, 3],
+        [1, nan, 2, 3],
+        [1, 2, 3, nan],
+        [nan] * 4,
+        [1] * 4,
+        [-inf] * 4,
+        [inf, inf, 1, 2],
+        [3, nan, 3, 1],
+    )
     x = np.array(rows, np.float32).reshape(8, 2, 2, 1)
     attrs = {"window": (2, 2), "strides": (1, 1), "padding": "SAME"}
     return [((x,), attrs), ((np.tile(x, (1, 1, 1, 3)),), {**attrs, "padding": "VALID"})]
@@ -511,7 +517,15 @@ def max_pool_p(x: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
     samples=lambda: [
         *_samples("grad", (*_FLOATS, "int32"), (_PADDED,))(),
         *[
-            ((x, np.random.default_rng(0).integers(1, 9, (8, *((2, 2) if a["padding"] == "SAME" else (1, 1)), x.shape[-1])).astype("float32")), a)
+            (
+                (
+                    x,
+                    np.random.default_rng(0)
+                    .integers(1, 9, (8, *((2, 2) if a["padding"] == "SAME" else (1, 1)), x.shape[-1]))
+                    .astype("float32"),
+                ),
+                a,
+            )
             for (x,), a in _special()
         ],
     ],
@@ -576,218 +590,3 @@ def _infer_avg_grad(sizes: Aval, dy: Aval, *, window: Any, strides: Any, padding
 def avg_pool_grad_p(sizes: Array, dy: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
     """avg_pool's gradient: each element's share of the windows it is in. i[rank], f[n, *o, c] -> f[*sizes]."""
     return _avg_pool_grad(tuple(sizes.tolist()), dy, window, strides, padding)
-
-
-# ---- public functions -----------------------------------------------------------------------------------------------
-
-
-def _window(value: Any, rank: int, first: bool) -> tuple[tuple[int, ...], int, int]:
-    """A ksize or strides argument: over the spatial axes, the batch, the channels."""
-    given = [int(v) for v in np.ravel(value)] if isinstance(value, (list, tuple, np.ndarray)) else [int(value)]
-    if len(given) != rank + 2:
-        return steps(given, rank, "ksize", first), 1, 1
-    return tuple(given[2:] if first else given[1:-1]), given[0], given[1 if first else -1]
-
-
-def _pool(
-    rank: int, primitive: Any, x: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, name: str | None
-) -> Any:
-    """One pooling of a public function: arguments checked, other layouts transposed."""
-    first = is_channels_first(data_format, rank)
-    x = as_tensor(x)
-    window, batch, depth = _window(ksize, rank, first)
-    stride, batch_step, depth_step = _window(strides, rank, first) if _full(strides, rank) else (
-        steps(strides, rank, "strides", first), 1, 1
-    )  # fmt: skip
-    pads = paddings(padding, rank, first, explicit=primitive is max_pool_p and rank < 3)
-    if batch != 1 or batch_step != 1:
-        raise UnimplementedError(None, None, "Pooling is not yet supported on the batch dimension.")
-    if depth != 1 or depth_step != 1:
-        return _depth_pool(x, window, stride, depth, depth_step, primitive, first, name)
-    if first:
-        x = channels_last(x, rank)
-    if rank == 1:
-        if not isinstance(pads, str):
-            pads = ((0, 0), *pads)
-        wide = named(None, primitive, expand_dims(x, 1), window=(1, *window), strides=(1, *stride), padding=pads)
-        result = squeeze(wide, [1], name=None if first else name)
-    else:
-        result = named(None if first else name, primitive, x, window=window, strides=stride, padding=pads)
-    return channels_first(result, rank, name) if first else result
-
-
-def _full(value: Any, rank: int) -> bool:
-    return isinstance(value, (list, tuple, np.ndarray)) and len(np.ravel(value)) == rank + 2
-
-
-def _depth_pool(
-    x: Any, window: Any, stride: Any, depth: int, step: int, primitive: Any, first: bool, name: str | None
-) -> Any:
-    """The largest of each group of neighbouring channels."""
-    if primitive is not max_pool_p or first:
-        raise UnimplementedError(None, None, "Pooling across channels is there for max_pool with channels last.")
-    if any(n != 1 for n in (*window, *stride)):
-        raise UnimplementedError(
-            None, None, "MaxPooling supports exactly one of pooling across depth or pooling across width/height."
-        )
-    if depth != step:
-        raise UnimplementedError(None, None, "Depthwise max pooling requires the depth window to equal the depth stride.")
-    dims = _extents(x)
-    if isinstance(dims[-1], int) and dims[-1] % depth:
-        raise UnimplementedError(
-            None, None, "Depthwise max pooling requires the depth window to evenly divide the input depth."
-        )
-    return reduce_max(reshape(x, (*dims[:-1], dims[-1] // depth, depth)), -1, name=name)
-
-
-def _any_pool(primitive: Any, x: Any, ksize: Any, strides: Any, padding: Any, data_format: Any, name: Any) -> Any:
-    x = as_tensor(x)
-    if x.shape.rank is None:
-        raise ValueError("The rank of `input` must be known")
-    if not 3 <= x.shape.rank <= 5:
-        raise ValueError(
-            f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={x.shape} of rank {x.shape.rank}."
-        )
-    return _pool(x.shape.rank - 2, primitive, x, ksize, strides, padding, data_format, name)
-
-
-@public("nn.max_pool")
-def max_pool(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: str | None = None
-) -> Any:
-    """The largest element of each window, over one to three spatial axes. t[n, *s, c] -> t[n, *o, c].
-
-    NaN is passed over. Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments.
-    Source: tf.nn.max_pool.
-    """
-    return _any_pool(max_pool_p, input, ksize, strides, padding, data_format, name)
-
-
-@public("nn.avg_pool")
-def avg_pool(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: str | None = None
-) -> Any:
-    """The mean of each window, of what is inside, over one to three spatial axes. f[n, *s, c] -> f[n, *o, c].
-
-    Raises: InvalidArgumentError for windows that do not fit; ValueError for other arguments. Source: tf.nn.avg_pool.
-    """
-    return _any_pool(avg_pool_p, input, ksize, strides, padding, data_format, name)
-
-
-@public("nn.max_pool1d")
-def max_pool1d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NWC", name: str | None = None
-) -> Any:
-    """The largest element of each window of one spatial axis. t[n, w, c] -> t[n, ow, c]. Source: tf.nn.max_pool1d."""
-    return _pool(1, max_pool_p, input, ksize, strides, padding, data_format, name)
-
-
-@public("nn.max_pool2d")
-def max_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NHWC", name: str | None = None
-) -> Any:
-    """The largest element of each window of two spatial axes. t[n, h, w, c] -> t[n, oh, ow, c].
-
-    Source: tf.nn.max_pool2d.
-    """
-    return _pool(2, max_pool_p, input, ksize, strides, padding, data_format, name)
-
-
-@public("nn.max_pool3d")
-def max_pool3d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NDHWC", name: str | None = None
-) -> Any:
-    """The largest element of each window of three spatial axes. t[n, d, h, w, c] -> t[n, od, oh, ow, c].
-
-    Source: tf.nn.max_pool3d.
-    """
-    return _pool(3, max_pool_p, input, ksize, strides, padding, data_format, name)
-
-
-@public("nn.avg_pool1d")
-def avg_pool1d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NWC", name: str | None = None
-) -> Any:
-    """The mean of each window of one spatial axis. f[n, w, c] -> f[n, ow, c]. Source: tf.nn.avg_pool1d."""
-    return _pool(1, avg_pool_p, input, ksize, strides, padding, data_format, name)
-
-
-@public("nn.avg_pool2d")
-def avg_pool2d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NHWC", name: str | None = None
-) -> Any:
-    """The mean of each window of two spatial axes. f[n, h, w, c] -> f[n, oh, ow, c]. Source: tf.nn.avg_pool2d."""
-    return _pool(2, avg_pool_p, input, ksize, strides, padding, data_format, name)
-
-
-@public("nn.avg_pool3d")
-def avg_pool3d(
-    input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = "NDHWC", name: str | None = None
-) -> Any:
-    """The mean of each window of three spatial axes. f[n, d, h, w, c] -> f[n, od, oh, ow, c].
-
-    Source: tf.nn.avg_pool3d.
-    """
-    return _pool(3, avg_pool_p, input, ksize, strides, padding, data_format, name)
-
-
-@public("nn.pool")
-def pool(
-    input: Any,
-    window_shape: Any,
-    pooling_type: str,
-    strides: Any = None,
-    padding: Any = "VALID",
-    data_format: Any = None,
-    dilations: Any = None,
-    name: str | None = None,
-) -> Any:
-    """The maximum ("MAX") or mean ("AVG") of windows, over as many axes as window_shape has. t[n, *s, c] -> t[n, *o, c].
-
-    With dilations a window takes every d-th element (padding "VALID" only). Raises: ValueError for what does not go
-    together. Source: tf.nn.pool.
-    """
-    rank = len(window_shape)
-    if not 1 <= rank <= 3:
-        raise ValueError(f"`num_spatial_dims` must be 1, 2, or 3. Received: num_spatial_dims={rank}.")
-    primitive = {"MAX": max_pool_p, "AVG": avg_pool_p}.get(pooling_type)
-    if primitive is None:
-        raise ValueError(f"{rank}-D {pooling_type} pooling is not supported.")
-    step, rate = _both(strides, dilations, rank)
-    if all(d == 1 for d in rate):
-        return _pool(rank, primitive, input, list(window_shape), list(step), padding, data_format, name)
-    if padding != "VALID":
-        raise ValueError(
-            "pooling with 'SAME' padding is not implemented for `dilation_rate` > 1. "
-            f"Received: padding={padding} and dilation_rate={np.array(rate)}"
-        )
-    return _dilated(rank, primitive, as_tensor(input), tuple(int(k) for k in window_shape), rate, data_format, name)
-
-
-def _dilated(rank: int, primitive: Any, x: Any, window: Any, rate: Any, data_format: Any, name: str | None) -> Any:
-    """Pooling of every d-th element: one pooling for each remainder, put together again."""
-    from fastgraph.ops.gathering import gather
-    from fastgraph.ops.joining import concat
-
-    first = is_channels_first(data_format, rank)
-    if first:
-        x = channels_last(x, rank)
-    result = x
-    dims = x.shape.as_list()
-    if None in dims[1:-1]:
-        raise NotImplementedError("pool with dilations needs spatial sizes that are known")
-    for axis, (k, d) in enumerate(zip(window, rate, strict=True)):
-        one = tuple(k if i == axis else 1 for i in range(rank))
-        n = result.shape[axis + 1]
-        parts = [gather(result, np.arange(r, n, d, dtype=np.int32), axis=axis + 1) for r in range(d)]
-        parts = [p for p in parts if p.shape[axis + 1] >= k]
-        made = [_pool(rank, primitive, p, list(one), 1, "VALID", None, None) for p in parts]
-        joined = concat(made, axis + 1) if made else result
-        # Element r + d * i of the result is element i of the pooling of remainder r.
-        lengths = [p.shape[axis + 1] for p in made]
-        starts = np.cumsum([0, *lengths[:-1]]) if made else []
-        out = n - (k - 1) * d
-        order = np.array([starts[i % d] + i // d for i in range(out)], np.int32)
-        result = gather(joined, order, axis=axis + 1)
-    return channels_first(result, rank, name) if first else result
-

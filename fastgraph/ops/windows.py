@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph._tensor import current_trace
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
 from fastgraph.ops.families import Array, invalid
-from fastgraph.ops.movement import transpose
+from fastgraph.ops.movement import shape, transpose
 
 Pairs = tuple[tuple[int, int], ...]
 Padding = str | Pairs
@@ -27,7 +27,7 @@ def out_extent(n: int, window: int, stride: int, dilation: int, padding: str | t
     """How many windows fit along one axis of extent `n`; below 0 where not even one is begun."""
     if padding == "SAME":
         return -(-n // stride)
-    lo, hi = (0, 0) if padding == "VALID" else padding
+    lo, hi = (0, 0) if isinstance(padding, str) else padding
     reach = (window - 1) * dilation + 1
     return int((n + int(lo) + int(hi) - reach + stride) / stride)  # C's division: towards 0
 
@@ -196,7 +196,7 @@ def paddings(padding: Any, rank: int, channels_first: bool, explicit: bool = Tru
         if padding not in ("SAME", "VALID"):
             allowed = '"SAME", "VALID"' + (', "EXPLICIT"' if explicit else "")
             raise _bad_attribute(
-                f'Value for attr \'padding\' of "{padding}" is not in the list of allowed values: {allowed}'
+                f"Value for attr 'padding' of \"{padding}\" is not in the list of allowed values: {allowed}"
             )
         return padding
     if not explicit or not isinstance(padding, (list, tuple, np.ndarray)):
@@ -240,3 +240,24 @@ def channels_last(x: Any, rank: int) -> Any:
 def channels_first(x: Any, rank: int, name: str | None = None) -> Any:
     """[batch, *spatial, channels] -> [batch, channels, *spatial]."""
     return transpose(x, (0, rank + 1, *range(1, rank + 1)), name=name)
+
+
+def both_steps(strides: Any, dilations: Any, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Strides and dilations over the spatial axes. ValueError if both are above 1."""
+    step = steps(1 if strides is None else strides, rank, "strides", False)
+    rate = steps(1 if dilations is None else dilations, rank, "dilations", False, "dilations")
+    if any(s > 1 for s in step) and any(d > 1 for d in rate):
+        raise ValueError(
+            "`strides > 1` not supported in conjunction with `dilation_rate > 1`. "
+            f"Received: strides={list(step)} and dilation_rate={list(rate)}"
+        )
+    return step, rate
+
+
+def sizes_of(x: Any) -> list[Any]:
+    """The extents of a tensor as ints, and as scalar tensors where they are known only at run time."""
+    dims: list[Any] = x.shape.as_list()
+    if None not in dims:
+        return dims
+    at_run_time = shape(x)
+    return [at_run_time[i] if n is None else n for i, n in enumerate(dims)]

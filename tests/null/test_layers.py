@@ -43,6 +43,7 @@ LATE = {
 
 #: Modules that import such a package as a whole, and so are themselves imported late (or by one another).
 LATE_MODULES = {
+    "compiler.blocks_cpu",
     "compiler.intrinsics",
     "compiler.lane",
     "compiler.loader",

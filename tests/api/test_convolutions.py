@@ -1,0 +1,231 @@
+"""tf.nn's convolutions and poolings: TensorFlow's values, arguments and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+
+nn = tf.nn
+X = tf.ones([2, 5, 6, 4])
+W = tf.ones([3, 3, 4, 8])
+
+
+def count(*dims: int) -> Any:
+    return tf.reshape(tf.range(int(np.prod(dims)), dtype=tf.float32), dims)
+
+
+@pytest.mark.parametrize(
+    ("made", "shape", "first"),
+    [
+        (lambda: nn.conv2d(X, W, 1, "SAME"), (2, 5, 6, 8), 16.0),
+        (lambda: nn.conv2d(X, W, [1, 2, 2, 1], "VALID"), (2, 2, 2, 8), 36.0),
+        (lambda: nn.conv2d(X, W, 1, "SAME", dilations=2), (2, 5, 6, 8), 16.0),
+        (lambda: nn.conv2d(X, W, 2, "SAME", dilations=2), (2, 3, 3, 8), 16.0),
+        (lambda: nn.conv2d(X, W, 1, [[0, 0], [1, 2], [0, 1], [0, 0]]), (2, 6, 5, 8), 24.0),
+        (lambda: nn.conv2d(X, tf.ones([3, 3, 2, 8]), 1, "SAME"), (2, 5, 6, 8), 8.0),
+        (lambda: nn.conv2d(X, tf.ones([6, 3, 4, 8]), 1, "VALID"), (2, 0, 4, 8), None),
+        (lambda: nn.conv2d(X[:0], W, 1, "SAME"), (0, 5, 6, 8), None),
+        (lambda: nn.conv2d(X[:, :0], W, 1, "SAME"), (2, 0, 6, 8), None),
+        (lambda: nn.conv2d(X, W[..., :0], 1, "SAME"), (2, 5, 6, 0), None),
+        (lambda: nn.conv2d(tf.ones([2, 3, 5, 6, 4]), W, 1, "SAME"), (2, 3, 5, 6, 8), 16.0),
+        (lambda: nn.conv2d(tf.ones([2, 4, 5, 6]), W, 1, "SAME", data_format="NCHW"), (2, 8, 5, 6), 16.0),
+        (lambda: nn.conv1d(tf.ones([2, 7, 3]), tf.ones([3, 3, 5]), 2, "SAME"), (2, 4, 5), 6.0),
+        (lambda: nn.conv1d(tf.ones([2, 3, 7]), tf.ones([3, 3, 5]), 2, "SAME", "NCW"), (2, 5, 4), 6.0),
+        (lambda: nn.conv3d(tf.ones([2, 4, 5, 6, 3]), tf.ones([2, 2, 2, 3, 4]), [1] * 5, "SAME"), (2, 4, 5, 6, 4), 24.0),
+        (lambda: nn.convolution(X, W), (2, 3, 4, 8), 36.0),
+        (lambda: nn.convolution(X, W, strides=2, padding="SAME"), (2, 3, 3, 8), 24.0),
+        (lambda: nn.convolution(tf.ones([2, 7, 3]), tf.ones([3, 3, 5]), padding="SAME"), (2, 7, 5), 6.0),
+        (lambda: nn.depthwise_conv2d(X, tf.ones([3, 3, 4, 2]), [1, 2, 2, 1], "SAME"), (2, 3, 3, 8), 6.0),
+        (
+            lambda: nn.separable_conv2d(X, tf.ones([3, 3, 4, 2]), tf.ones([1, 1, 8, 5]), [1] * 4, "SAME"),
+            (2, 5, 6, 5),
+            32.0,
+        ),
+        (lambda: nn.conv2d_transpose(tf.ones([2, 3, 3, 8]), W, [2, 5, 6, 4], 2, "SAME"), (2, 5, 6, 4), 8.0),
+        (
+            lambda: nn.conv1d_transpose(tf.ones([2, 3, 8]), tf.ones([3, 4, 8]), [2, 6, 4], 2, "SAME"),
+            (2, 6, 4),
+            8.0,
+        ),
+        (lambda: nn.max_pool(count(2, 5, 6, 3), 2, 2, "VALID"), (2, 2, 3, 3), 21.0),
+        (lambda: nn.max_pool(count(2, 5, 6, 3), 3, 2, "SAME"), (2, 3, 3, 3), 24.0),
+        (lambda: nn.max_pool(count(2, 5, 6, 3), [1, 1, 1, 3], [1, 1, 1, 3], "VALID"), (2, 5, 6, 1), 2.0),
+        (lambda: nn.max_pool(count(2, 5, 6, 3), 2, 2, [[0, 0], [1, 1], [0, 1], [0, 0]]), (2, 3, 3, 3), 3.0),
+        (lambda: nn.max_pool(count(2, 5, 6, 3), 2, 2, "VALID", data_format="NCHW"), (2, 5, 3, 1), 4.0),
+        (lambda: nn.max_pool(count(2, 5, 6, 3), 7, 2, "VALID"), (2, 0, 0, 3), None),
+        (lambda: nn.avg_pool(count(2, 5, 6, 3), 2, 2, "SAME"), (2, 3, 3, 3), 10.5),
+        (lambda: nn.avg_pool(tf.ones([1, 3, 3, 1]), 3, 1, "SAME"), (1, 3, 3, 1), 1.0),
+        (lambda: nn.max_pool1d(tf.ones([2, 7, 3]), 2, 2, "VALID"), (2, 3, 3), 1.0),
+        (lambda: nn.avg_pool3d(tf.ones([2, 4, 4, 4, 3]), 2, 2, "SAME"), (2, 2, 2, 2, 3), 1.0),
+        (lambda: nn.pool(count(2, 5, 6, 3), [2, 2], "MAX"), (2, 4, 5, 3), 21.0),
+        (lambda: nn.pool(count(2, 5, 6, 3), [2, 2], "MAX", dilations=[2, 1]), (2, 3, 5, 3), 39.0),
+    ],
+)
+def test_values(made: Callable[[], Any], shape: tuple[int, ...], first: float | None) -> None:
+    got = made()
+    assert tuple(got.shape) == shape
+    if first is not None:
+        assert float(got.numpy().ravel()[0]) == first
+
+
+@pytest.mark.parametrize(
+    ("made", "error", "text"),
+    [
+        (lambda: nn.conv2d(X, W, 0, "SAME"), tf.errors.InvalidArgumentError, "strides should be larger than 0"),
+        (lambda: nn.conv2d(X, W, -1, "SAME"), tf.errors.InvalidArgumentError, "strides should be larger than 0"),
+        (lambda: nn.conv2d(X, W, [2, 1, 1, 1], "SAME"), tf.errors.UnimplementedError, "batch and depth dimensions"),
+        (lambda: nn.conv2d(X, W, [2, 1, 1], "SAME"), ValueError, "strides should be of length 1, 2 or 4"),
+        (lambda: nn.conv2d(X, W, 1, "FOO"), tf.errors.InvalidArgumentError, "'padding' of \"FOO\" is not in the list"),
+        (lambda: nn.conv2d(X, W, 1, "EXPLICIT"), ValueError, "'EXPLICIT' is not a valid value"),
+        (lambda: nn.conv2d(X, W, 1, [[1, 2], [0, 1]]), ValueError, "it must be of size 4"),
+        (
+            lambda: nn.conv2d(X, W, 1, [[0, 0], [-1, 2], [0, 1], [0, 0]]),
+            tf.errors.InvalidArgumentError,
+            "must be nonnegative",
+        ),
+        (
+            lambda: nn.conv2d(X, W, 1, [[1, 0], [1, 2], [0, 1], [0, 0]]),
+            tf.errors.InvalidArgumentError,
+            "Nonzero explicit padding in the batch or depth dimensions",
+        ),
+        (lambda: nn.conv2d(X, W, 1, "SAME", dilations=0), tf.errors.InvalidArgumentError, "larger than 0"),
+        (lambda: nn.conv2d(X, W, 1, "SAME", "NHCW"), tf.errors.InvalidArgumentError, "not in the list of allowed"),
+        (lambda: nn.conv2d(X[0], W, 1, "SAME"), tf.errors.InvalidArgumentError, "must be 4-dimensional"),
+        (lambda: nn.conv2d(X, W[0], 1, "SAME"), tf.errors.InvalidArgumentError, "filter must be 4-dimensional"),
+        (
+            lambda: nn.conv2d(X, tf.ones([3, 3, 5, 8]), 1, "SAME"),
+            tf.errors.InvalidArgumentError,
+            "input depth must be evenly divisible by filter depth: 4 vs 5",
+        ),
+        (
+            lambda: nn.conv2d(X, tf.ones([7, 3, 4, 8]), 1, "VALID"),
+            tf.errors.InvalidArgumentError,
+            "Computed output size would be negative: -1",
+        ),
+        (
+            lambda: nn.conv2d(tf.cast(X, tf.int64), tf.cast(W, tf.int64), 1, "SAME"),
+            tf.errors.InvalidArgumentError,
+            "'T' of int64 is not in the list of allowed values",
+        ),
+        (lambda: nn.conv3d(tf.ones([1, 2, 2, 2, 1]), tf.ones([1, 1, 1, 1, 1]), 1, "SAME"), TypeError, "Expected list"),
+        (lambda: nn.convolution(X, W, strides=[2, 1], dilations=[2, 1]), ValueError, "in conjunction with"),
+        (
+            lambda: nn.depthwise_conv2d(X, tf.ones([3, 3, 3, 2]), [1] * 4, "SAME"),
+            tf.errors.InvalidArgumentError,
+            "must have the same depth: 4 vs 3",
+        ),
+        (
+            lambda: nn.depthwise_conv2d(X, tf.ones([3, 3, 4, 2]), [1, 2, 1, 1], "SAME"),
+            tf.errors.InvalidArgumentError,
+            "equal length strides",
+        ),
+        (lambda: nn.depthwise_conv2d(X, tf.ones([3, 3, 4, 2]), 1, "SAME"), TypeError, "Expected list for 'strides'"),
+        (
+            lambda: nn.separable_conv2d(X, tf.ones([3, 3, 4, 2]), tf.ones([2, 1, 8, 5]), [1] * 4, "SAME"),
+            ValueError,
+            "Dimensions 2 and 1 are not compatible",
+        ),
+        (
+            lambda: nn.conv2d_transpose(tf.ones([2, 3, 3, 8]), W, [2, 9, 6, 4], 2, "SAME"),
+            tf.errors.InvalidArgumentError,
+            "Size of out_backprop doesn't match computed",
+        ),
+        (
+            lambda: nn.conv2d_transpose(tf.ones([2, 3, 3, 8]), W, [5, 6, 4], 2, "SAME"),
+            tf.errors.InvalidArgumentError,
+            "input_sizes",
+        ),
+        (lambda: nn.max_pool(X, [2, 2, 2, 1], 1, "SAME"), tf.errors.UnimplementedError, "batch dimension"),
+        (lambda: nn.max_pool(X, [1, 2, 1, 2], [1, 2, 1, 2], "VALID"), tf.errors.UnimplementedError, "exactly one of"),
+        (lambda: nn.max_pool(X, 0, 1, "SAME"), tf.errors.InvalidArgumentError, "ksize must be positive"),
+        (lambda: nn.max_pool(X, 2, 0, "SAME"), tf.errors.InvalidArgumentError, "larger than 0"),
+        (lambda: nn.max_pool(X[0, 0], 2, 2, "SAME"), ValueError, "must be 3, 4 or 5"),
+        (lambda: nn.max_pool(X, [2, 2, 2], 1, "SAME"), ValueError, "ksize should be of length 1, 2 or 4"),
+        (
+            lambda: nn.max_pool(X, 2, 2, [[0, 0], [2, 1], [0, 1], [0, 0]]),
+            tf.errors.InvalidArgumentError,
+            "Top padding 2 needs to be smaller than the window size 2",
+        ),
+        (lambda: nn.max_pool(X, 2, 2, 3), TypeError, "Expected string for argument 'padding' not 3"),
+        (lambda: nn.avg_pool(X, 2, 2, [[0, 0]] * 4), TypeError, "Expected string for argument 'padding'"),
+        (
+            lambda: nn.avg_pool(tf.cast(X, tf.int32), 2, 2, "SAME"),
+            tf.errors.InvalidArgumentError,
+            "'T' of int32 is not in the list",
+        ),
+        (lambda: nn.pool(X, [2, 2], "MIN"), ValueError, "2-D MIN pooling is not supported"),
+        (lambda: nn.pool(X, [2, 2], "MAX", padding="SAME", dilations=[2, 2]), ValueError, "not implemented for"),
+    ],
+)
+def test_errors(made: Callable[[], Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as caught:
+        made()
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "text"),
+    [
+        (
+            lambda x, w: nn.conv2d(x, w, 1, "VALID"),
+            ([1, 5, 5, 3], [3, 3, 4, 4]),
+            "Depth of input (3) is not a multiple",
+        ),
+        (lambda x, w: nn.conv2d(x, w, 1, "VALID"), ([1, 5, 5, 3], [7, 3, 3, 4]), "subtracting 7 from 5"),
+        (lambda x, w: nn.conv2d(x, w, 1, "VALID"), ([5, 5, 3], [3, 3, 3, 4]), "must be rank 4 but is rank 3"),
+        (lambda x: nn.max_pool2d(x, 7, 2, "VALID"), ([1, 5, 5, 3],), "subtracting 7 from 5"),
+    ],
+)
+def test_errors_while_tracing(function: Callable[..., Any], shapes: Any, text: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        tf.function(function).get_concrete_function(*[tf.TensorSpec(s) for s in shapes])
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "shape"),
+    [
+        ([None, None, 7, 3], [3, 3, 3, 4], (None, None, 4, 4)),
+        (None, [3, 3, 3, 4], (None, None, None, 4)),
+        ([1, None, 5, 3], None, (1, None, 3, None)),
+        ([1, 5, 5, None], [3, 3, 3, 4], (1, 3, 3, 4)),
+    ],
+)
+def test_shapes_that_are_known_in_part(x: Any, w: Any, shape: Any) -> None:
+    made = tf.function(lambda x, w: nn.conv2d(x, w, 2, "SAME")).get_concrete_function(
+        tf.TensorSpec(x), tf.TensorSpec(w)
+    )
+    strided = tuple(None if n is None else n for n in shape)
+    got = made.outputs[0].shape.as_list()
+    assert len(got) == 4
+    assert [g is None for g in got] == [s is None for s in strided]
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("window", "largest", "gradient"),
+    [
+        ([NAN, 1, 2, 3], 3.0, [1, 0, 0, 0]),  # a first NaN stays what all others are compared with
+        ([1, NAN, 2, 3], 3.0, [0, 0, 0, 1]),
+        ([1, 2, 3, NAN], 3.0, [0, 0, 1, 0]),
+        ([1, 1, 1, 1], 1.0, [1, 0, 0, 0]),
+        ([INF, INF, 1, 2], INF, [1, 0, 0, 0]),
+        ([3, NAN, 3, 1], 3.0, [1, 0, 0, 0]),
+        ([-INF] * 4, float(np.finfo(np.float32).min), [1, 0, 0, 0]),
+        ([NAN] * 4, float(np.finfo(np.float32).min), [1, 0, 0, 0]),
+    ],
+)
+def test_maximum_of_special_numbers(window: list[float], largest: float, gradient: list[int]) -> None:
+    x = tf.reshape(tf.constant(window, tf.float32), [1, 2, 2, 1])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = nn.max_pool2d(x, 2, 2, "VALID")
+    assert float(y.numpy().ravel()[0]) == largest
+    assert tape.gradient(y, x).numpy().ravel().tolist() == gradient

@@ -1,0 +1,193 @@
+"""Convolutions and pooling as kernels: the NumPy bodies' values for all geometries, any sizes, and any cut of the work."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+import fastgraph.ops
+from fastgraph import flags
+from fastgraph._tensor import as_array, bind, from_array
+from fastgraph.compiler import kernels, register_blocks
+from fastgraph.compiler.program import KernelStep
+from fastgraph.primitive import get
+
+#: (x, filter, strides, padding, dilations): channels of one and of many vectors, with and without a part of one.
+CASES: dict[str, tuple[Any, ...]] = {
+    "one channel": ((2, 5, 7, 1), (3, 3, 1, 1), (1, 1), "SAME", (1, 1)),
+    "one channel to a vector": ((3, 9, 17, 1), (3, 3, 1, 16), (1, 1), "VALID", (1, 1)),
+    "three to seventeen": ((2, 9, 16, 3), (3, 3, 3, 17), (1, 1), "SAME", (1, 1)),
+    "strides": ((2, 9, 16, 3), (5, 4, 3, 16), (2, 2), "SAME", (1, 1)),
+    "strides that differ": ((2, 9, 11, 16), (3, 3, 16, 33), (2, 3), "VALID", (1, 1)),
+    "stride above the window": ((2, 8, 9, 3), (2, 2, 3, 5), (3, 4), "SAME", (1, 1)),
+    "stride above one pixel": ((2, 8, 9, 3), (1, 1, 3, 5), (3, 4), "VALID", (1, 1)),
+    "dilations": ((2, 9, 30, 17), (3, 2, 17, 64), (1, 1), "SAME", (2, 3)),
+    "explicit padding": ((2, 9, 30, 4), (3, 2, 4, 5), (1, 1), ((3, 0), (1, 4)), (2, 1)),
+    "window above the image": ((1, 3, 3, 8), (5, 5, 8, 80), (1, 1), "SAME", (1, 1)),
+    "groups": ((2, 8, 8, 16), (3, 3, 8, 16), (2, 2), "SAME", (1, 1)),
+    "groups and dilations": ((2, 8, 8, 16), (3, 3, 4, 20), (1, 1), "SAME", (1, 2)),
+    "each channel alone": ((2, 6, 6, 8), (3, 3, 1, 16), (1, 1), "SAME", (1, 1)),
+    "no batch": ((0, 8, 8, 16), (3, 3, 16, 16), (1, 1), "SAME", (1, 1)),
+    "one row": ((3, 1, 50, 5), (1, 7, 5, 6), (1, 3), "SAME", (1, 1)),
+    "many channels": ((1, 7, 7, 128), (3, 3, 128, 200), (1, 1), "SAME", (1, 1)),
+    "volume": ((2, 5, 6, 7, 3), (2, 3, 3, 3, 5), (1, 1, 1), "SAME", (1, 1, 1)),
+    "volume, strides": ((2, 5, 6, 7, 3), (2, 3, 3, 3, 5), (2, 1, 2), "SAME", (1, 1, 1)),
+    "volume, dilations": ((2, 5, 6, 7, 3), (2, 3, 2, 3, 18), (1, 1, 1), "VALID", (2, 1, 2)),
+}
+
+
+def three(case: tuple[Any, ...], dtype: str = "float32") -> tuple[Any, list[Any]]:
+    """A function that computes a convolution and both gradients, and its arguments."""
+    x, w, strides, padding, dilations = case
+    name = f"conv{len(x) - 2}d"
+    attrs = {"strides": strides, "padding": padding, "dilations": dilations}
+    random = np.random.default_rng(0)
+    given = [from_array(random.standard_normal(s).astype(dtype)) for s in (x, w)]
+    out = bind(get(name), tuple(given), attrs).shape.as_list()
+    given.append(from_array(random.standard_normal(out).astype(dtype)))
+
+    def function(x: Any, w: Any, dy: Any) -> Any:
+        return (
+            bind(get(name), (x, w), attrs),
+            bind(get(f"{name}_input_grad"), (fg.shape(x), w, dy), attrs),
+            bind(get(f"{name}_filter_grad"), (x, fg.shape(w), dy), attrs),
+        )
+
+    return function, given
+
+
+def assert_near(got: Any, wanted: Any, what: str = "", tolerance: float = 2e-6) -> None:
+    got, wanted = as_array(got), as_array(wanted)
+    assert got.shape == wanted.shape, what
+    scale = max(1.0, float(np.abs(wanted).max(initial=0.0)))
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=tolerance * scale * 4, err_msg=what)
+
+
+def steps_of(function: Any, arguments: Any) -> list[KernelStep]:
+    executable = function.get_concrete_function(*arguments).executable
+    return [s for s in executable.program.steps if isinstance(s, KernelStep)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_kernels_give_what_the_bodies_give(name: str) -> None:
+    function, given = three(CASES[name])
+    wanted = function(*given)
+    with flags.override(tier="first"):
+        for got, value in zip(fg.function(function)(*given), wanted, strict=True):
+            assert np.array_equal(as_array(got), as_array(value))
+    with flags.override(tier="last"):
+        compiled = fg.function(function)
+        for which, got, value in zip(("result", "input", "filter"), compiled(*given), wanted, strict=True):
+            assert_near(got, value, which)
+        assert compiled.get_concrete_function(*given).host_steps == 0
+
+
+@pytest.mark.slow
+def test_doubles_take_the_loop_nest() -> None:
+    function, given = three(CASES["strides"], "float64")
+    with flags.override(tier="last"):
+        for got, value in zip(fg.function(function)(*given), function(*given), strict=True):
+            assert_near(got, value, tolerance=1e-14)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+def test_one_trace_and_its_kernels_serve_all_sizes(padding: str) -> None:
+    random = np.random.default_rng(1)
+    w = fg.constant(random.standard_normal([3, 3, 2, 5]).astype(np.float32))
+
+    def function(x: Any) -> Any:
+        with fg.GradientTape() as tape:
+            tape.watch([x, w])
+            y = fg.nn.conv2d(x, w, 2, padding)
+            y = fg.nn.max_pool2d(y, 2, 1, "SAME")
+            loss = fg.reduce_sum(y * y)
+        return [y, *tape.gradient(loss, [x, w])]
+
+    staged = fg.function(function, input_signature=[fg.TensorSpec([None, None, None, 2])])
+    compiled = None
+    with flags.override(tier="last"):
+        for batch, height, columns in itertools.product((1, 3), (3, 8), (4, 31)):
+            x = fg.constant(random.standard_normal([batch, height, columns, 2]).astype(np.float32))
+            for got, value in zip(staged(x), function(x), strict=True):
+                assert_near(got, value, f"{batch} {height} {columns}")
+            made = kernels.statistics().compiled + kernels.statistics().compiled_in_place
+            if batch == 3 and compiled is None:
+                compiled = made  # batch 1 is a program of its own: 1 may broadcast
+        assert kernels.statistics().compiled + kernels.statistics().compiled_in_place == compiled
+        assert staged.experimental_get_tracing_count() == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["three to seventeen", "strides", "many channels"])
+def test_where_the_work_is_cut_changes_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fastgraph.compiler import schedule
+
+    function, given = three(CASES[name])
+    results = []
+    for pieces in (1, 3, 7):
+        monkeypatch.setattr(schedule, "kernel_chunk", lambda extent, _, p=pieces: max(1, -(-extent // p)))
+        with flags.override(tier="last"):
+            results.append([as_array(y).copy() for y in fg.function(function)(*given)])
+    for other in results[1:]:
+        for got, value in zip(other, results[0], strict=True):
+            assert np.array_equal(got, value)
+
+
+def test_a_convolution_of_floats_has_a_kernel_of_blocks() -> None:
+    function, given = three(CASES["three to seventeen"])
+    steps = steps_of(fg.function(function), given)
+    blocks = [s for s in steps if "block_float32" in s.kernel.imports]
+    assert [s.nodes[0].op.name for s in blocks] == ["conv2d", "conv2d_input_grad", "conv2d_filter_grad"]
+
+
+def test_kernels_are_shared_by_all_images_and_batches() -> None:
+    def sources(x: tuple[int, ...]) -> list[str]:
+        function, given = three((x, (3, 3, 16, 16), (1, 1), "SAME", (1, 1)))
+        return [s.kernel.source for s in steps_of(fg.function(function), given)]
+
+    assert sources((2, 9, 9, 16)) == sources((5, 30, 7, 16))
+
+
+@pytest.mark.parametrize(("f", "lanes"), [(1, 4), (3, 4), (8, 8), (16, 16), (17, 16), (64, 16), (130, 16)])
+def test_vectors_cover_a_row_once(f: int, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(register_blocks, "width", lambda: register_blocks.Width(16, 32))
+    found, tail, n, each = register_blocks.vectors(f)
+    assert found == lanes
+    assert (n - 1) * found + tail == f
+    assert 1 <= tail <= found
+    assert 1 <= each <= 4
+
+
+@pytest.mark.slow
+def test_training_by_convolutions_runs_without_python() -> None:
+    random = np.random.default_rng(2)
+    x = fg.constant(random.standard_normal([4, 12, 12, 1]).astype(np.float32))
+    y = fg.constant(random.integers(0, 3, 4).astype(np.int32))
+    w = fg.Variable(random.standard_normal([3, 3, 1, 8]).astype(np.float32))
+    v = fg.Variable(random.standard_normal([8, 3]).astype(np.float32))
+
+    def loss() -> Any:
+        h = fg.nn.relu(fg.nn.conv2d(x, w, 1, "SAME"))
+        h = fg.nn.max_pool2d(h, 2, 2, "VALID")
+        logits = fg.matmul(fg.reduce_mean(h, [1, 2]), v)
+        return fg.reduce_mean(fg.nn.sparse_softmax_cross_entropy_with_logits(y, logits))
+
+    @fg.function
+    def step() -> Any:
+        with fg.GradientTape() as tape:
+            value = loss()
+        for variable, gradient in zip((w, v), tape.gradient(value, [w, v]), strict=True):
+            variable.assign_sub(0.1 * gradient)
+        return value
+
+    with flags.override(tier="last"):
+        losses = [float(step()) for _ in range(30)]
+        assert step.get_concrete_function().host_steps == 0
+    assert losses[-1] < 0.9 * losses[0]
+    assert float(loss()) < losses[-1] + 1e-6
