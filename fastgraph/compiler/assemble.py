@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from fastgraph.compiler import convolution
+from fastgraph.compiler import column_sums, convolution
 from fastgraph.compiler.arrange import FlatNest, arrange
 from fastgraph.compiler.cost import cost
 from fastgraph.compiler.emit_cpu import emit
@@ -74,6 +74,10 @@ class _Assembler:
             if node.op.name not in _SOURCES and node.outputs and not ir.effects(node)
             and all(avals[v].value is not None for v in node.outputs)
         }  # fmt: skip
+        #: What comes back to convolutions whose gradients to the filter are made of blocks.
+        self.returned = {
+            n.inputs[2] for n in graph.nodes if n.op.name.endswith("_filter_grad") and self.blocks(n) is not None
+        }
         kernels = [n for n in graph.nodes if n.op.name not in _SOURCES and n not in self.settled and self.is_kernel(n)]
         self.fusion = Fusion(graph, avals, frozenset(kernels), before)
 
@@ -83,7 +87,9 @@ class _Assembler:
             return False
         if not node.outputs:  # unstack along an axis of size 0, where nothing has pruned it
             return False
-        return not self.is_gemm(node) and node not in self.refused and self.blocks(node) is None
+        if self.is_gemm(node) or node in self.refused or self.blocks(node) is not None:
+            return False
+        return not self.is_bias_gradient(node)
 
     def is_gemm(self, node: Node) -> bool:
         return (
@@ -97,6 +103,16 @@ class _Assembler:
         if node.op.step != "convolution" or node in self.opaque or node in self.refused or self.is_dynamic(node):
             return None
         return convolution.geometry(node, lambda value: self.avals[value].shape)
+
+    def is_bias_gradient(self, node: Node) -> bool:
+        """Whether a node sums the rows of what a convolution's gradient to its filter takes."""
+        if not node.inputs or node.inputs[0] not in self.returned or node in self.opaque or node in self.refused:
+            return False
+        source, result = (self.avals[v].shape for v in (node.inputs[0], node.outputs[0]))
+        known = node.outputs[0].aval.shape
+        if source is None or result is None or known is None or None in known or 0 in source:
+            return False
+        return column_sums.is_column_sum(node, source, result)  # type: ignore[arg-type]
 
     def is_dynamic(self, node: Node) -> bool:
         """Whether the shape of a result is data."""
@@ -203,6 +219,9 @@ class _Assembler:
         known = self.blocks(node)
         if known is not None:
             return convolution.steps(node, known, self.number.__getitem__, self.scratch)
+        if self.is_bias_gradient(node):
+            shape = cast("tuple[int, ...]", self.avals[node.inputs[0]].shape)
+            return convolution.column_sum(node, shape, self.number.__getitem__, self.scratch)
         return [self.step(node)]
 
     def step(self, node: Node) -> Step:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fastgraph.compiler import column_sums
 from fastgraph.compiler.correlation import Correlation, turned_filter
 from fastgraph.compiler.filter_gradient import FilterGradient, combined
 from fastgraph.compiler.kernel import KernelSpec
@@ -108,6 +109,19 @@ def _filter_steps(
         cost = 256 * kernel.chunks * 0.05
         made.append(_step(node, (part,), number(filter), combined(g.filter_size, kernel.chunks), (), Size(n), cost, ()))
     return made
+
+
+def column_sum(
+    node: Node, shape: tuple[int, ...], number: Callable[[Value], int], scratch: Callable[[str, int], Value]
+) -> list[KernelStep]:
+    """The steps of a sum over all axes but the last of a value of this (witness) shape."""
+    n, x = shape[-1], number(node.inputs[0])
+    part = number(scratch("float32", n * column_sums.CHUNKS))
+    rows = Size(1, tuple((x, axis) for axis in range(len(shape) - 1)))
+    cost = 0.1 * n / column_sums.CHUNKS
+    first = _step(node, (x,), part, column_sums.source(n), (rows,), Size(column_sums.CHUNKS), cost, (rows,))
+    text = combined(n, column_sums.CHUNKS)
+    return [first, _step(node, (part,), number(node.outputs[0]), text, (), Size(-(-n // 256)), 2.0 * n, ())]
 
 
 def _step(

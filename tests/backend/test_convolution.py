@@ -165,6 +165,34 @@ def test_vectors_cover_a_row_once(f: int, lanes: int, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("n", [3, 8, 17, 130])
+def test_gradients_of_biases_are_sums_of_rows_in_registers(n: int) -> None:
+    random = np.random.default_rng(3)
+    x = fg.constant(random.standard_normal([n, 9, 11, 4]).astype(np.float32))
+    w = fg.constant(random.standard_normal([3, 3, 4, n]).astype(np.float32))
+    b = fg.constant(random.standard_normal([n]).astype(np.float32))
+
+    def function(x: Any, w: Any, b: Any) -> Any:
+        with fg.GradientTape() as tape:
+            tape.watch([w, b])
+            with fg.GradientTape() as inner:
+                y = fg.nn.conv2d(x, w, 1, "SAME")
+                inner.watch(y)
+                z = fg.nn.bias_add(y, b)
+                loss = fg.reduce_sum(fg.tanh(z))
+            dy = inner.gradient(loss, y)
+        # Sums along other axes of the same extent are other sums.
+        return [*tape.gradient(loss, [w, b]), fg.reduce_sum(dy, [0, 1, 2]), fg.reduce_sum(dy, [1, 2, 3])]
+
+    with flags.override(tier="last"):
+        staged = fg.function(function)
+        for got, value in zip(staged(x, w, b), function(x, w, b), strict=True):
+            assert_near(got, value, tolerance=1e-5)
+        sums = [s for s in steps_of(staged, (x, w, b)) if s.nodes[0].op.name == "sum_to_like"]
+        assert "block_float32" in sums[0].kernel.imports
+
+
+@pytest.mark.slow
 def test_training_by_convolutions_runs_without_python() -> None:
     random = np.random.default_rng(2)
     x = fg.constant(random.standard_normal([4, 12, 12, 1]).astype(np.float32))
