@@ -127,23 +127,32 @@ def block_float32(
     x: Any,
     y: Any,
     out: Any,
+    also: Any,
     x_step: Any,
     out_step: Any,
     loops: Any,
 ) -> Any:
-    """out[p * out_step + v] (+)= sum of x[p * x_step + ...] * y[v + ...] over `loops`.
+    """out[p * out_step + v] = sum of x[p * x_step + ...] * y[v + ...] over `loops`, and what is added to it.
 
-    `shape` is a tuple of literals (P, V, lanes, lanes of the last vector, sums side by side, whether to add to what is
-    there); `loops` a tuple of (count, step of x, step of y), three numbers for each loop, the outermost first.
+    `shape` is a tuple of literals (P, V, lanes, lanes of the last vector, sums side by side, ending); the ending is 0:
+    nothing, 1: plus what is there, 2: plus also[v], 3: relu of that. `loops` is a tuple of (count, step of x, step of
+    y), three numbers for each loop, the outermost first.
     """
-    n_p, n_v, lanes, tail, width, adds = [t.literal_value for t in shape.types]
+    n_p, n_v, lanes, tail, width, ending = [t.literal_value for t in shape.types]
     n_loops = len(loops.types) // 3
     signature = types.void(
-        shape, _POINTER, _POINTER, _POINTER, types.int64, types.int64, types.UniTuple(types.int64, 3 * n_loops)
+        shape,
+        _POINTER,
+        _POINTER,
+        _POINTER,
+        _POINTER,
+        types.int64,
+        types.int64,
+        types.UniTuple(types.int64, 3 * n_loops),
     )
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        _, x0, y0, out0, x_by, out_by, packed = args
+        _, x0, y0, out0, also, x_by, out_by, packed = args
         numbers = [builder.extract_value(packed, i) for i in range(3 * n_loops)]
         levels = [numbers[3 * i : 3 * i + 3] for i in range(n_loops)]
         unit = _Loads(builder, lanes, tail)
@@ -199,13 +208,22 @@ def block_float32(
         totals = sums[:own]
         for k in range(1, width):
             totals = [builder.fadd(a, b) for a, b in zip(totals, sums[k * own : (k + 1) * own], strict=True)]
+        bias = []
+        if ending > 1:
+            places = [builder.gep(also, [ir.Constant(_I64, v * lanes)]) for v in range(n_v)]
+            bias = [unit.load(place, v == n_v - 1) for v, place in enumerate(places)]
         for p in range(n_p):
             row = builder.gep(out0, [builder.mul(out_by, ir.Constant(_I64, p))])
             for v in range(n_v):
                 place = builder.gep(row, [ir.Constant(_I64, v * lanes)])
                 total = totals[p * n_v + v]
-                if adds:
+                if ending == 1:
                     total = builder.fadd(unit.load(place, v == n_v - 1), total)
+                elif ending:
+                    total = builder.fadd(total, bias[v])
+                if ending == 3:  # NaN stays
+                    negative = builder.fcmp_ordered("<", total, unit.zero)
+                    total = builder.select(negative, unit.zero, total)
                 unit.store(total, place, v == n_v - 1)
         return context.get_dummy_value()
 

@@ -9,7 +9,7 @@ stay in registers. It pays where the rows are in memory anyway; elsewhere fusion
 
 from __future__ import annotations
 
-from fastgraph.compiler.register_blocks import Text, block_call, over_blocks, vectors
+from fastgraph.compiler.register_blocks import ADD, Text, block_call, over_blocks, vectors
 from fastgraph.graph.ir import Node
 
 CHUNKS = 16
@@ -47,7 +47,7 @@ def source(n: int) -> str:
 
     def call(v: str, n_v: int, last: int) -> str:
         x, out = f"pointer_float32(x, row * {n} + {v})", f"pointer_float32(part, chunk * {n} + {v})"
-        return block_call(1, n_v, lanes, last, True, "ones", x, out, "0, 0", f"rows, 0, {n}")
+        return block_call(1, n_v, lanes, last, ADD, "ones", x, out, "0, 0", f"rows, 0, {n}")
 
     over_blocks(text, n_vectors, each, lanes, tail, call, looped=False)
     text.close(2)

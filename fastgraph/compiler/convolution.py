@@ -16,7 +16,7 @@ from fastgraph.compiler.correlation import Correlation, turned_filter
 from fastgraph.compiler.filter_gradient import FilterGradient, combined
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.program import KernelStep, Size
-from fastgraph.compiler.register_blocks import Geometry
+from fastgraph.compiler.register_blocks import BIAS, BIAS_RELU, STORE, Geometry
 from fastgraph.graph.ir import Node, Value
 
 #: Floating-point operations per nanosecond of one thread that the estimates reckon with.
@@ -75,14 +75,17 @@ def steps(
                 0.6 * g.filter_size / positions, (),
             )
         )  # fmt: skip
-    kernel = Correlation(g, turned)
+    # Only what the compiler fused has a bias.
+    more = [number(node.inputs[2])] if node.op.name.endswith("_bias") else []
+    ending = (BIAS_RELU if node.attrs["relu"] else BIAS) if more else STORE
+    kernel = Correlation(g, turned, ending)
     sizes = [(number(v), 1 + k) for v in (source, target) for k in range(g.rank)]
     rows = Size(1, tuple((number(target), k) for k in range(g.rank)))
     flops = 2.0 * math.prod(g.window) * g.c * g.f * g.groups / (math.prod(g.strides) if turned else 1)
     cost = flops / FLOPS_NS + 0.3 * max(g.c, g.f)
     made.append(
         _step(
-            node, (number(source), number(weights)), number(target), kernel.source(),
+            node, (number(source), number(weights), *more), number(target), kernel.source(),
             [Size(1, (s,)) for s in sizes], rows, cost, (Size(1, ((number(target), g.rank),)),),
         )
     )  # fmt: skip

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 from fastgraph.compiler.register_blocks import (
+    STORE,
     Geometry,
     Text,
     before_line,
@@ -29,8 +30,9 @@ LARGE_FILTER = 1 << 19
 class Correlation:
     """out[n, *i, co] = sum of source[n, *(first + tap), ci] * filter[tap, ci, co], row of pixels by row of pixels."""
 
-    def __init__(self, g: Geometry, turned: bool) -> None:
+    def __init__(self, g: Geometry, turned: bool, ending: int = STORE) -> None:
         self.g = g
+        self.ending = ending
         self.turned = turned
         self.c, self.f = (g.f, g.c) if turned else (g.c, g.f)
         self.c_all, self.f_all = self.c * g.groups, self.f * g.groups
@@ -63,7 +65,8 @@ class Correlation:
         """The kernel over all rows of pixels of the result."""
         g, text = self.g, Text()
         rank = g.rank
-        text("x = buffers[0]", "w = buffers[1]", "y = buffers[2]")
+        text("x = buffers[0]", "w = buffers[1]")
+        text(*(["y = buffers[2]"] if self.ending == STORE else ["bias = buffers[2]", "y = buffers[3]"]))
         # n: the image that is read, m: the image that is written.
         text(*[f"n{k} = sizes[{k}]" for k in range(rank)], *[f"m{k} = sizes[{rank + k}]" for k in range(rank)])
         for k in range(rank):
@@ -223,7 +226,8 @@ class Correlation:
             y = f"pointer_float32(w, place + {first})"
             target = f"pointer_float32(y, {out} + {first})"
             steps = f"{self.move * self.c_all}, {self.apart * self.f_all}"
-            return block_call(n, n_v, self.lanes, tail, False, "xp", y, target, steps, ", ".join(loops))
+            also = f"pointer_float32(bias, group * {self.f} + {first})" if self.ending != STORE else ""
+            return block_call(n, n_v, self.lanes, tail, self.ending, "xp", y, target, steps, ", ".join(loops), also)
 
         over_blocks(text, self.n_vectors, self.each, self.lanes, self.tail, call, looped)
 

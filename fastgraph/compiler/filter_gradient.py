@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from fastgraph.compiler.register_blocks import (
+    ADD,
     Geometry,
     Text,
     before_line,
@@ -185,7 +186,7 @@ class FilterGradient:
                 x = f"pointer_float32(x, x_at + {first})"
                 y = f"pointer_float32(dy, dy_at + {v})"
                 out = f"pointer_float32(part, to + {first} * {f} + {v})"
-                return block_call(n, n_v, self.lanes, tail, True, x, y, out, f"1, {f}", loops)
+                return block_call(n, n_v, self.lanes, tail, ADD, x, y, out, f"1, {f}", loops)
 
             over_blocks(text, self.n_vectors, self.each, self.lanes, self.tail, call, looped=False)
 

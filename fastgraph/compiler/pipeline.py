@@ -18,6 +18,7 @@ from fastgraph._buffer import Cell
 from fastgraph._executor import Plan
 from fastgraph.compiler import kernels
 from fastgraph.compiler.assemble import assemble
+from fastgraph.compiler.epilogues import fuse_epilogues
 from fastgraph.compiler.expand import expand
 from fastgraph.compiler.explain import describe, describe_plan, step_rows
 from fastgraph.compiler.extents import fits, shapes_of, witness_shapes
@@ -36,7 +37,7 @@ Shapes = tuple[tuple[int, ...], ...]
 
 #: Graph -> Graph, in order. Then `assemble` makes the Program of a graph (fusion, loop nests, kernels' sources), the
 #: store makes machine code of its kernels, and the schedule a Plan for each set of shapes.
-PASSES: tuple[Callable[[Graph], Graph], ...] = (passes.optimise, expand, passes.simplify, passes.prune)
+PASSES: tuple[Callable[[Graph], Graph], ...] = (passes.optimise, expand, passes.simplify, passes.prune, fuse_epilogues)
 
 
 def compile_graph(graph: Graph, observe: Callable[[str, Graph], None] | None = None) -> Graph:

@@ -107,11 +107,26 @@ def _turns(n: int) -> int:
     return max(1, 8 // n)
 
 
+#: What a block does with its sums at the end: see `blocks_cpu.block_float32`.
+STORE, ADD, BIAS, BIAS_RELU = range(4)
+
+
 def block_call(
-    n_p: int, n_v: int, lanes: int, tail: int, adds: bool, x: str, y: str, out: str, steps: str, loops: str
+    n_p: int,
+    n_v: int,
+    lanes: int,
+    tail: int,
+    ending: int,
+    x: str,
+    y: str,
+    out: str,
+    steps: str,
+    loops: str,
+    also: str = "",
 ) -> str:
-    shape = f"({n_p}, {n_v}, {lanes}, {tail}, {_turns(n_p * n_v)}, {int(adds)})"
-    return f"block_float32({shape}, {x}, {y}, {out}, {steps}, ({loops}))"
+    """The call of one block; the arguments are those of `block_float32`."""
+    shape = f"({n_p}, {n_v}, {lanes}, {tail}, {_turns(n_p * n_v)}, {ending})"
+    return f"block_float32({shape}, {x}, {y}, {out}, {also or out}, {steps}, ({loops}))"
 
 
 def before_line(text: Text, name: str, n: str, m: str, k: int, s: int, d: int, padding: Any) -> None:

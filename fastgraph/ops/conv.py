@@ -549,3 +549,71 @@ def conv3d_filter_grad_p(x: Array, sizes: Array, g: Array, *, strides: Any, padd
     dims = tuple(sizes.tolist())
     _checked_gradient(3, x.shape, dims, g, strides, padding, dilations)
     return _filter_gradient(x, dims, g, strides, padding, dilations)
+
+
+# ---- with what follows ----------------------------------------------------------------------------------------------
+
+
+def _infer_bias(rank: int) -> Callable[..., Aval]:
+    plain = _infer(rank)
+
+    def infer(x: Aval, filter: Aval, bias: Aval, *, strides: Any, padding: Padding, dilations: Any, relu: bool) -> Aval:
+        found = plain(x, filter, strides=strides, padding=padding, dilations=dilations)
+        _of_rank(bias, 1)
+        return found
+
+    return infer
+
+
+def _with_bias(rank: int, x: Array, filter: Array, bias: Array, relu: bool, steps_: tuple[Any, Any, Any]) -> Any:
+    total = _checked_forward(rank, x, filter, *steps_) + bias
+    return np.maximum(total, np.zeros((), total.dtype)) if relu else total
+
+
+def _lower_bias(b: Any, node: Any) -> list[Any]:
+    (plain,) = _lower(b, node)
+    zero = b.const(0, node.outputs[0].aval.dtype)
+
+    def element(index: Sequence[Any]) -> Any:
+        total = plain(index) + b.input(2).at(index[-1:])
+        return b.select(total < zero, zero, total) if node.attrs["relu"] else total
+
+    return [element]
+
+
+def _bias_samples(rank: int) -> Callable[[], list[Any]]:
+    return lambda: [
+        ((x, w, _numbers(w.shape[-1:], "float32", 4)), {**attrs, "relu": relu})
+        for (x, w), attrs in _samples(rank, "result", ("float32",))()
+        for relu in (False, True)
+    ]
+
+
+@contraction(
+    op="_FusedConv2D",
+    infer=_infer_bias(2),
+    dtypes="float32",
+    step="convolution",
+    lower=_lower_bias,
+    samples=_bias_samples(2),
+)
+def conv2d_bias_p(
+    x: Array, filter: Array, bias: Array, *, strides: Any, padding: Padding, dilations: Any, relu: bool
+) -> Any:
+    """conv2d plus one number per channel, and perhaps relu of that: what the compiler makes of the three ops."""
+    return _with_bias(2, x, filter, bias, relu, (strides, padding, dilations))
+
+
+@contraction(
+    op="_FusedConv3D",
+    infer=_infer_bias(3),
+    dtypes="float32",
+    step="convolution",
+    lower=_lower_bias,
+    samples=_bias_samples(3),
+)
+def conv3d_bias_p(
+    x: Array, filter: Array, bias: Array, *, strides: Any, padding: Padding, dilations: Any, relu: bool
+) -> Any:
+    """conv3d plus one number per channel, and perhaps relu of that: what the compiler makes of the three ops."""
+    return _with_bias(3, x, filter, bias, relu, (strides, padding, dilations))

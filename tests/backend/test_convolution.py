@@ -193,6 +193,55 @@ def test_gradients_of_biases_are_sums_of_rows_in_registers(n: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("shape", [(2, 9, 11, 3), (2, 4, 5, 6, 3)])
+@pytest.mark.parametrize("relu", [False, True])
+def test_a_bias_and_relu_are_added_where_the_sums_are(shape: tuple[int, ...], relu: bool) -> None:
+    random = np.random.default_rng(5)
+    x = random.standard_normal(shape).astype(np.float32)
+    x[0, 0] = np.nan
+    rank = len(shape) - 2
+    w = fg.constant(random.standard_normal((*(3,) * rank, 3, 18)).astype(np.float32))
+    b = fg.constant(random.standard_normal([18]).astype(np.float32))
+
+    def function(x: Any) -> Any:
+        y = b + fg.nn.convolution(x, w, padding="SAME")
+        return fg.nn.relu(y) if relu else y
+
+    given = fg.constant(x)
+    with flags.override(tier="last"):
+        staged = fg.function(function)
+        got, wanted = as_array(staged(given)), as_array(function(given))
+        (step,) = steps_of(staged, (given,))
+    assert np.isnan(wanted).any()
+    assert np.array_equal(np.isnan(got), np.isnan(wanted))
+    assert_near(from_array(np.nan_to_num(got)), from_array(np.nan_to_num(wanted)))
+    assert [n.op.name for n in step.nodes] == [f"conv{rank}d_bias"]
+
+
+def test_what_something_else_takes_is_not_fused() -> None:
+    w, b = fg.ones([3, 3, 2, 4]), fg.ones([4])
+
+    def names(function: Any) -> list[str]:
+        given = fg.ones([1, 5, 5, 2])
+        return [s.nodes[0].op.name for s in steps_of(fg.function(function), (given,))]
+
+    def both(x: Any) -> Any:
+        y = fg.nn.conv2d(x, w, 1, "SAME")
+        return y, y + b
+
+    def sum_of_both(x: Any) -> Any:
+        y = fg.nn.conv2d(x, w, 1, "SAME") + b
+        return y * fg.nn.relu(y)
+
+    def other_shape(x: Any) -> Any:
+        return fg.nn.conv2d(x, w, 1, "SAME") + fg.ones([5, 4])
+
+    assert names(both)[0] == "conv2d"
+    assert names(sum_of_both)[0] == "conv2d_bias"
+    assert names(other_shape)[0] == "conv2d"
+
+
+@pytest.mark.slow
 def test_training_by_convolutions_runs_without_python() -> None:
     random = np.random.default_rng(2)
     x = fg.constant(random.standard_normal([4, 12, 12, 1]).astype(np.float32))
