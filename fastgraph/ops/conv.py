@@ -15,13 +15,14 @@ import numpy as np
 
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import index_vector
-from fastgraph.ops.families import Array, Dims, accumulator, contraction, invalid, shape_text
+from fastgraph.ops.families import Array, Dims, accumulator, contraction, invalid, is_one, shape_text
 from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.sums import is_half
 from fastgraph.ops.windows import (
     Padding,
     along,
     before,
+    clamped,
     conjunction,
     infer_extents,
     inner,
@@ -227,6 +228,10 @@ def _checked_gradient(
 # ---- lowering: the sum of products, element by element --------------------------------------------------------------
 
 
+#: Positions up to which a window is written out in a kernel.
+UNROLLED = 36
+
+
 class _Geometry:
     """The extents and steps of one convolution in a kernel."""
 
@@ -244,7 +249,30 @@ class _Geometry:
         self.c, self.f = filter[-2], filter[-1]  # channels of one group, all results
         # Groups are as many as a filter says: their number and size belong to the op, not to the run.
         self.groups: Any = None if same else b.const(x[-1].witness // filter[-2].witness)
+        # With a channel in each group the taps are written out and the innermost loop goes over the channels.
+        known = [n.witness for n in self.window]
+        apart = self.groups is not None and is_one(self.c) and math.prod(known) <= UNROLLED
+        self.taps = list(np.ndindex(*known)) if apart else None
         self.f_group = self.f if same else b.const(filter[-1].witness // (x[-1].witness // filter[-2].witness))
+
+    def total(self, product: Callable[[Sequence[Any]], Any], extents: Sequence[Any]) -> Any:
+        """The sum of `product(tap and channel)` over the window and the channels of a group."""
+        if self.taps is None:
+            return self.b.reduce("sum", [*self.window, *extents], product)
+        found = None
+        for tap in self.taps:
+            near = clamped(self.b, [self.b.const(t) for t in tap], self.window)
+
+            def part(inside: Sequence[Any], near: Sequence[Any] = near) -> Any:
+                return product((*near, *inside))
+
+            value = self.b.reduce("sum", extents, part)
+            found = value if found is None else found + value
+        return found
+
+    def near(self, at: Sequence[Any], extents: Sequence[Any]) -> Sequence[Any]:
+        """Where to read: guarded by whether it is inside, or at the nearest place, which needs no guard."""
+        return at if self.taps is None else clamped(self.b, at, extents)
 
     def source(self, position: Sequence[Any], tap: Sequence[Any]) -> tuple[list[Any], Any]:
         """Where in x a window at `position` finds its element `tap`, and whether that is inside."""
@@ -282,9 +310,9 @@ def _lower(b: Any, node: Any) -> list[Any]:
             *tap, c = inside
             at, fits = g.source(position, tap)
             channel = c if g.groups is None else f // g.f_group * g.c + c
-            return _product(b, fits, x.at((n, *at, channel)), w.at((*tap, c, f)), dtype)
+            return _product(b, fits, x.at((n, *g.near(at, g.n), channel)), w.at((*tap, c, f)), dtype)
 
-        return b.cast(b.reduce("sum", [*g.window, g.c], product), dtype)
+        return b.cast(g.total(product, [g.c]), dtype)
 
     return [element]
 
@@ -303,9 +331,9 @@ def _lower_input_grad(b: Any, node: Any) -> list[Any]:
                 own, result = c, f
             else:
                 own, result = c % g.c, c // g.c * g.f_group + f
-            return _product(b, fits, dy.at((n, *at, result)), w.at((*tap, own, result)), dtype)
+            return _product(b, fits, dy.at((n, *g.near(at, g.out), result)), w.at((*tap, own, result)), dtype)
 
-        return b.cast(b.reduce("sum", [*g.window, g.f_group], product), dtype)
+        return b.cast(g.total(product, [g.f_group]), dtype)
 
     return [element]
 
@@ -321,7 +349,7 @@ def _lower_filter_grad(b: Any, node: Any) -> list[Any]:
         def product(inside: Sequence[Any]) -> Any:
             n, *position = inside
             at, fits = g.source(position, tap)
-            return _product(b, fits, x.at((n, *at, channel)), dy.at((n, *position, f)), dtype)
+            return _product(b, fits, x.at((n, *g.near(at, g.n), channel)), dy.at((n, *position, f)), dtype)
 
         return b.cast(b.reduce("sum", dy.shape[:-1], product), dtype)
 

@@ -22,6 +22,7 @@ from fastgraph.ops.windows import (
     Padding,
     along,
     before,
+    clamped,
     conjunction,
     infer_extents,
     inner,
@@ -215,11 +216,7 @@ class _Windows:
 
     def clamped(self, at: Sequence[Any]) -> list[Any]:
         """The nearest place in x: a kernel may read there whether it is asked for or not."""
-        b = self.b
-        if self.padding == "VALID":
-            at_most = [b.op("min", i, n - 1) for i, n in zip(at, self.n, strict=True)]
-            return [b.op("max", i, b.const(0)) for i in at_most]
-        return [b.op("max", b.op("min", i, n - 1), b.const(0)) for i, n in zip(at, self.n, strict=True)]
+        return clamped(self.b, at, self.n)
 
     def fold(self, kind: str, extents: Sequence[int], body: Callable[[Sequence[Any]], Any], step: Any) -> Any:
         """Combine `body(tap)` over static extents: few are written out, so that loops over channels are innermost."""

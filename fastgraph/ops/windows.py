@@ -153,6 +153,11 @@ def before(b: Any, n: Any, out: Any, window: Any, stride: int, dilation: int, pa
     return b.op("max", reach, b.const(0)) // 2
 
 
+def clamped(b: Any, at: Sequence[Any], extents: Sequence[Any]) -> list[Any]:
+    """The nearest place inside: a kernel may read there whether it is asked for or not."""
+    return [b.op("max", b.op("min", i, n - 1), b.const(0)) for i, n in zip(at, extents, strict=True)]
+
+
 def conjunction(b: Any, conditions: Sequence[Any]) -> Any:
     """Whether all conditions hold."""
     found = None
