@@ -87,7 +87,7 @@ def vectors(f: int) -> tuple[int, int, int, int]:
     while lanes > 4 and lanes // 2 >= f:
         lanes //= 2
     n = -(-f // lanes)
-    most = 4 if width().registers >= 32 else 2
+    most = 2  # with more of them fewer pixels share a load of the filter, which comes from farther away
     return lanes, f - (n - 1) * lanes, n, -(-n // -(-n // most))
 
 
