@@ -13,6 +13,7 @@ from fastgraph import math as math
 from fastgraph import nest as nest
 from fastgraph import nn as nn
 from fastgraph import optimizers as optimizers
+from fastgraph import profiler as profiler
 from fastgraph import random as random
 from fastgraph import strings as strings
 from fastgraph import sysconfig as sysconfig

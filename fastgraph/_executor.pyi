@@ -1,5 +1,7 @@
 """The executor. See _executor.pyx."""
 
+import numpy as np
+
 from fastgraph._buffer import Cell
 from fastgraph._tensor import EagerTensor
 from fastgraph.compiler.plan import PlanSpec
@@ -22,3 +24,15 @@ class Plan:
     def parallel(self) -> bool: ...
     def shards(self) -> list[int]:
         """Into how many parts each step is cut."""
+
+def start_recording(capacity: int) -> None:
+    """Record every step that runs, on whatever thread, up to `capacity` events."""
+
+def stop_recording() -> tuple[np.ndarray, dict[int, Plan], int]:
+    """End the recording; gives (events, {address: Plan}, the number of events that found no place)."""
+
+def thread_id() -> int:
+    """The number by which events name the current thread."""
+
+def clock() -> int:
+    """The time that events are given in, in nanoseconds."""

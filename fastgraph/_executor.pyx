@@ -20,7 +20,7 @@ from fastgraph._buffer cimport (
     fg_spin_lock, fg_spin_try, fg_spin_unlock,
 )
 from fastgraph._pool cimport (
-    Region, fg_event_destroy, fg_event_init, fg_event_raise, fg_event_wait, fg_load32, fg_lock, fg_now_ns,
+    Region, fg_add32, fg_event_destroy, fg_event_init, fg_event_raise, fg_event_wait, fg_load32, fg_lock, fg_now_ns,
     fg_pause, fg_store32, fg_unlock, pool_threads, region_close, region_init, region_invite, region_open,
     region_orphaned,
 )
@@ -61,6 +61,7 @@ cdef CPlan* _all_plans = NULL
 include "_executor_frames.pxi"
 include "_executor_faults.pxi"
 include "_executor_cells.pxi"
+include "_executor_recorder.pxi"
 include "_executor_steps.pxi"
 include "_executor_python.pxi"
 include "_executor_runs.pxi"
@@ -73,6 +74,7 @@ def _after_fork_in_child() -> None:
     while p != NULL:
         p.lock = 0
         p = p.next
+    recorder.on = recorder.writing = 0
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)

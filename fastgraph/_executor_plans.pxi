@@ -364,9 +364,12 @@ cdef class Plan:
         cdef list outputs
         if len(inputs) != p.n_inputs:
             raise ValueError(f"{self.spec.name!r} takes {p.n_inputs} inputs, got {len(inputs)}")
+        cdef int64_t started = fg_now_ns() if recorder.on else 0
         call.cancelled = 0
         call.spent = 0
         call.checked = 0
+        if started:
+            _hold_recorded(self)
         f = _frame_take(p, &call)
         if f == NULL:
             raise _exhausted(p.arena_bytes)
@@ -413,6 +416,8 @@ cdef class Plan:
                 f.discarded = NULL
             _frame_give(f)
             block_drain()
+            if started:
+                _note(p, -1, started, 0, 1)
 
     cdef object mismatch(self, int32_t j, EagerTensor tensor):
         return ValueError(

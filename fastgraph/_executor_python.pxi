@@ -86,6 +86,7 @@ cdef int _resolve(Frame* f, CStep* s, void** plan) except -1:
         if dynamic >= 0:
             shapes.append(_shape_tuple(&f.dims[dynamic]))
     found = <Plan?>((<object>s.spec).resolve(tuple(shapes)))
+    _hold_recorded(found)
     Py_INCREF(found)
     plan[0] = <void*>found
     return 0
@@ -100,6 +101,7 @@ cdef int _plans_again(Frame* f, int32_t i, CStep* s, Dims* dims, void** plans) n
             pair = (<object>s.spec).again(shapes)
             for plan in pair:
                 <Plan?>plan
+                _hold_recorded(plan)
             Py_INCREF(pair)
             if plans[0] != NULL:
                 Py_DECREF(<object>plans[0])

@@ -73,8 +73,19 @@ cdef void _release_claims(Frame* f, int32_t i, CStep* s) noexcept nogil:
     f.claimed[i] = 0
 
 
-cdef int _run_range(Frame* f, int32_t i, CStep* s, int64_t begin, int64_t end) noexcept nogil:
+cdef inline int _run_range(Frame* f, int32_t i, CStep* s, int64_t begin, int64_t end) noexcept nogil:
     """Units [begin, end) of a kernel or a product."""
+    cdef int64_t started
+    cdef int failed
+    if not recorder.on:
+        return _call_range(f, i, s, begin, end)
+    started = fg_now_ns()
+    failed = _call_range(f, i, s, begin, end)
+    _note(f.plan, i, started, begin, end)
+    return failed
+
+
+cdef int _call_range(Frame* f, int32_t i, CStep* s, int64_t begin, int64_t end) noexcept nogil:
     cdef void* few[STACK_BUFFERS]
     cdef void** buffers = &few[0]
     cdef int64_t status = 0
@@ -104,12 +115,23 @@ cdef int _run_range(Frame* f, int32_t i, CStep* s, int64_t begin, int64_t end) n
 cdef int _run_shard(Frame* f, int32_t i, CStep* s, int32_t shard, bint caller) noexcept nogil:
     """One shard of a prepared step; steps of other kinds have one."""
     cdef int64_t begin, end
+    cdef int failed
     if s.kind <= GEMM:
         begin = shard * s.chunk
         end = begin + s.chunk - f.plan.short_shards
         if end > s.extent:
             end = s.extent
         return _run_range(f, i, s, begin, end)
+    if not recorder.on or s.kind == READ or s.kind == ASSIGN:  # those two take less time than noting it
+        return _run_other(f, i, s, caller)
+    begin = fg_now_ns()
+    failed = _run_other(f, i, s, caller)
+    _note(f.plan, i, begin, 0, 1)
+    return failed
+
+
+cdef int _run_other(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
+    """A step that is no kernel and no product."""
     if s.kind == READ:
         return _run_read(f, i, s)
     if s.kind == ASSIGN:

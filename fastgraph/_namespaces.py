@@ -105,7 +105,9 @@ PUBLIC: dict[str, str] = {
 ALIASES = {"losses": "keras.losses", "optimizers": "keras.optimizers"}
 
 #: Public modules and packages that are files.
-FILES = ("errors", "keras", "keras.losses", "keras.optimizers", "testing")
+FILES = (
+    "errors", "keras", "keras.losses", "keras.optimizers", "profiler", "profiler.experimental", "testing",
+)  # fmt: skip
 
 #: What to use for names that are often asked for and not built yet.
 SUBSTITUTES = {

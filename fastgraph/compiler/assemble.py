@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from fastgraph.compiler import column_sums, convolution
 from fastgraph.compiler.arrange import FlatNest, arrange
-from fastgraph.compiler.cost import cost
+from fastgraph.compiler.cost import cost, operations
 from fastgraph.compiler.emit_cpu import emit
 from fastgraph.compiler.extents import FIRST_WITNESS, Witnesses, witness_avals
 from fastgraph.compiler.fusion import Cluster, Fusion, lowerable
@@ -344,7 +344,7 @@ class _Assembler:
         loaded = [*[key for key in emitted.buffers if key not in roots], *nest.in_place]
         if emitted.fallible:
             loaded += [v for v in operands if v not in loaded]
-        per_unit, cost_dims = self.per_unit(nest)
+        units, cost_dims = self.units(nest)
         return KernelStep(
             inputs=self.numbers(loaded),
             outputs=self.numbers(roots),
@@ -353,7 +353,8 @@ class _Assembler:
             buffers=self.numbers(emitted.buffers),
             sizes=tuple([self.size(s) for s in emitted.sizes]),
             extent=self.size(emitted.extent) if emitted.extent is not None else Size(1),
-            cost=per_unit,
+            cost=cost(nest) / units,
+            operations=operations(nest) / units,
             shardable=emitted.extent is not None,
             fallible=tuple([Fallible(cast(Node, node), "body") for node in emitted.fallible]),
             cost_dims=cost_dims,
@@ -386,8 +387,9 @@ class _Assembler:
                 constant *= term.attr
         return Size(constant, tuple(dims))
 
-    def per_unit(self, nest: FlatNest) -> tuple[float, tuple[Size, ...]]:
-        """The cost of one unit of the outermost loop, and the unknown inner extents that it is to be multiplied by."""
+    def units(self, nest: FlatNest) -> tuple[int, tuple[Size, ...]]:
+        """The units that a nest's cost is to be divided by (those of the outermost loop, and unknown inner extents),
+        and the extents by which the cost of one unit is then to be multiplied."""
         factors: dict[int, Scalar] = {}
         variables = {v for s in nest.stores for v in (*nest.dims, *s.variables)}
         for term in walk([s.scalar for s in nest.stores]):
@@ -399,7 +401,7 @@ class _Assembler:
             for e in unknown if extent is not outer else ():
                 factors.setdefault(e.witness or 0, e)
         units = (outer.witness or 1 if outer is not None else 1) * math.prod(factors)
-        return cost(nest) / max(units, 1), tuple([self.size(e) for e in factors.values()])
+        return max(units, 1), tuple([self.size(e) for e in factors.values()])
 
 
 def _factors(extent: Scalar) -> list[Scalar]:

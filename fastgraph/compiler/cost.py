@@ -64,6 +64,22 @@ def cost(nest: LoopNest | FlatNest) -> float:
     return total
 
 
+#: Terms that are no floating-point operation: what only names, moves or picks values.
+_MOVES = frozenset(("const", "var", "extent", "param", "load", "read", "cast", "select", "check"))
+
+
+def operations(nest: LoopNest | FlatNest) -> float:
+    """Arithmetic operations in one run of the nest at its witness extents; exp, log and the like count as one."""
+    chains = loop_chains(nest)
+    total = 0.0
+    for term in walk([s.scalar for s in nest.stores]):
+        if term.op == "reduce":
+            total += trips(term.args[: term.attr[1]], chains)
+        elif term.op not in _MOVES and term.dtype not in ("int64", "bool"):  # those are addresses and conditions
+            total += trips(term.free, chains)
+    return total
+
+
 def loop_chains(nest: LoopNest | FlatNest) -> dict[Scalar, frozenset[Scalar]]:
     """For each variable the loops that stand round its body, its own among them."""
     chains: dict[Scalar, frozenset[Scalar]] = {}

@@ -69,6 +69,7 @@ class StepSpec:
     operands: tuple[Operand, ...] = ()  # what `explain` and host code are given
     name: str = ""
     source: Any = None  # the Program's step, for messages
+    operations: float = 0.0  # arithmetic operations, as far as they are known
 
 
 @dataclass

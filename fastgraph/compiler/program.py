@@ -56,6 +56,7 @@ class KernelStep(Step):
     in_place: tuple[tuple[int, int], ...] = ()  # (input position, output position) pairs that may share memory
     fallible: tuple[Fallible, ...] = ()
     cost_dims: tuple[Size, ...] = ()  # further factors of the cost (the length of a reduction)
+    operations: float = 0.0  # arithmetic operations per unit of extent, with the same factors
 
 
 @dataclass

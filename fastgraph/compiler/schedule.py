@@ -6,6 +6,7 @@ wherever they are computed. Steps behind a shape that is data are planned when i
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -413,9 +414,10 @@ class _Schedule:
         extent = self._size(step.extent)
         if not any(self.aval(number).size for number in step.outputs):
             extent = 0  # no element is computed, so no check may fail
-        per_unit = step.cost
+        per_unit, operations = step.cost, step.operations * extent
         for factor in step.cost_dims:
             per_unit *= self._size(factor)
+            operations *= self._size(factor)
         chunk = kernel_chunk(extent, per_unit) if step.shardable else extent
         return specs.KernelCall(
             address=self._address(step.kernel),
@@ -424,6 +426,7 @@ class _Schedule:
             extent=extent,
             chunk=chunk,
             cost=CALL_NS + extent * per_unit,
+            operations=operations,
             operands=self._operands(step.inputs) if step.fallible else (),
             updates=updates,
             **common,
@@ -460,6 +463,7 @@ class _Schedule:
             pieces=pieces,
             chunk=chunk,
             cost=gemm_cost(batch, m, n, k, size),
+            operations=2.0 * math.prod(batch) * m * n * k,
             **common,
         )
 

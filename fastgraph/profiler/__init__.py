@@ -1,0 +1,19 @@
+"""Where the time of compiled calls goes: a timeline for Perfetto, and a table of the costliest kernels.
+
+Rule: it only looks; what runs, and where, is the same with and without a recording.
+
+    with fastgraph.profiler.record() as recording:
+        step(x, y)
+    print(recording.table())
+    recording.save("trace.json")  # open it at ui.perfetto.dev or chrome://tracing
+"""
+
+from __future__ import annotations
+
+from fastgraph._namespaces import lookup
+from fastgraph.profiler.ceilings import Ceilings, ceilings
+from fastgraph.profiler.recording import KernelRow, Recording, StepEvent, record
+
+__all__ = ["Ceilings", "KernelRow", "Recording", "StepEvent", "ceilings", "record"]
+
+__getattr__ = lookup("profiler")
