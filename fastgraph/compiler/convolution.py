@@ -86,7 +86,7 @@ def steps(
     made.append(
         _step(
             node, (number(source), number(weights), *more), number(target), kernel.source(),
-            [Size(1, (s,)) for s in sizes], rows, cost, (Size(1, ((number(target), g.rank),)),),
+            [Size(1, (s,)) for s in sizes], rows, cost, (Size(1, ((number(target), g.rank),)),), flops,
         )
     )  # fmt: skip
     return made
@@ -100,17 +100,19 @@ def _filter_steps(
     part = number(scratch("float32", kernel.chunks * g.filter_size)) if kernel.chunks > 1 else number(filter)
     sizes = [(number(x), 0), *[(number(v), 1 + k) for v in (x, dy) for k in range(g.rank)]]
     pixels = tuple((number(dy), k) for k in range(g.rank + 1))
-    cost = 2.0 * g.filter_size / kernel.units / FLOPS_NS
+    flops = 2.0 * g.filter_size / kernel.units
+    cost = flops / FLOPS_NS
     made = [
         _step(
             node, (number(x), number(dy)), part, kernel.source(), [Size(1, (s,)) for s in sizes], Size(kernel.units),
-            cost, (Size(1, pixels),),
+            cost, (Size(1, pixels),), flops,
         )
     ]  # fmt: skip
     if kernel.chunks > 1:
         n = -(-g.filter_size // 256)
-        cost = 256 * kernel.chunks * 0.05
-        made.append(_step(node, (part,), number(filter), combined(g.filter_size, kernel.chunks), (), Size(n), cost, ()))
+        adds = 256.0 * kernel.chunks
+        text = combined(g.filter_size, kernel.chunks)
+        made.append(_step(node, (part,), number(filter), text, (), Size(n), 0.05 * adds, (), adds))
     return made
 
 
@@ -122,7 +124,17 @@ def column_sum(
     part = number(scratch("float32", n * column_sums.CHUNKS))
     rows = Size(1, tuple((x, axis) for axis in range(len(shape) - 1)))
     cost = 0.1 * n / column_sums.CHUNKS
-    first = _step(node, (x,), part, column_sums.source(n), (rows,), Size(column_sums.CHUNKS), cost, (rows,))
+    first = _step(
+        node,
+        (x,),
+        part,
+        column_sums.source(n),
+        (rows,),
+        Size(column_sums.CHUNKS),
+        cost,
+        (rows,),
+        n / column_sums.CHUNKS,
+    )
     text = combined(n, column_sums.CHUNKS)
     return [first, _step(node, (part,), number(node.outputs[0]), text, (), Size(-(-n // 256)), 2.0 * n, ())]
 
@@ -136,10 +148,11 @@ def _step(
     extent: Size,
     cost: float,
     cost_dims: tuple[Size, ...],
+    operations: float = 0.0,
 ) -> KernelStep:
     imports = tuple(name for name in _IMPORTS if name in source)
     spec = KernelSpec(source, ("float32",) * (len(inputs) + 1), len(sizes), imports)
     return KernelStep(
         inputs=inputs, outputs=(output,), nodes=(node,), kernel=spec, buffers=(*inputs, output), sizes=tuple(sizes),
-        extent=extent, cost=cost, cost_dims=cost_dims,
+        extent=extent, cost=cost, cost_dims=cost_dims, operations=operations,
     )  # fmt: skip
