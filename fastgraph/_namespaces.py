@@ -32,6 +32,7 @@ NAMESPACES: dict[str, str] = {
     "debugging": "checks of values, kept in graphs",
     "dtypes": "the element types of tensors",
     "linalg": "linear algebra",
+    "initializers": "tf.keras.initializers by its short name",
     "losses": "tf.keras.losses by its short name",
     "math": "mathematical functions",
     "nest": "values in nested lists, tuples and dicts",
@@ -102,11 +103,13 @@ PUBLIC: dict[str, str] = {
 }
 
 #: Public modules with the names of another one.
-ALIASES = {"losses": "keras.losses", "optimizers": "keras.optimizers"}
+ALIASES = {"initializers": "keras.initializers", "losses": "keras.losses", "optimizers": "keras.optimizers"}
 
 #: Public modules and packages that are files.
 FILES = (
-    "errors", "keras", "keras.losses", "keras.optimizers", "profiler", "profiler.experimental", "testing",
+    "errors", "keras", "keras.activations", "keras.backend", "keras.constraints", "keras.initializers", "keras.layers",
+    "keras.losses", "keras.models", "keras.optimizers", "keras.regularizers", "profiler", "profiler.experimental",
+    "testing",
 )  # fmt: skip
 
 #: What to use for names that are often asked for and not built yet.

@@ -1,0 +1,90 @@
+"""tf.keras.backend: Keras's settings, and the names that objects get when none is given.
+
+Rule: settings hold for the whole process; what they say is asked for when it is needed, not at import.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from typing import Any
+
+from fastgraph._namespaces import lookup
+
+__all__ = [
+    "clear_session",
+    "epsilon",
+    "floatx",
+    "get_uid",
+    "image_data_format",
+    "reset_uids",
+    "set_epsilon",
+    "set_floatx",
+]
+
+__getattr__ = lookup("keras.backend")
+
+_settings: dict[str, Any] = {"epsilon": 1e-7, "floatx": "float32"}
+_counts: Counter[str] = Counter()
+_lock = threading.Lock()
+
+
+def epsilon() -> float:
+    """Return the small number that keeps logarithms and quotients finite (1e-7). Source: tf.keras.backend.epsilon."""
+    value: float = _settings["epsilon"]
+    return value
+
+
+def set_epsilon(value: float) -> None:
+    """Set what `epsilon` returns. Source: tf.keras.backend.set_epsilon."""
+    _settings["epsilon"] = value
+
+
+def floatx() -> str:
+    """Return the name of the dtype that weights have by default. Source: tf.keras.backend.floatx."""
+    name: str = _settings["floatx"]
+    return name
+
+
+def set_floatx(value: str) -> None:
+    """Set the default dtype of weights. Raises ValueError unless it is float16, float32 or float64."""
+    if value not in ("float16", "float32", "float64"):
+        raise ValueError(f"Unknown `floatx` value: {value}. Expected one of {{'float16', 'float32', 'float64'}}")
+    _settings["floatx"] = value
+
+
+def image_data_format() -> str:
+    """Return where images have their channels: always "channels_last"."""
+    return "channels_last"
+
+
+def get_uid(prefix: str = "") -> int:
+    """Return how often names with this prefix were asked for, from 1 on. Source: tf.keras.backend.get_uid."""
+    with _lock:
+        _counts[prefix] += 1
+        return _counts[prefix]
+
+
+def reset_uids() -> None:
+    """Begin all counts of `get_uid` anew."""
+    with _lock:
+        _counts.clear()
+
+
+def clear_session() -> None:
+    """Forget the names given: the next Dense is `dense` again. Source: tf.keras.backend.clear_session."""
+    reset_uids()
+
+
+def default_name(kind: type) -> str:
+    """Return a name for an object of this class: `dense`, then `dense_1`, ..."""
+    base = snake_case(kind.__name__)
+    number = get_uid(base) - 1
+    return f"{base}_{number}" if number else base
+
+
+def snake_case(name: str) -> str:
+    """Return a class's name as Keras writes it: GlobalMaxPooling2D -> global_max_pooling2d, ReLU -> re_lu."""
+    text = re.sub(r"(?<=.)(?=[A-Z][a-z0-9])|(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return "private" + text if text.startswith("_") else text

@@ -1,0 +1,155 @@
+"""tf.keras.constraints: what weights become after each step of an optimizer. Meaning of Keras 2.
+
+Rule: a constraint is a callable from the new value to the allowed one nearest to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastgraph._namespaces import lookup
+from fastgraph.conversion import convert_to_tensor
+from fastgraph.keras import backend, identifiers
+from fastgraph.ops.elementwise import cast, clip_by_value, greater_equal, square
+from fastgraph.ops.exponentials import sqrt
+from fastgraph.ops.reduction import reduce_sum
+
+__all__ = [
+    "Constraint",
+    "MaxNorm",
+    "MinMaxNorm",
+    "NonNeg",
+    "UnitNorm",
+    "deserialize",
+    "get",
+    "max_norm",
+    "min_max_norm",
+    "non_neg",
+    "serialize",
+    "unit_norm",
+]
+
+__getattr__ = lookup("keras.constraints")
+
+
+class Constraint:
+    """The base of constraints: `__call__(w)` gives the allowed value. Source: tf.keras.constraints.Constraint."""
+
+    def __call__(self, w: Any) -> Any:
+        """Return the allowed value for w."""
+        raise NotImplementedError("All keras constraint subclasses must implement __call__.")
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a constraint."""
+        return {}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Constraint:
+        """Return the constraint that `get_config` described."""
+        return cls(**config)
+
+
+class MaxNorm(Constraint):
+    """Norms along `axis` are at most `max_value`. f[*s] -> f[*s]. Source: tf.keras.constraints.MaxNorm."""
+
+    def __init__(self, max_value: float = 2, axis: Any = 0) -> None:
+        self.max_value = max_value
+        self.axis = axis
+
+    def __call__(self, w: Any) -> Any:
+        """Return w, made shorter where it is too long."""
+        w = convert_to_tensor(w)
+        norms = _norms(w, self.axis)
+        return w * (clip_by_value(norms, 0.0, self.max_value) / (backend.epsilon() + norms))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a constraint."""
+        return {"max_value": self.max_value, "axis": self.axis}
+
+
+class NonNeg(Constraint):
+    """No element is negative. f[*s] -> f[*s]. Source: tf.keras.constraints.NonNeg."""
+
+    def __call__(self, w: Any) -> Any:
+        """Return w with 0 for negative elements."""
+        w = convert_to_tensor(w)
+        return w * cast(greater_equal(w, cast(0, w.dtype)), w.dtype)
+
+
+class UnitNorm(Constraint):
+    """Norms along `axis` are 1. f[*s] -> f[*s]. Source: tf.keras.constraints.UnitNorm."""
+
+    def __init__(self, axis: Any = 0) -> None:
+        self.axis = axis
+
+    def __call__(self, w: Any) -> Any:
+        """Return w over its norms."""
+        w = convert_to_tensor(w)
+        return w / (backend.epsilon() + _norms(w, self.axis))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a constraint."""
+        return {"axis": self.axis}
+
+
+class MinMaxNorm(Constraint):
+    """Norms along `axis` move by the share `rate` into [min_value, max_value]. f[*s] -> f[*s].
+
+    Source: tf.keras.constraints.MinMaxNorm.
+    """
+
+    def __init__(self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: Any = 0) -> None:
+        self.min_value = min_value
+        self.max_value = max_value
+        self.rate = rate
+        self.axis = axis
+
+    def __call__(self, w: Any) -> Any:
+        """Return w with lengths that are allowed."""
+        w = convert_to_tensor(w)
+        norms = _norms(w, self.axis)
+        wanted = self.rate * clip_by_value(norms, self.min_value, self.max_value) + (1 - self.rate) * norms
+        return w * (wanted / (backend.epsilon() + norms))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a constraint."""
+        return {"min_value": self.min_value, "max_value": self.max_value, "rate": self.rate, "axis": self.axis}
+
+
+max_norm = MaxNorm
+non_neg = NonNeg
+unit_norm = UnitNorm
+min_max_norm = MinMaxNorm
+_TABLE: dict[str, Any] = {
+    "max_norm": MaxNorm,
+    "non_neg": NonNeg,
+    "unit_norm": UnitNorm,
+    "min_max_norm": MinMaxNorm,
+    "maxnorm": MaxNorm,
+    "nonneg": NonNeg,
+    "unitnorm": UnitNorm,
+    "minmaxnorm": MinMaxNorm,
+}
+
+
+def get(identifier: Any) -> Any:
+    """Return a constraint: itself, None, or by its name or config. Raises ValueError for an unknown one."""
+    if identifier is None or callable(identifier):
+        return identifier
+    return deserialize(identifier)
+
+
+def deserialize(config: Any) -> Any:
+    """Return the constraint of a name or config. Raises ValueError for an unknown one."""
+    if not isinstance(config, (str, dict)):
+        raise ValueError(f"Could not interpret constraint function identifier: {config}")
+    return identifiers.find(config, _TABLE, "constraint")
+
+
+def serialize(constraint: Any) -> Any:
+    """Return the config of a constraint."""
+    return identifiers.described(constraint, "keras.constraints")
+
+
+def _norms(w: Any, axis: Any) -> Any:
+    return sqrt(reduce_sum(square(w), axis=axis, keepdims=True))

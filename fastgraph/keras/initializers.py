@@ -1,0 +1,376 @@
+"""tf.keras.initializers: what weights begin with. Meaning and messages of Keras 2.
+
+Rule: an initializer is a callable from shape and dtype to a tensor; the numbers of one with a seed are always the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph._namespaces import lookup
+from fastgraph._tensor import Tensor, init_scope
+from fastgraph.conversion import convert_to_tensor
+from fastgraph.dtype import DType, DTypeLike, as_dtype, int64
+from fastgraph.keras import backend, identifiers
+from fastgraph.ops import creation, random
+from fastgraph.ops.elementwise import cast
+
+__all__ = [
+    "Constant",
+    "GlorotNormal",
+    "GlorotUniform",
+    "HeNormal",
+    "HeUniform",
+    "Identity",
+    "Initializer",
+    "LecunNormal",
+    "LecunUniform",
+    "Ones",
+    "RandomNormal",
+    "RandomUniform",
+    "TruncatedNormal",
+    "VarianceScaling",
+    "Zeros",
+    "constant",
+    "deserialize",
+    "get",
+    "glorot_normal",
+    "glorot_uniform",
+    "he_normal",
+    "he_uniform",
+    "identity",
+    "lecun_normal",
+    "lecun_uniform",
+    "ones",
+    "random_normal",
+    "random_uniform",
+    "serialize",
+    "truncated_normal",
+    "variance_scaling",
+    "zeros",
+]
+
+__getattr__ = lookup("keras.initializers")
+
+
+class Initializer:
+    """The base of initializers: `__call__(shape, dtype)` gives values. Source: tf.keras.initializers.Initializer."""
+
+    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Any:
+        """Return values of this shape and dtype."""
+        raise NotImplementedError("Initializer subclasses must implement the `__call__()` method.")
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such an initializer."""
+        return {}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Initializer:
+        """Return the initializer that `get_config` described."""
+        return cls(**{name: value for name, value in config.items() if name != "dtype"})
+
+
+class Zeros(Initializer):
+    """All 0. Raises ValueError for strings. Source: tf.keras.initializers.Zeros."""
+
+    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+        """Return zeros."""
+        zeros_now: Tensor = creation.zeros(shape, _numeric(dtype))
+        return zeros_now
+
+
+class Ones(Initializer):
+    """All 1. Raises ValueError for strings. Source: tf.keras.initializers.Ones."""
+
+    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+        """Return ones."""
+        ones_now: Tensor = creation.ones(shape, _numeric(dtype))
+        return ones_now
+
+
+class Constant(Initializer):
+    """All `value`. Source: tf.keras.initializers.Constant."""
+
+    def __init__(self, value: Any = 0) -> None:
+        self.value = value
+
+    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+        """Return the value, repeated."""
+        wanted = as_dtype(dtype or backend.floatx())
+        filled: Tensor = creation.fill(shape, cast(convert_to_tensor(self.value), wanted))
+        return filled
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such an initializer."""
+        return {"value": self.value}
+
+
+class Identity(Initializer):
+    """gain on the diagonal of a matrix, 0 elsewhere. Raises ValueError unless a matrix is asked for."""
+
+    def __init__(self, gain: float = 1.0) -> None:
+        self.gain = gain
+
+    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+        """Return the identity matrix times the gain."""
+        dims = _dims(shape)
+        if len(dims) != 2:
+            raise ValueError(f"Identity matrix initializer can only be used for 2D matrices. Received: shape={dims}")
+        matrix: Tensor = self.gain * creation.eye(*dims, dtype=_floating(dtype))
+        return matrix
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such an initializer."""
+        return {"gain": self.gain}
+
+
+class _Random(Initializer):
+    """Initializers that draw. Without a seed they take one from the sequence that tf.random.set_seed begins."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.seed = seed
+        self._drawn: int | None = seed
+
+    def generator(self) -> np.random.Generator:
+        """Return the source of the numbers: the same at each call."""
+        if self._drawn is None:
+            with init_scope():
+                self._drawn = int(random.uniform([], 0, 2**31, int64))
+        return np.random.Generator(np.random.Philox(self._drawn))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such an initializer."""
+        return {"seed": self.seed}
+
+
+class RandomUniform(_Random):
+    """Even between minval and maxval. Source: tf.keras.initializers.RandomUniform."""
+
+    def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
+        super().__init__(seed)
+        self.minval = minval
+        self.maxval = maxval
+
+    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+        """Return draws."""
+        wanted = _numeric(dtype)
+        if wanted.is_integer:
+            drawn: Any = self.generator().integers(int(self.minval), int(self.maxval), _dims(shape))
+        else:
+            drawn = self.generator().uniform(self.minval, self.maxval, _dims(shape))
+        return _as(drawn, wanted)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such an initializer."""
+        return {"minval": self.minval, "maxval": self.maxval, "seed": self.seed}
+
+
+class RandomNormal(_Random):
+    """Normal with `mean` and `stddev`. Source: tf.keras.initializers.RandomNormal."""
+
+    def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
+        super().__init__(seed)
+        self.mean = mean
+        self.stddev = stddev
+
+    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+        """Return draws."""
+        return _as(self.generator().normal(self.mean, self.stddev, _dims(shape)), _floating(dtype))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such an initializer."""
+        return {"mean": self.mean, "stddev": self.stddev, "seed": self.seed}
+
+
+class TruncatedNormal(RandomNormal):
+    """Normal, but within two `stddev` of `mean`. Source: tf.keras.initializers.TruncatedNormal."""
+
+    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+        """Return draws."""
+        return _as(self.mean + self.stddev * _truncated(self.generator(), _dims(shape)), _floating(dtype))
+
+
+class VarianceScaling(_Random):
+    """Variance scale / n, where n is by `mode` the count of inputs, of outputs, or their mean. Glorot 2010, He 2015.
+
+    Raises ValueError for scale <= 0 and unknown modes and distributions. Source: tf.keras.initializers.VarianceScaling.
+    """
+
+    def __init__(
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+        seed: int | None = None,
+    ) -> None:
+        if scale <= 0.0:
+            raise ValueError(f"`scale` must be positive float. Received: scale={scale}.")
+        if mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(
+                f"Invalid `mode` argument: {mode}. Please use one of the {{'fan_in', 'fan_out', 'fan_avg'}}."
+            )
+        distribution = {"normal": "truncated_normal"}.get(distribution.lower(), distribution.lower())
+        if distribution not in ("uniform", "truncated_normal", "untruncated_normal"):
+            raise ValueError(
+                f"Invalid `distribution` argument: {distribution}. Allowed distributions: "
+                "{'uniform', 'truncated_normal', 'untruncated_normal'}."
+            )
+        super().__init__(seed)
+        self.scale = scale
+        self.mode = mode
+        self.distribution = distribution
+
+    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+        """Return draws."""
+        wanted, dims = _floating(dtype), _dims(shape)
+        fan_in, fan_out = fans(dims)
+        n = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[self.mode]
+        variance = self.scale / max(1.0, n)
+        source = self.generator()
+        if self.distribution == "uniform":
+            limit = math.sqrt(3.0 * variance)
+            return _as(source.uniform(-limit, limit, dims), wanted)
+        if self.distribution == "untruncated_normal":
+            return _as(source.normal(0.0, math.sqrt(variance), dims), wanted)
+        return _as(math.sqrt(variance) / TRUNCATED_STDDEV * _truncated(source, dims), wanted)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such an initializer."""
+        return {"scale": self.scale, "mode": self.mode, "distribution": self.distribution, "seed": self.seed}
+
+
+class _Named(VarianceScaling):
+    """VarianceScaling with all but the seed settled."""
+
+    SCALE, MODE, DISTRIBUTION = 1.0, "fan_avg", "uniform"
+
+    def __init__(self, seed: int | None = None) -> None:
+        super().__init__(self.SCALE, self.MODE, self.DISTRIBUTION, seed)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such an initializer."""
+        return {"seed": self.seed}
+
+
+class GlorotUniform(_Named):
+    """Even, variance 2 / (inputs + outputs). Glorot and Bengio 2010. Source: tf.keras.initializers.GlorotUniform."""
+
+
+class GlorotNormal(_Named):
+    """Truncated normal, variance 2 / (inputs + outputs). Source: tf.keras.initializers.GlorotNormal."""
+
+    DISTRIBUTION = "truncated_normal"
+
+
+class HeUniform(_Named):
+    """Even, variance 2 / inputs. He et al. 2015. Source: tf.keras.initializers.HeUniform."""
+
+    SCALE, MODE = 2.0, "fan_in"
+
+
+class HeNormal(_Named):
+    """Truncated normal, variance 2 / inputs. Source: tf.keras.initializers.HeNormal."""
+
+    SCALE, MODE, DISTRIBUTION = 2.0, "fan_in", "truncated_normal"
+
+
+class LecunUniform(_Named):
+    """Even, variance 1 / inputs. LeCun et al. 1998. Source: tf.keras.initializers.LecunUniform."""
+
+    MODE = "fan_in"
+
+
+class LecunNormal(_Named):
+    """Truncated normal, variance 1 / inputs. Source: tf.keras.initializers.LecunNormal."""
+
+    MODE, DISTRIBUTION = "fan_in", "truncated_normal"
+
+
+#: Standard deviation of a standard normal cut at -2 and 2.
+TRUNCATED_STDDEV = 0.87962566103423978
+
+
+def fans(dims: Sequence[int]) -> tuple[float, float]:
+    """Return how many inputs and outputs a unit of weights of this shape has; window axes come first."""
+    if len(dims) < 2:
+        n = float(dims[0]) if dims else 1.0
+        return n, n
+    window = math.prod(dims[:-2])
+    return float(dims[-2] * window), float(dims[-1] * window)
+
+
+def get(identifier: Any) -> Any:
+    """Return an initializer: itself, None, or by its name or config. Raises ValueError for an unknown one."""
+    if identifier is None:
+        return None
+    if isinstance(identifier, (str, dict)):
+        return deserialize(identifier)
+    if callable(identifier):
+        return identifier() if isinstance(identifier, type) else identifier
+    raise ValueError(f"Could not interpret initializer identifier: {identifier}")
+
+
+def deserialize(config: Any) -> Any:
+    """Return the initializer of a name or config. Raises ValueError for an unknown one."""
+    return identifiers.find(config, _TABLE, "initializer")
+
+
+def serialize(initializer: Any) -> Any:
+    """Return the config of an initializer."""
+    return identifiers.described(initializer, "keras.initializers")
+
+
+constant, identity, ones, zeros = Constant, Identity, Ones, Zeros
+random_normal, random_uniform, truncated_normal = RandomNormal, RandomUniform, TruncatedNormal
+variance_scaling = VarianceScaling
+glorot_normal, glorot_uniform, he_normal, he_uniform = GlorotNormal, GlorotUniform, HeNormal, HeUniform
+lecun_normal, lecun_uniform = LecunNormal, LecunUniform
+
+_TABLE: dict[str, Any] = {
+    **{backend.snake_case(kind.__name__): kind for kind in (Constant, Identity, Ones, Zeros, VarianceScaling)},
+    **{backend.snake_case(kind.__name__): kind for kind in (RandomNormal, RandomUniform, TruncatedNormal)},
+    **{backend.snake_case(kind.__name__): kind for kind in (GlorotNormal, GlorotUniform, HeNormal, HeUniform)},
+    **{backend.snake_case(kind.__name__): kind for kind in (LecunNormal, LecunUniform)},
+    "one": Ones,
+    "zero": Zeros,
+    "normal": RandomNormal,
+    "uniform": RandomUniform,
+}
+_TABLE |= {kind.__name__: kind for kind in _TABLE.values()}
+
+
+def _dims(shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple of lengths. Raises ValueError for one that is not all known."""
+    lengths = shape.as_list() if hasattr(shape, "as_list") else np.asarray(shape).reshape(-1).tolist()
+    if any(n is None for n in lengths):
+        raise ValueError(f"The shape of a weight must be fully known. Received: shape={shape}")
+    return tuple(int(n) for n in lengths)
+
+
+def _numeric(dtype: DTypeLike | None) -> DType:
+    wanted = as_dtype(dtype or backend.floatx())
+    if not wanted.is_numpy_compatible or wanted.name == "string":
+        raise ValueError(f"Expected numeric or boolean dtype, got {wanted!r}.")
+    return wanted
+
+
+def _floating(dtype: DTypeLike | None) -> DType:
+    wanted = as_dtype(dtype or backend.floatx())
+    if not wanted.is_floating:
+        raise ValueError(f"Expected floating point type, got {wanted!r}.")
+    return wanted
+
+
+def _truncated(source: np.random.Generator, dims: tuple[int, ...]) -> Any:
+    drawn = source.standard_normal(dims)
+    while (outside := np.abs(drawn) > 2).any():
+        drawn[outside] = source.standard_normal(int(outside.sum()))
+    return drawn
+
+
+def _as(drawn: Any, dtype: DType) -> Tensor:
+    return convert_to_tensor(drawn.astype(dtype.as_numpy_dtype), dtype)

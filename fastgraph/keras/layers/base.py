@@ -1,0 +1,510 @@
+"""Layer: weights, and a function of tensors that uses them. Meaning and messages of Keras 2.
+
+Rule: a layer is a Module written in public ops. What belongs to it is found by looking at its attributes, in the order
+in which they were set; weights made by `add_weight` come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fastgraph import nesting
+from fastgraph._tensor import Tensor, current_state, current_trace, init_scope
+from fastgraph.conversion import convert_to_tensor
+from fastgraph.dtype import DTypeLike, as_dtype
+from fastgraph.keras import backend, constraints, initializers, regularizers
+from fastgraph.keras.layers import input_spec as specs
+from fastgraph.keras.layers.calls import (
+    CALL,
+    Call,
+    InputTensor,
+    Parameters,
+    parameters_of,
+    plain_call,
+    shapes_of,
+    specs_of,
+    take_batch_input_shape,
+    traced_specs,
+)
+from fastgraph.module import Module
+from fastgraph.names import current_scope, name_scope
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.movement import shape as shape_op
+from fastgraph.shapes import TensorShape
+from fastgraph.staging.autograph import convert
+from fastgraph.variable import Variable, VariableAggregation, VariableSynchronization
+
+_NO_VARIABLES = (str, bytes, int, float, bool, type(None))
+
+
+class Layer(Module):
+    """The base of layers: state the weights in `build(input_shape)`, the function in `call(inputs, ...)`.
+
+    trainable: whether its weights are. dtype: of its weights and results (float32); inputs of other floating dtypes are
+    cast to it. A call builds the layer if need be, and hands `training` on to the layers inside. Raises ValueError for
+    inputs that do not fit `input_spec`. Source: tf.keras.layers.Layer.
+    """
+
+    _TF_MODULE_IGNORED_PROPERTIES = frozenset({"_own_weights", "_regularized", "_losses"})
+    _name: str
+    _is_metric = False
+
+    def __init__(
+        self,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
+        dynamic: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        self._own_weights: list[Variable] = []
+        self._losses: list[Any] = []
+        self._loss_functions: list[Callable[[], Any]] = []
+        self._regularized: list[tuple[Any, Variable]] = []
+        self._name = name if name is not None else backend.default_name(type(self))
+        self._trainable = bool(trainable)
+        self._dtype = as_dtype(dtype if dtype is not None else backend.floatx())
+        self._autocast = kwargs.pop("autocast", True)
+        self._initial_weights = kwargs.pop("weights", None)
+        self._batch_input_shape = take_batch_input_shape(kwargs)
+        self.activity_regularizer = regularizers.get(kwargs.pop("activity_regularizer", None))
+        kwargs.pop("implementation", None)
+        for unknown in kwargs:
+            raise TypeError("Keyword argument not understood:", unknown)
+        self.built = False
+        self.stateful = False
+        self.supports_masking = False
+        self._input_spec: Any = None
+        self._shapes: tuple[Any, Any] | None = None  # of the inputs and outputs it was called with
+
+    # What subclasses state.
+
+    def build(self, input_shape: Any) -> None:
+        """Make the weights, for inputs of this shape."""
+        self.built = True
+
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return what the layer makes of its inputs."""
+        return inputs
+
+    # Calls.
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Build the layer if it is not, check the inputs, and `call` it."""
+        if "_own_weights" not in self.__dict__:
+            raise RuntimeError("You must call `super().__init__()` in the layer constructor.")
+        parameters = parameters_of(plain_call(self))
+        if args:
+            inputs, args = args[0], args[1:]
+        elif parameters.first in kwargs:
+            inputs = kwargs.pop(parameters.first)
+        else:
+            raise ValueError("The first argument to `Layer.call` must always be passed.")
+        state = current_state()
+        outer: Call | None = state.extra.get(CALL)
+        training, args = self._training(parameters, args, kwargs, outer)
+        inputs = self._as_inputs(inputs)
+        if self._input_spec is not None:
+            specs.check(self._input_spec, inputs, self._name)
+        if outer is None:
+            self._clear_losses()
+        with name_scope(self._name):
+            outside = "" if outer is None else outer.outside
+            if not self.built:
+                self._build_for(inputs, current_scope().removeprefix(outside))
+            state.extra[CALL] = Call(training, self._outside(outside))
+            try:
+                call = self.call if current_trace() is None else convert(self.call)
+                outputs = call(inputs, *args, **kwargs)
+            except Exception as error:
+                self._note(error, inputs)
+                raise
+            finally:
+                state.extra[CALL] = outer
+        if self.activity_regularizer is not None:
+            self._add_activity_losses(outputs)
+        if self._shapes is None:
+            self._shapes = shapes_of(inputs), shapes_of(outputs)
+        return outputs
+
+    def _outside(self, outside: str) -> str:
+        """The part of the name scope that names of inner layers' weights leave out."""
+        return outside
+
+    def _training(
+        self, parameters: Parameters, args: tuple[Any, ...], kwargs: dict[str, Any], outer: Call | None
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """The training flag: as passed, else that of the calling layer, else the default; put where `call` takes it."""
+        place = parameters.training
+        positional = place is not None and place < len(args)
+        training = args[place] if positional else kwargs.pop("training", None)  # type: ignore[index]
+        if training is None:
+            training = outer.training if outer is not None else None
+            if training is None:
+                training = parameters.default
+        if parameters.takes_training:
+            if positional:
+                args = (*args[:place], training, *args[place + 1 :])  # type: ignore[operator]
+            else:
+                kwargs["training"] = training
+        return training, args
+
+    def _as_inputs(self, inputs: Any) -> Any:
+        """Tensors for arrays and numbers; floating ones in the layer's dtype."""
+        if not isinstance(inputs, (Tensor, Variable)):
+            return nesting.map_structure(self._as_input, inputs)
+        return self._as_input(inputs)
+
+    def _as_input(self, leaf: Any) -> Any:
+        if isinstance(leaf, InputTensor):
+            raise NotImplementedError(
+                "Models made by calling layers on tf.keras.Input are not built yet: put the layers into a "
+                "tf.keras.Sequential, or call them in the `call` of a subclass of tf.keras.Model."
+            )
+        if isinstance(leaf, (np.ndarray, np.generic, float, int)):
+            leaf = convert_to_tensor(leaf)
+        if not isinstance(leaf, (Tensor, Variable)):
+            return leaf
+        if self._autocast and leaf.dtype is not self._dtype and leaf.dtype.is_floating and self._dtype.is_floating:
+            return cast(leaf, self._dtype)
+        return leaf
+
+    def _build_for(self, inputs: Any, scope: str) -> None:
+        """Make the weights for these inputs, outside any trace, named as `scope` says."""
+        shapes = nesting.map_structure(lambda leaf: getattr(leaf, "shape", None), inputs)
+        with init_scope(), name_scope(scope):
+            self.build(shapes)
+        self.built = True
+        if self._initial_weights is not None:
+            self.set_weights(self._initial_weights)
+            self._initial_weights = None
+        if self._input_spec is not None:
+            specs.check(self._input_spec, inputs, self._name)
+
+    def _note(self, error: Exception, inputs: Any) -> None:
+        """Say in an error, once, in which layer it was raised and for what."""
+        if not hasattr(error, "__notes__"):
+            given = nesting.map_structure(
+                lambda leaf: (
+                    f"tf.Tensor(shape={leaf.shape}, dtype={leaf.dtype.name})"
+                    if isinstance(leaf, (Tensor, Variable))
+                    else repr(leaf)
+                ),
+                inputs,
+            )
+            error.add_note(
+                f"Exception encountered when calling layer {self._name!r} (type {type(self).__name__}): inputs={given}"
+            )
+
+    # Weights.
+
+    def add_weight(
+        self,
+        name: str | None = None,
+        shape: Any = None,
+        dtype: DTypeLike | None = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        trainable: bool | None = None,
+        constraint: Any = None,
+        use_resource: bool | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        **kwargs: Any,
+    ) -> Variable:
+        """Return a new weight of the layer. Floating ones begin as glorot_uniform, others as zeros.
+
+        Raises ValueError for a dtype without a default initializer. Source: tf.keras.layers.Layer.add_weight.
+        """
+        for unknown in set(kwargs) - {"collections", "experimental_autocast", "caching_device", "getter", "layout"}:
+            raise TypeError("Unknown keyword argument:", unknown)
+        wanted = as_dtype(dtype) if dtype is not None else self._dtype
+        initializer = initializers.get(initializer)
+        if initializer is None:
+            if wanted.is_floating:
+                initializer = initializers.get("glorot_uniform")
+            elif wanted.is_integer or wanted.is_bool:
+                initializer = initializers.get("zeros")
+            else:
+                raise ValueError(
+                    f"An initializer for variable {name} of type {wanted.name} is required for layer {self._name}. "
+                    f"Received: {initializer}."
+                )
+        if synchronization is VariableSynchronization.ON_READ:
+            if trainable:
+                raise ValueError(
+                    "Synchronization value can be set to VariableSynchronization.ON_READ only for non-trainable "
+                    "variables. You have specified trainable=True and synchronization=VariableSynchronization.ON_READ."
+                )
+            trainable = False
+        dims = tuple(TensorShape(() if shape is None else shape).as_list())
+        variable: Variable = Variable(
+            lambda: initializer(dims, dtype=wanted),
+            trainable=True if trainable is None else trainable,
+            name=name or "Variable",
+            dtype=wanted,
+            constraint=constraints.get(constraint),
+            synchronization=synchronization,
+            aggregation=aggregation,
+        )
+        self._keep_weight(variable)
+        regularizer = regularizers.get(regularizer)
+        if regularizer is not None:
+            self._regularized.append((regularizer, variable))
+        return variable
+
+    def _keep_weight(self, variable: Variable) -> None:
+        if not any(own is variable for own in self._own_weights):
+            self._own_weights.append(variable)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not isinstance(value, _NO_VARIABLES) and name != "_own_weights":
+            before = self.__dict__.pop(name, None)  # what is set again goes to the end of the order
+            found = [leaf for leaf in _leaves(value) if isinstance(leaf, (Variable, Module))]
+            if found and "_own_weights" not in self.__dict__:
+                self._not_initialized()
+            elif "_own_weights" in self.__dict__:
+                dropped = [leaf for leaf in _leaves(before) if isinstance(leaf, Variable)]
+                if dropped:
+                    self._own_weights = [w for w in self._own_weights if not any(w is leaf for leaf in dropped)]
+                for leaf in found:
+                    if isinstance(leaf, Variable):
+                        self._keep_weight(leaf)
+        object.__setattr__(self, name, value)
+
+    def _not_initialized(self) -> None:
+        """Called when a layer or Variable is set before super().__init__() was called."""
+
+    def _children(self) -> list[Any]:
+        """The Modules in its attributes, in the order in which those were set; each once."""
+        found: dict[int, Module] = {}
+        for value in self.__dict__.values():
+            if isinstance(value, Module):
+                found.setdefault(id(value), value)
+            elif isinstance(value, (list, tuple, dict)):
+                for leaf in _leaves(value):
+                    if isinstance(leaf, Module):
+                        found.setdefault(id(leaf), leaf)
+        return list(found.values())
+
+    def _flatten_layers(self) -> Iterator[Layer]:
+        """The layer and all below it, depth first; each once."""
+        seen: set[int] = set()
+        ahead: list[Any] = [self]
+        while ahead:
+            module = ahead.pop()
+            if id(module) in seen:
+                continue
+            seen.add(id(module))
+            if isinstance(module, Layer):
+                yield module
+                ahead += reversed(module._children())
+            else:
+                ahead += [m for m in reversed(module.submodules) if isinstance(m, Layer)]
+
+    def _of_children(self, kind: str) -> list[Variable]:
+        return [variable for child in self._children() for variable in getattr(child, kind)]
+
+    @property
+    def trainable_weights(self) -> list[Variable]:
+        """The weights that training changes; none if `trainable` is False."""
+        if not self._trainable:
+            return []
+        return _each_once([w for w in self._own_weights if w.trainable] + self._of_children("trainable_variables"))
+
+    @property
+    def non_trainable_weights(self) -> list[Variable]:
+        """The weights that training leaves alone."""
+        if not self._trainable:
+            own = sorted(self._own_weights, key=lambda w: not w.trainable)
+            return _each_once(own + self._of_children("variables"))
+        own = [w for w in self._own_weights if not w.trainable]
+        return _each_once(own + self._of_children("non_trainable_variables"))
+
+    @property
+    def weights(self) -> list[Variable]:
+        """All weights: the trainable ones, then the others."""
+        return _each_once(self.trainable_weights + self.non_trainable_weights)
+
+    @property
+    def variables(self) -> list[Variable]:  # type: ignore[override]
+        """All weights."""
+        return self.weights
+
+    @property
+    def trainable_variables(self) -> list[Variable]:  # type: ignore[override]
+        """The weights that training changes."""
+        return self.trainable_weights
+
+    @property
+    def non_trainable_variables(self) -> list[Variable]:  # type: ignore[override]
+        """The weights that training leaves alone."""
+        return self.non_trainable_weights
+
+    def get_weights(self) -> list[Any]:
+        """Return the values of `weights` as NumPy arrays."""
+        return [weight.numpy() for weight in self.weights]
+
+    def set_weights(self, weights: Any) -> None:
+        """Set the values of `weights`. Raises ValueError for another number of them, or other shapes."""
+        own, values = self.weights, list(weights)
+        if len(own) != len(values):
+            raise ValueError(
+                f'You called `set_weights(weights)` on layer "{self._name}" with a weight list of length '
+                f"{len(values)}, but the layer was expecting {len(own)} weights. Provided weights: "
+                f"{str(values)[:50]}..."
+            )
+        for weight, value in zip(own, values, strict=True):
+            if not weight.shape.is_compatible_with(np.shape(value)):
+                raise ValueError(
+                    f"Layer {self._name} weight shape {weight.shape} is not compatible with provided weight shape "
+                    f"{np.shape(value)}."
+                )
+        for weight, value in zip(own, values, strict=True):
+            weight.assign(value)
+
+    def count_params(self) -> int:
+        """Return the number of elements of all weights. Raises ValueError for a layer that is not built."""
+        if not self.built:
+            raise ValueError(
+                f"You tried to call `count_params` on layer {self._name}, but the layer isn't built. You can build it "
+                f"manually via: `{self._name}.build(batch_input_shape)`."
+            )
+        return sum(weight.shape.num_elements() or 0 for weight in self.weights)
+
+    # Losses.
+
+    def add_loss(self, losses: Any, **kwargs: Any) -> None:
+        """Add to `losses`: numbers that depend on the inputs of this call, or functions that give one at any time."""
+        for loss in nesting.flatten(losses):
+            if callable(loss) and not isinstance(loss, (Tensor, Variable)):
+                self._loss_functions.append(loss)
+            elif loss is not None:
+                self._losses.append(convert_to_tensor(loss))
+
+    @property
+    def losses(self) -> list[Any]:
+        """What this layer and those below add to the loss: of their last call, then of their weights."""
+        found: list[Any] = []
+        for layer in self._flatten_layers():
+            found += layer._losses
+            found += [regularizer(variable) for regularizer, variable in layer._regularized]
+            found += [loss for loss in (function() for function in layer._loss_functions) if loss is not None]
+        return found
+
+    def _clear_losses(self) -> None:
+        for layer in self._flatten_layers():
+            if layer._losses:
+                layer._losses.clear()
+
+    def _add_activity_losses(self, outputs: Any) -> None:
+        with name_scope("ActivityRegularizer"):
+            for output in nesting.flatten(outputs):
+                self.add_loss(self.activity_regularizer(output) / cast(shape_op(output)[0], output.dtype))
+
+    # What it is.
+
+    @property
+    def name(self) -> str:
+        """The name given, or the class's in snake_case with a number."""
+        return self._name
+
+    @property
+    def name_scope(self) -> name_scope:
+        """A context in which names begin with this layer's."""
+        return name_scope(self._name)
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of its weights, by name."""
+        return self._dtype.name
+
+    @property
+    def compute_dtype(self) -> str:
+        """The dtype in which it computes, by name."""
+        return self._dtype.name
+
+    @property
+    def variable_dtype(self) -> str:
+        """The dtype of its weights, by name."""
+        return self._dtype.name
+
+    @property
+    def trainable(self) -> bool:
+        """Whether training changes its weights; setting it sets it for all layers below."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        for layer in self._flatten_layers():
+            layer._trainable = bool(value)
+
+    @property
+    def input_spec(self) -> Any:
+        """What it can take: an InputSpec, a list of them, or None."""
+        return self._input_spec
+
+    @input_spec.setter
+    def input_spec(self, value: Any) -> None:
+        for one in nesting.flatten(value):
+            if one is not None and not isinstance(one, specs.InputSpec):
+                raise TypeError(f"Layer input_spec must be an instance of InputSpec. Got: {value}")
+        self._input_spec = value
+
+    @property
+    def input_shape(self) -> Any:
+        """The shape of the inputs it was first called with. Raises AttributeError before."""
+        if self._shapes is None:
+            raise AttributeError(
+                f'The layer "{self._name}" has never been called and thus has no defined input shape. Note that the '
+                "`input_shape` property is only available for Functional and Sequential models."
+            )
+        return self._shapes[0]
+
+    @property
+    def output_shape(self) -> Any:
+        """The shape of its first outputs. Raises AttributeError before."""
+        if self._shapes is None:
+            raise AttributeError(
+                f'The layer "{self._name}" has never been called and thus has no defined output shape.'
+            )
+        return self._shapes[1]
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Return the shape of the outputs for inputs of this shape, as TensorShape."""
+        return nesting.map_structure(lambda spec: spec.shape, traced_specs(self, specs_of(input_shape, self._dtype)))
+
+    def compute_output_signature(self, input_signature: Any) -> Any:
+        """Return the TensorSpecs of the outputs for those of the inputs."""
+        return traced_specs(self, input_signature)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer: those of `Layer`, and of a subclass what is an attribute too."""
+        config: dict[str, Any] = {"name": self._name, "trainable": self._trainable, "dtype": self._dtype.name}
+        if self._batch_input_shape is not None:
+            config["batch_input_shape"] = self._batch_input_shape
+        return config
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """Return the layer that `get_config` described."""
+        return cls(**config)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """What is in a value: in lists, tuples and dicts, at any depth, else the value itself."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _each_once(variables: list[Variable]) -> list[Variable]:
+    return list({id(variable): variable for variable in variables}.values())

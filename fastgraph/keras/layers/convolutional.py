@@ -1,0 +1,407 @@
+"""Convolutions as layers: Conv1D, Conv2D, Conv3D, Conv2DTranspose, DepthwiseConv2D, SeparableConv2D.
+
+Rule: one class holds what they share; what differs is the shape of the weights and the op that `convolve` calls.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastgraph.keras import activations, constraints, initializers, regularizers
+from fastgraph.keras.layers.base import Layer
+from fastgraph.keras.layers.input_spec import InputSpec
+from fastgraph.keras.layers.windows import layout, padding_of, sizes
+from fastgraph.ops import convolutions
+from fastgraph.ops.joining import stack
+from fastgraph.ops.movement import shape
+from fastgraph.ops.nnops import bias_add
+from fastgraph.ops.padding import pad
+from fastgraph.shapes import TensorShape
+
+
+class _Convolution(Layer):
+    """What all convolutions are made from."""
+
+    RANK = 2
+    KERNELS: tuple[str, ...] = ("kernel",)  # names of the weights before the bias
+
+    def __init__(
+        self,
+        filters: int | None,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        data_format: str | None = None,
+        dilation_rate: Any = 1,
+        groups: int = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        self.rank = self.RANK
+        self.filters = None if filters is None else int(filters)
+        if self.filters is not None and self.filters <= 0:
+            raise ValueError(
+                f"Invalid value for argument `filters`. Expected a strictly positive value. Received filters={filters}."
+            )
+        self.groups = groups or 1
+        if self.filters is not None and self.filters % self.groups:
+            raise ValueError(
+                "The number of filters must be evenly divisible by the number of groups. Received: "
+                f"groups={self.groups}, filters={self.filters}"
+            )
+        self.kernel_size = sizes(kernel_size, self.rank, "kernel_size")
+        self.strides = sizes(strides, self.rank, "strides", allow_zero=True)
+        self.dilation_rate = sizes(dilation_rate, self.rank, "dilation_rate")
+        if 0 in self.strides:
+            raise ValueError(f"The argument `strides` cannot contains 0(s). Received: {self.strides}")
+        if max(self.strides) > 1 and max(self.dilation_rate) > 1:
+            raise ValueError(
+                "`strides > 1` not supported in conjunction with `dilation_rate > 1`. Received: "
+                f"strides={self.strides} and dilation_rate={self.dilation_rate}"
+            )
+        self.padding = padding_of(padding, causal=self.rank == 1)
+        self.data_format, self._layout = layout(data_format, self.rank)
+        self.activation = activations.get(activation)
+        self.use_bias = use_bias
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel_regularizer = regularizers.get(kernel_regularizer)
+        self.bias_regularizer = regularizers.get(bias_regularizer)
+        self.kernel_constraint = constraints.get(kernel_constraint)
+        self.bias_constraint = constraints.get(bias_constraint)
+        self.input_spec = self._spec(None)
+
+    def _spec(self, channels: int | None) -> InputSpec:
+        return InputSpec(min_ndim=self.rank + 2, axes={} if channels is None else {self._channel_axis: channels})
+
+    @property
+    def _channel_axis(self) -> int:
+        return -1 if self.data_format == "channels_last" else -1 - self.rank
+
+    def build(self, input_shape: Any) -> None:
+        """Make the kernel and the bias."""
+        dims = TensorShape(input_shape)
+        channels = dims[self._channel_axis] if dims.rank else None
+        if channels is None:
+            raise ValueError(
+                f"The channel dimension of the inputs should be defined. The input_shape received is {input_shape}, "
+                f"where axis {self._channel_axis} (0-based) is the channel dimension, which found to be `None`."
+            )
+        if channels % self.groups:
+            raise ValueError(
+                "The number of input channels must be evenly divisible by the number of groups. Received groups="
+                f"{self.groups}, but the input has {channels} channels (full input shape is {input_shape})."
+            )
+        self._check_extents(dims)
+        self._make_kernels(channels)
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight(
+                "bias", [self._n_outputs(channels)], initializer=self.bias_initializer,
+                regularizer=self.bias_regularizer, constraint=self.bias_constraint,
+            )  # fmt: skip
+        self.input_spec = self._spec(channels)
+        self.built = True
+
+    def _check_extents(self, dims: TensorShape) -> None:
+        """Raise ValueError if the window is larger than the inputs."""
+        first = self._channel_axis - self.rank if self.data_format == "channels_last" else -self.rank
+        for axis, (window, dilation) in enumerate(zip(self.kernel_size, self.dilation_rate, strict=True)):
+            n = dims[first + axis]
+            if self.padding == "valid" and n is not None and n < (window - 1) * dilation + 1:
+                raise ValueError(
+                    f"One of the dimensions in the output is <= 0 due to downsampling in {self.name}. Consider "
+                    f"increasing the input size. Received input shape {dims.as_list()} which would produce output shape "
+                    "with a zero or negative value in a dimension."
+                )
+
+    def _n_outputs(self, channels: int) -> int:
+        assert self.filters is not None
+        return self.filters
+
+    def _make_kernels(self, channels: int) -> None:
+        self.kernel = self.add_weight(
+            "kernel", [*self.kernel_size, channels // self.groups, self.filters],
+            initializer=self.kernel_initializer, regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )  # fmt: skip
+
+    def call(self, inputs: Any) -> Any:
+        """Return the layer's output."""
+        outputs = self.convolve(inputs)
+        if self.bias is not None:
+            first = "NC" + "DHW"[3 - self.rank :]
+            outputs = bias_add(outputs, self.bias, None if self.data_format == "channels_last" else first)
+        return self.activation(outputs)
+
+    def convolve(self, inputs: Any) -> Any:
+        """Return the convolution of the inputs, without bias and activation."""
+        padding = self.padding
+        if padding == "causal":
+            inputs, padding = self._padded_before(inputs), "valid"
+        return convolutions.convolution(
+            inputs, self.kernel, self.strides, padding.upper(), self._layout, self.dilation_rate
+        )
+
+    def _padded_before(self, inputs: Any) -> Any:
+        """The inputs with zeros before the first step, so that no output depends on a later input."""
+        n = self.dilation_rate[0] * (self.kernel_size[0] - 1)
+        amounts = [[0, 0]] * inputs.shape.rank
+        amounts[-2 if self.data_format == "channels_last" else -1] = [n, 0]
+        return pad(inputs, amounts)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {
+            **super().get_config(),
+            "filters": self.filters,
+            "kernel_size": self.kernel_size,
+            "strides": self.strides,
+            "padding": self.padding,
+            "data_format": self.data_format,
+            "dilation_rate": self.dilation_rate,
+            "groups": self.groups,
+            "activation": activations.serialize(self.activation),
+            "use_bias": self.use_bias,
+            "kernel_initializer": initializers.serialize(self.kernel_initializer),
+            "bias_initializer": initializers.serialize(self.bias_initializer),
+            "kernel_regularizer": regularizers.serialize(self.kernel_regularizer),
+            "bias_regularizer": regularizers.serialize(self.bias_regularizer),
+            "activity_regularizer": regularizers.serialize(self.activity_regularizer),
+            "kernel_constraint": constraints.serialize(self.kernel_constraint),
+            "bias_constraint": constraints.serialize(self.bias_constraint),
+        }
+
+
+class Conv1D(_Convolution):
+    """activation(convolution + bias) along one axis. f[n, w, c] -> f[n, w', filters]. Source: tf.keras.layers.Conv1D.
+
+    Weights: kernel [window, c / groups, filters], bias [filters]. padding: "valid", "same", or "causal".
+    """
+
+    RANK = 1
+
+
+class Conv2D(_Convolution):
+    """activation(convolution + bias) over images. f[n, h, w, c] -> f[n, h', w', filters].
+
+    Weights: kernel [*window, c / groups, filters], bias [filters]. Raises ValueError for inputs of another rank or
+    number of channels than it was built for. Source: tf.keras.layers.Conv2D.
+    """
+
+    def __init__(self, filters: int, kernel_size: Any, strides: Any = (1, 1), *args: Any, **kwargs: Any) -> None:
+        super().__init__(filters, kernel_size, strides, *args, **kwargs)
+
+
+class Conv3D(_Convolution):
+    """activation(convolution + bias) over volumes. f[n, d, h, w, c] -> f[n, d', h', w', filters].
+
+    Weights: kernel [*window, c / groups, filters], bias [filters]. Source: tf.keras.layers.Conv3D.
+    """
+
+    RANK = 3
+
+
+class Conv2DTranspose(_Convolution):
+    """The gradient of a convolution as a layer: it makes images larger. f[n, h, w, c] -> f[n, h', w', filters].
+
+    Weights: kernel [*window, filters, c], bias [filters]. Source: tf.keras.layers.Conv2DTranspose.
+    """
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: str = "valid",
+        output_padding: Any = None,
+        data_format: str | None = None,
+        dilation_rate: Any = (1, 1),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, **kwargs)
+        self.output_padding = None if output_padding is None else sizes(output_padding, 2, "output_padding", True)
+        for stride, extra in zip(self.strides, self.output_padding or (), strict=False):
+            if stride <= extra:
+                raise ValueError(
+                    "Strides must be greater than output padding. Received strides="
+                    f"{self.strides}, output_padding={self.output_padding}."
+                )
+
+    def _make_kernels(self, channels: int) -> None:
+        self.kernel = self.add_weight(
+            "kernel", [*self.kernel_size, self.filters, channels], initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer, constraint=self.kernel_constraint,
+        )  # fmt: skip
+
+    def convolve(self, inputs: Any) -> Any:
+        """Return the transposed convolution of the inputs."""
+        known, now = inputs.shape.as_list(), shape(inputs)
+        dims = [now[i] if n is None else n for i, n in enumerate(known)]
+        first = 1 if self.data_format == "channels_last" else 2
+        for axis in range(2):
+            dims[first + axis] = self._extent(dims[first + axis], axis)
+        dims[3 if first == 1 else 1] = self.filters
+        whole = dims if all(isinstance(n, int) for n in dims) else stack(dims)
+        return convolutions.conv2d_transpose(
+            inputs, self.kernel, whole, self.strides, self.padding.upper(), self._layout, self.dilation_rate
+        )
+
+    def _extent(self, n: Any, axis: int) -> Any:
+        """The length of an output axis."""
+        window = (self.kernel_size[axis] - 1) * self.dilation_rate[axis] + 1
+        stride = self.strides[axis]
+        if self.output_padding is not None:
+            before = 0 if self.padding == "valid" else window // 2
+            return (n - 1) * stride + window - 2 * before + self.output_padding[axis]
+        return n * stride + (max(window - stride, 0) if self.padding == "valid" else 0)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {**super().get_config(), "output_padding": self.output_padding}
+
+
+class DepthwiseConv2D(_Convolution):
+    """Each channel convolved with filters of its own. f[n, h, w, c] -> f[n, h', w', c * depth_multiplier].
+
+    Weights: depthwise_kernel [*window, c, depth_multiplier], bias. Source: tf.keras.layers.DepthwiseConv2D.
+    """
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: str = "valid",
+        depth_multiplier: int = 1,
+        data_format: str | None = None,
+        dilation_rate: Any = (1, 1),
+        activation: Any = None,
+        use_bias: bool = True,
+        depthwise_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        depthwise_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        depthwise_constraint: Any = None,
+        bias_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            None, kernel_size, strides, padding, data_format, dilation_rate, 1, activation, use_bias,
+            depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer, activity_regularizer,
+            depthwise_constraint, bias_constraint, **kwargs,
+        )  # fmt: skip
+        self.depth_multiplier = depth_multiplier
+
+    def _n_outputs(self, channels: int) -> int:
+        return channels * self.depth_multiplier
+
+    def _make_kernels(self, channels: int) -> None:
+        self.depthwise_kernel = self.add_weight(
+            "depthwise_kernel", [*self.kernel_size, channels, self.depth_multiplier],
+            initializer=self.kernel_initializer, regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )  # fmt: skip
+
+    def convolve(self, inputs: Any) -> Any:
+        """Return the convolution of each channel."""
+        strides = _with_ends(self.strides, self.data_format)
+        return convolutions.depthwise_conv2d(
+            inputs, self.depthwise_kernel, strides, self.padding.upper(), self._layout, self.dilation_rate
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        config = super().get_config()
+        for name in ("initializer", "regularizer", "constraint"):
+            config[f"depthwise_{name}"] = config.pop(f"kernel_{name}")
+        del config["filters"], config["groups"]
+        return {**config, "depth_multiplier": self.depth_multiplier}
+
+
+class SeparableConv2D(_Convolution):
+    """A depthwise convolution, then one with a window of 1x1. f[n, h, w, c] -> f[n, h', w', filters].
+
+    Weights: depthwise_kernel [*window, c, depth_multiplier], pointwise_kernel [1, 1, c * depth_multiplier, filters],
+    bias [filters]. Source: tf.keras.layers.SeparableConv2D.
+    """
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: str = "valid",
+        data_format: str | None = None,
+        dilation_rate: Any = (1, 1),
+        depth_multiplier: int = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        depthwise_initializer: Any = "glorot_uniform",
+        pointwise_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        depthwise_regularizer: Any = None,
+        pointwise_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        depthwise_constraint: Any = None,
+        pointwise_constraint: Any = None,
+        bias_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            filters, kernel_size, strides, padding, data_format, dilation_rate, 1, activation, use_bias,
+            depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer, activity_regularizer,
+            depthwise_constraint, bias_constraint, **kwargs,
+        )  # fmt: skip
+        self.depth_multiplier = depth_multiplier
+        self.pointwise_initializer = initializers.get(pointwise_initializer)
+        self.pointwise_regularizer = regularizers.get(pointwise_regularizer)
+        self.pointwise_constraint = constraints.get(pointwise_constraint)
+
+    def _make_kernels(self, channels: int) -> None:
+        n = channels * self.depth_multiplier
+        self.depthwise_kernel = self.add_weight(
+            "depthwise_kernel", [*self.kernel_size, channels, self.depth_multiplier],
+            initializer=self.kernel_initializer, regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )  # fmt: skip
+        self.pointwise_kernel = self.add_weight(
+            "pointwise_kernel", [1, 1, n, self.filters], initializer=self.pointwise_initializer,
+            regularizer=self.pointwise_regularizer, constraint=self.pointwise_constraint,
+        )  # fmt: skip
+
+    def convolve(self, inputs: Any) -> Any:
+        """Return the two convolutions of the inputs."""
+        return convolutions.separable_conv2d(
+            inputs, self.depthwise_kernel, self.pointwise_kernel, _with_ends(self.strides, self.data_format),
+            self.padding.upper(), self._layout, self.dilation_rate,
+        )  # fmt: skip
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        config = super().get_config()
+        for name in ("initializer", "regularizer", "constraint"):
+            config[f"depthwise_{name}"] = config.pop(f"kernel_{name}")
+        del config["groups"]
+        return {
+            **config,
+            "depth_multiplier": self.depth_multiplier,
+            "pointwise_initializer": initializers.serialize(self.pointwise_initializer),
+            "pointwise_regularizer": regularizers.serialize(self.pointwise_regularizer),
+            "pointwise_constraint": constraints.serialize(self.pointwise_constraint),
+        }
+
+
+def _with_ends(strides: tuple[int, ...], data_format: str) -> list[int]:
+    """Strides for all four axes."""
+    return [1, *strides, 1] if data_format == "channels_last" else [1, 1, *strides]

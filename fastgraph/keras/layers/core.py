@@ -1,0 +1,408 @@
+"""Layers that every network has: Dense, Embedding, Flatten, Reshape, activations, Dropout, InputLayer.
+
+Rule: constructors check what they are given, `build` makes the weights, `call` is a few public ops.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph.keras import activations, backend, constraints, initializers, regularizers
+from fastgraph.keras.layers.base import Layer
+from fastgraph.keras.layers.calls import InputTensor
+from fastgraph.keras.layers.input_spec import InputSpec
+from fastgraph.ops.contraction import matmul, tensordot
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.joining import concat
+from fastgraph.ops.movement import reshape, shape, transpose
+from fastgraph.ops.nnops import bias_add, embedding_lookup
+from fastgraph.ops.random import dropout
+from fastgraph.shapes import TensorShape
+
+
+class Dense(Layer):
+    """activation(x @ kernel + bias). f[*s, n] -> f[*s, units]. Source: tf.keras.layers.Dense.
+
+    Weights: kernel [n, units], bias [units]. Raises ValueError for units < 1, or inputs whose last length is unknown.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        self.units = int(units)
+        if self.units <= 0:
+            raise ValueError(
+                f"Received an invalid value for `units`, expected a positive integer. Received: units={units}"
+            )
+        self.activation = activations.get(activation)
+        self.use_bias = use_bias
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.bias_initializer = initializers.get(bias_initializer)
+        self.kernel_regularizer = regularizers.get(kernel_regularizer)
+        self.bias_regularizer = regularizers.get(bias_regularizer)
+        self.kernel_constraint = constraints.get(kernel_constraint)
+        self.bias_constraint = constraints.get(bias_constraint)
+        self.input_spec = InputSpec(min_ndim=2)
+        self.supports_masking = True
+
+    def build(self, input_shape: Any) -> None:
+        """Make the kernel and the bias."""
+        if not self._dtype.is_floating:
+            raise TypeError(f"A Dense layer can only be built with a floating-point dtype. Received: {self.dtype}")
+        dims = TensorShape(input_shape)
+        n = dims[-1] if dims.rank else None
+        if n is None:
+            raise ValueError(
+                "The last dimension of the inputs to a Dense layer should be defined. Found None. Full input shape "
+                f"received: {input_shape}"
+            )
+        self.input_spec = InputSpec(min_ndim=2, axes={-1: n})
+        self.kernel = self.add_weight(
+            "kernel", [n, self.units], initializer=self.kernel_initializer, regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )  # fmt: skip
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_weight(
+                "bias", [self.units], initializer=self.bias_initializer, regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )  # fmt: skip
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Return the layer's output."""
+        x = inputs if inputs.dtype is self._dtype else cast(inputs, self._dtype)
+        outputs = matmul(x, self.kernel) if x.shape.rank == 2 else tensordot(x, self.kernel, [[x.shape.rank - 1], [0]])
+        if self.bias is not None:
+            outputs = bias_add(outputs, self.bias)
+        return self.activation(outputs)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "activation": activations.serialize(self.activation),
+            "use_bias": self.use_bias,
+            "kernel_initializer": initializers.serialize(self.kernel_initializer),
+            "bias_initializer": initializers.serialize(self.bias_initializer),
+            "kernel_regularizer": regularizers.serialize(self.kernel_regularizer),
+            "bias_regularizer": regularizers.serialize(self.bias_regularizer),
+            "activity_regularizer": regularizers.serialize(self.activity_regularizer),
+            "kernel_constraint": constraints.serialize(self.kernel_constraint),
+            "bias_constraint": constraints.serialize(self.bias_constraint),
+        }
+
+
+class Embedding(Layer):
+    """The rows of a table that the inputs name. i[*s] -> f[*s, output_dim]. Source: tf.keras.layers.Embedding.
+
+    Weight: embeddings [input_dim, output_dim]. Raises InvalidArgumentError for a number that is no row.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        embeddings_initializer: Any = "uniform",
+        embeddings_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        embeddings_constraint: Any = None,
+        mask_zero: bool = False,
+        input_length: int | None = None,
+        sparse: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if "input_shape" not in kwargs and input_length:
+            kwargs["input_shape"] = (input_length,)
+        if input_dim <= 0 or output_dim <= 0:
+            raise ValueError(
+                "Both `input_dim` and `output_dim` should be positive, Received input_dim = "
+                f"{input_dim} and output_dim = {output_dim}"
+            )
+        if mask_zero:
+            raise NotImplementedError("mask_zero=True is not built yet: layers hand no masks on.")
+        super().__init__(activity_regularizer=activity_regularizer, autocast=False, **kwargs)
+        self.input_dim = input_dim
+        self.output_dim = output_dim
+        self.embeddings_initializer = initializers.get(embeddings_initializer)
+        self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
+        self.embeddings_constraint = constraints.get(embeddings_constraint)
+        self.mask_zero = mask_zero
+        self.input_length = input_length
+
+    def build(self, input_shape: Any = None) -> None:
+        """Make the table."""
+        self.embeddings = self.add_weight(
+            "embeddings", [self.input_dim, self.output_dim], initializer=self.embeddings_initializer,
+            regularizer=self.embeddings_regularizer, constraint=self.embeddings_constraint,
+        )  # fmt: skip
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Return the rows."""
+        rows = inputs if inputs.dtype.name in ("int32", "int64") else cast(inputs, "int32")
+        return embedding_lookup(self.embeddings, rows)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {
+            **super().get_config(),
+            "input_dim": self.input_dim,
+            "output_dim": self.output_dim,
+            "embeddings_initializer": initializers.serialize(self.embeddings_initializer),
+            "embeddings_regularizer": regularizers.serialize(self.embeddings_regularizer),
+            "activity_regularizer": regularizers.serialize(self.activity_regularizer),
+            "embeddings_constraint": constraints.serialize(self.embeddings_constraint),
+            "mask_zero": self.mask_zero,
+            "input_length": self.input_length,
+        }
+
+
+class Flatten(Layer):
+    """All axes after the first as one. f[n, *s] -> f[n, m], f[n] -> f[n, 1]. Source: tf.keras.layers.Flatten."""
+
+    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.data_format = checked_data_format(data_format)
+        self.input_spec = InputSpec(min_ndim=1)
+
+    def call(self, inputs: Any) -> Any:
+        """Return the inputs with two axes."""
+        dims = inputs.shape
+        if self.data_format == "channels_first" and dims.rank is not None and dims.rank > 1:
+            inputs = transpose(inputs, [0, *range(2, dims.rank), 1])
+            dims = inputs.shape
+        inner = dims.as_list()[1:]
+        if None not in inner:
+            return reshape(inputs, [-1 if dims[0] is None or 0 in inner else dims[0], math.prod(inner)])
+        if dims[0] is not None:
+            return reshape(inputs, [dims[0], -1])
+        return reshape(inputs, concat([shape(inputs)[:1], [-1]], axis=0))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {**super().get_config(), "data_format": self.data_format}
+
+
+class Reshape(Layer):
+    """The inputs with the axes after the first as `target_shape`; one of its lengths may be -1.
+
+    f[n, *s] -> f[n, *target_shape]. Source: tf.keras.layers.Reshape.
+    """
+
+    def __init__(self, target_shape: Sequence[int], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.target_shape = tuple(target_shape)
+
+    def call(self, inputs: Any) -> Any:
+        """Return the inputs in their new shape."""
+        dims = inputs.shape.as_list()
+        target = list(self.target_shape)
+        if -1 in target and None not in dims[1:]:
+            known = -math.prod(target)
+            whole = math.prod(dims[1:])
+            if known and whole % known == 0:
+                target[target.index(-1)] = whole // known
+        if dims[0] is not None:
+            return reshape(inputs, [dims[0], *target])
+        if -1 not in target:
+            return reshape(inputs, [-1, *target])
+        return reshape(inputs, concat([shape(inputs)[:1], target], axis=0))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {**super().get_config(), "target_shape": self.target_shape}
+
+
+class Activation(Layer):
+    """A function of each element, by name or as it is. f[*s] -> f[*s]. Source: tf.keras.layers.Activation."""
+
+    def __init__(self, activation: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.activation = activations.get(activation)
+
+    def call(self, inputs: Any) -> Any:
+        """Return the function of the inputs."""
+        return self.activation(inputs)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {**super().get_config(), "activation": activations.serialize(self.activation)}
+
+
+class ReLU(Layer):
+    """max(x, 0), or with the bounds and slope of tf.keras.activations.relu. f[*s] -> f[*s].
+
+    Raises ValueError for negative arguments. Source: tf.keras.layers.ReLU.
+    """
+
+    def __init__(
+        self,
+        max_value: float | None = None,
+        negative_slope: float = 0.0,
+        threshold: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        for name, value in (("max_value", max_value), ("negative_slope", negative_slope), ("threshold", threshold)):
+            if (value is None and name != "max_value") or (value is not None and value < 0):
+                raise ValueError(f"{name} of a ReLU layer cannot be a negative value. Received: {value}")
+        self.supports_masking = True
+        self.max_value = max_value
+        self.negative_slope = negative_slope
+        self.threshold = threshold
+
+    def call(self, inputs: Any) -> Any:
+        """Return the rectified inputs."""
+        return activations.relu(inputs, self.negative_slope, self.max_value, self.threshold)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        own = {"max_value": self.max_value, "negative_slope": self.negative_slope, "threshold": self.threshold}
+        return {**super().get_config(), **own}
+
+
+class LeakyReLU(Layer):
+    """x where it is positive, alpha * x elsewhere. f[*s] -> f[*s]. Source: tf.keras.layers.LeakyReLU."""
+
+    def __init__(self, alpha: float = 0.3, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if alpha is None:
+            raise ValueError(
+                f"The alpha value of a Leaky ReLU layer cannot be None, Expecting a float. Received: {alpha}"
+            )
+        self.supports_masking = True
+        self.alpha = float(alpha)
+
+    def call(self, inputs: Any) -> Any:
+        """Return the rectified inputs."""
+        return activations.relu(inputs, self.alpha)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {**super().get_config(), "alpha": self.alpha}
+
+
+class Softmax(Layer):
+    """Probabilities along `axis`. f[*s] -> f[*s]. Source: tf.keras.layers.Softmax."""
+
+    def __init__(self, axis: int = -1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.axis = axis
+
+    def call(self, inputs: Any) -> Any:
+        """Return the probabilities."""
+        return activations.softmax(inputs, axis=self.axis)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {**super().get_config(), "axis": self.axis}
+
+
+class Dropout(Layer):
+    """In training, a share `rate` of the inputs is 0 and the rest grows by 1 / (1 - rate). f[*s] -> f[*s].
+
+    `noise_shape`, which broadcasts to the inputs', says which fall together. Raises ValueError for a rate outside
+    [0, 1]. Source: tf.keras.layers.Dropout; Srivastava et al. 2014.
+    """
+
+    def __init__(
+        self, rate: float, noise_shape: Sequence[int | None] | None = None, seed: int | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        if isinstance(rate, (int, float)) and not 0 <= rate <= 1:
+            raise ValueError(f"Invalid value {rate} received for `rate`, expected a value between 0 and 1.")
+        self.supports_masking = True
+        self.rate = rate
+        self.noise_shape = noise_shape
+        self.seed = seed
+
+    def call(self, inputs: Any, training: Any = None) -> Any:
+        """Return the inputs, some of them dropped if `training`."""
+        if not training:
+            return inputs
+        if self.rate == 1:
+            return inputs * cast(0, inputs.dtype)
+        noise = self.noise_shape
+        if noise is not None:
+            own = shape(inputs)
+            noise = [own[i] if n is None else n for i, n in enumerate(noise)]
+        return dropout(inputs, rate=self.rate, noise_shape=noise, seed=self.seed)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        own = {"rate": self.rate, "noise_shape": self.noise_shape, "seed": self.seed}
+        return {**super().get_config(), **own}
+
+
+class InputLayer(Layer):
+    """The head of a Sequential model: the shape of what it is given. Source: tf.keras.layers.InputLayer."""
+
+    def __init__(
+        self,
+        input_shape: Any = None,
+        batch_size: int | None = None,
+        dtype: Any = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if name is None:
+            name = f"input_{backend.get_uid('input')}"
+        if input_shape is not None and "batch_input_shape" in kwargs:
+            raise ValueError(
+                "Only provide the input_shape OR batch_input_shape argument to InputLayer, not both at the same time."
+            )
+        if isinstance(input_shape, int):
+            input_shape = (input_shape,)
+        if input_shape is not None:
+            kwargs.update(input_shape=input_shape, batch_size=batch_size)
+        super().__init__(dtype=dtype, name=name, **kwargs)
+        self.built = True
+
+
+def Input(
+    shape: Any = None,
+    batch_size: int | None = None,
+    name: str | None = None,
+    dtype: Any = None,
+    batch_shape: Any = None,
+) -> InputTensor:
+    """Return the description of what a Sequential model is given; to be its first item. Source: tf.keras.Input.
+
+    Raises ValueError without a shape.
+    """
+    if shape is None and batch_shape is None:
+        raise ValueError("Please provide to Input a `shape` or a `tensor` or a `type_spec` argument.")
+    if isinstance(shape, (int, np.integer)):
+        shape = (int(shape),)
+    whole = tuple(batch_shape) if batch_shape is not None else (batch_size, *TensorShape(shape).as_list())
+    return InputTensor(whole, dtype or backend.floatx(), name or f"input_{backend.get_uid('input')}")
+
+
+def checked_data_format(value: str | None) -> str:
+    """Return where the channels are. Raises ValueError for another text than Keras's two."""
+    chosen = (value or backend.image_data_format()).lower()
+    if chosen not in ("channels_first", "channels_last"):
+        raise ValueError(
+            f'The `data_format` argument must be one of "channels_first", "channels_last". Received: {value}'
+        )
+    return chosen

@@ -1,0 +1,245 @@
+"""Batch and layer normalisation. Meaning and messages of Keras 2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastgraph._tensor import Tensor
+from fastgraph.graph.control_flow import cond
+from fastgraph.keras import constraints, initializers, regularizers
+from fastgraph.keras.layers.base import Layer
+from fastgraph.keras.layers.input_spec import InputSpec
+from fastgraph.ops.elementwise import cast, multiply
+from fastgraph.ops.exponentials import rsqrt
+from fastgraph.ops.movement import reshape, size
+from fastgraph.ops.nnops import moments
+from fastgraph.shapes import TensorShape
+
+
+class _Normalization(Layer):
+    """What both share: the axes, scale (gamma) and offset (beta)."""
+
+    def __init__(
+        self,
+        axis: Any,
+        epsilon: float,
+        center: bool,
+        scale: bool,
+        beta_initializer: Any,
+        gamma_initializer: Any,
+        beta_regularizer: Any,
+        gamma_regularizer: Any,
+        beta_constraint: Any,
+        gamma_constraint: Any,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if isinstance(axis, bool) or not (
+            isinstance(axis, int) or (isinstance(axis, Sequence) and all(isinstance(a, int) for a in axis))
+        ):
+            raise TypeError(f"Expected an int or a list/tuple of ints for the argument 'axis', but received: {axis!r}")
+        self.axis = axis if isinstance(axis, int) else list(axis)
+        self.epsilon = epsilon
+        self.center = center
+        self.scale = scale
+        self.beta_initializer = initializers.get(beta_initializer)
+        self.gamma_initializer = initializers.get(gamma_initializer)
+        self.beta_regularizer = regularizers.get(beta_regularizer)
+        self.gamma_regularizer = regularizers.get(gamma_regularizer)
+        self.beta_constraint = constraints.get(beta_constraint)
+        self.gamma_constraint = constraints.get(gamma_constraint)
+        self.supports_masking = True
+
+    def _known_axes(self, dims: TensorShape) -> list[int]:
+        """The axes, counted from the first. Raises ValueError if one is not there, or its length not known."""
+        given = [self.axis] if isinstance(self.axis, int) else self.axis
+        rank = dims.rank or 0
+        axes = [a + rank if a < 0 else a for a in given]
+        if any(not 0 <= a < rank for a in axes):
+            raise ValueError(
+                f"Invalid value for `axis` argument. Expected 0 <= axis < inputs.rank (with inputs.rank={rank}). "
+                f"Received: axis={tuple(given)}"
+            )
+        if len(set(axes)) != len(axes):
+            raise ValueError(f"Duplicate axis: axis={tuple(axes)}")
+        if any(dims[a] is None for a in axes):
+            raise ValueError(
+                f"Input has undefined `axis` dimension. Received input with shape {tuple(dims.as_list())} and "
+                f"axis={tuple(axes)}"
+            )
+        return axes
+
+    def _make_scale(self, lengths: Sequence[int]) -> None:
+        self.gamma = self.beta = None
+        if self.scale:
+            self.gamma = self.add_weight(
+                "gamma", lengths, initializer=self.gamma_initializer, regularizer=self.gamma_regularizer,
+                constraint=self.gamma_constraint,
+            )  # fmt: skip
+        if self.center:
+            self.beta = self.add_weight(
+                "beta", lengths, initializer=self.beta_initializer, regularizer=self.beta_regularizer,
+                constraint=self.beta_constraint,
+            )  # fmt: skip
+
+    def _normalized(self, inputs: Any, mean: Any, variance: Any, dims: Sequence[int]) -> Any:
+        """(inputs - mean) / sqrt(variance + epsilon) * gamma + beta; `dims`: the weights' shape beside the inputs."""
+        factor = rsqrt(variance + self.epsilon)
+        if self.gamma is not None:
+            factor = factor * _shaped(self.gamma, dims)
+        outputs = (inputs - mean) * factor
+        return outputs if self.beta is None else outputs + _shaped(self.beta, dims)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {
+            **super().get_config(),
+            "axis": self.axis,
+            "epsilon": self.epsilon,
+            "center": self.center,
+            "scale": self.scale,
+            "beta_initializer": initializers.serialize(self.beta_initializer),
+            "gamma_initializer": initializers.serialize(self.gamma_initializer),
+            "beta_regularizer": regularizers.serialize(self.beta_regularizer),
+            "gamma_regularizer": regularizers.serialize(self.gamma_regularizer),
+            "beta_constraint": constraints.serialize(self.beta_constraint),
+            "gamma_constraint": constraints.serialize(self.gamma_constraint),
+        }
+
+
+class BatchNormalization(_Normalization):
+    """Mean 0 and variance 1 for each place along `axis`, then gamma * x + beta. f[*s] -> f[*s].
+
+    In training by the batch's moments, of which moving means are kept; else by those. A layer whose `trainable` is
+    False uses the kept ones always. Weights: gamma, beta, moving_mean, moving_variance. Of images (four axes or five)
+    the unbiased variance is kept, as Keras 2 does. Source: tf.keras.layers.BatchNormalization; Ioffe and Szegedy 2015.
+    """
+
+    def __init__(
+        self,
+        axis: Any = -1,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        moving_mean_initializer: Any = "zeros",
+        moving_variance_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        synchronized: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            axis, epsilon, center, scale, beta_initializer, gamma_initializer, beta_regularizer, gamma_regularizer,
+            beta_constraint, gamma_constraint, **kwargs,
+        )  # fmt: skip
+        self.momentum = momentum
+        self.moving_mean_initializer = initializers.get(moving_mean_initializer)
+        self.moving_variance_initializer = initializers.get(moving_variance_initializer)
+        self._unbiased = False
+
+    def build(self, input_shape: Any) -> None:
+        """Make scale, offset and the moving moments."""
+        dims = TensorShape(input_shape)
+        axes = self._known_axes(dims)
+        self.input_spec = InputSpec(ndim=dims.rank, axes={a: dims[a] for a in axes})
+        self._axes = axes
+        self._reduced = [a for a in range(dims.rank or 0) if a not in axes]
+        self._beside = [dims[a] if a in axes else 1 for a in range(dims.rank or 0)]
+        # As Keras 2: for images, whose fused kernel counts so.
+        self._unbiased = dims.rank in (4, 5) and axes in ([1], [dims.rank - 1])
+        lengths = [dims[axes[0]]] if len(axes) == 1 else self._beside
+        self._make_scale(lengths)
+        self.moving_mean = self.add_weight(
+            "moving_mean", lengths, initializer=self.moving_mean_initializer, trainable=False
+        )
+        self.moving_variance = self.add_weight(
+            "moving_variance", lengths, initializer=self.moving_variance_initializer, trainable=False
+        )
+        self.built = True
+
+    def call(self, inputs: Any, training: Any = None) -> Any:
+        """Return the normalised inputs."""
+        if isinstance(training, Tensor) and self._trainable:
+            return cond(cast(training, "bool"), lambda: self._by_batch(inputs), lambda: self._by_moving(inputs))
+        return self._by_batch(inputs) if training and self._trainable else self._by_moving(inputs)
+
+    def _by_moving(self, inputs: Any) -> Any:
+        mean, variance = (_shaped(w, self._beside) for w in (self.moving_mean, self.moving_variance))
+        return self._normalized(inputs, mean, variance, self._beside)
+
+    def _by_batch(self, inputs: Any) -> Any:
+        mean, variance = moments(inputs, self._reduced, keepdims=True)
+        flat = self.moving_mean.shape
+        kept = variance
+        if self._unbiased:
+            n = cast(size(inputs), variance.dtype) / float(flat.num_elements() or 1)
+            kept = variance * (n / (n - 1.0))
+        self._move(self.moving_mean, reshape(mean, flat))
+        self._move(self.moving_variance, reshape(kept, flat))
+        return self._normalized(inputs, mean, variance, self._beside)
+
+    def _move(self, moving: Any, now: Any) -> None:
+        moving.assign_sub(multiply(moving - now, 1.0 - self.momentum))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {
+            **super().get_config(),
+            "momentum": self.momentum,
+            "moving_mean_initializer": initializers.serialize(self.moving_mean_initializer),
+            "moving_variance_initializer": initializers.serialize(self.moving_variance_initializer),
+        }
+
+
+class LayerNormalization(_Normalization):
+    """Mean 0 and variance 1 along `axis` in each example, then gamma * x + beta. f[*s] -> f[*s].
+
+    Weights: gamma and beta, of the lengths of the axes. Source: tf.keras.layers.LayerNormalization; Ba et al. 2016.
+    """
+
+    def __init__(
+        self,
+        axis: Any = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            axis, epsilon, center, scale, beta_initializer, gamma_initializer, beta_regularizer, gamma_regularizer,
+            beta_constraint, gamma_constraint, **kwargs,
+        )  # fmt: skip
+
+    def build(self, input_shape: Any) -> None:
+        """Make scale and offset."""
+        dims = TensorShape(input_shape)
+        self._axes = self._known_axes(dims)
+        self._beside = [dims[a] if a in self._axes else 1 for a in range(dims.rank or 0)]
+        self._make_scale([dims[a] for a in self._axes])
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        """Return the normalised inputs."""
+        mean, variance = moments(inputs, self._axes, keepdims=True)
+        return self._normalized(inputs, mean, variance, self._beside)
+
+
+def _shaped(weight: Any, dims: Sequence[int]) -> Any:
+    """The weight with the inputs' rank; left as it is where it broadcasts by itself."""
+    own = weight.shape.as_list()
+    trailing = list(dims)
+    while len(trailing) > len(own) and trailing[0] == 1:
+        trailing.pop(0)
+    return weight if own == trailing else reshape(weight, dims)

@@ -1,0 +1,154 @@
+"""Pooling: the greatest or mean element of each window, or of all positions.
+
+Rule: a class per kind and rank, because Keras names them so; one base does the work of each kind.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastgraph.keras.layers.base import Layer
+from fastgraph.keras.layers.input_spec import InputSpec
+from fastgraph.keras.layers.windows import layout, padding_of, sizes
+from fastgraph.ops.pools import pool
+from fastgraph.ops.reduction import reduce_max, reduce_mean
+
+
+class _Pooling(Layer):
+    """What the windowed ones share."""
+
+    RANK, KIND = 2, "MAX"
+
+    def __init__(
+        self,
+        pool_size: Any = 2,
+        strides: Any = None,
+        padding: str = "valid",
+        data_format: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.pool_size = sizes(pool_size, self.RANK, "pool_size")
+        self.strides = sizes(pool_size if strides is None else strides, self.RANK, "strides")
+        self.padding = padding_of(padding)
+        self.data_format, self._layout = layout(data_format, self.RANK)
+        self.input_spec = InputSpec(ndim=self.RANK + 2)
+
+    def call(self, inputs: Any) -> Any:
+        """Return the pooled inputs."""
+        return pool(inputs, self.pool_size, self.KIND, self.strides, self.padding.upper(), self._layout)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {
+            **super().get_config(),
+            "pool_size": self.pool_size,
+            "strides": self.strides,
+            "padding": self.padding,
+            "data_format": self.data_format,
+        }
+
+
+class MaxPooling1D(_Pooling):
+    """The greatest of each window. f[n, w, c] -> f[n, w', c]. Source: tf.keras.layers.MaxPooling1D."""
+
+    RANK = 1
+
+
+class MaxPooling2D(_Pooling):
+    """The greatest of each window. f[n, h, w, c] -> f[n, h', w', c]. Source: tf.keras.layers.MaxPooling2D.
+
+    strides: `pool_size` if not given. Raises ValueError for inputs of another rank.
+    """
+
+
+class MaxPooling3D(_Pooling):
+    """The greatest of each window. f[n, d, h, w, c] -> f[n, d', h', w', c]. Source: tf.keras.layers.MaxPooling3D."""
+
+    RANK = 3
+
+
+class AveragePooling1D(_Pooling):
+    """The mean of each window. f[n, w, c] -> f[n, w', c]. Source: tf.keras.layers.AveragePooling1D."""
+
+    RANK, KIND = 1, "AVG"
+
+
+class AveragePooling2D(_Pooling):
+    """The mean of each window, of what of it is inside. f[n, h, w, c] -> f[n, h', w', c].
+
+    strides: `pool_size` if not given. Source: tf.keras.layers.AveragePooling2D.
+    """
+
+    KIND = "AVG"
+
+
+class AveragePooling3D(_Pooling):
+    """The mean of each window. f[n, d, h, w, c] -> f[n, d', h', w', c]. Source: tf.keras.layers.AveragePooling3D."""
+
+    RANK, KIND = 3, "AVG"
+
+
+class _GlobalPooling(Layer):
+    """What those over all positions share."""
+
+    RANK = 2
+
+    def __init__(self, data_format: str | None = None, keepdims: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.data_format, _ = layout(data_format, self.RANK)
+        self.keepdims = keepdims
+        self.input_spec = InputSpec(ndim=self.RANK + 2)
+
+    @property
+    def _axes(self) -> list[int]:
+        first = 1 if self.data_format == "channels_last" else 2
+        return list(range(first, first + self.RANK))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a layer."""
+        return {**super().get_config(), "data_format": self.data_format, "keepdims": self.keepdims}
+
+
+class _GlobalAverage(_GlobalPooling):
+    def call(self, inputs: Any) -> Any:
+        """Return the means."""
+        return reduce_mean(inputs, axis=self._axes, keepdims=self.keepdims)
+
+
+class _GlobalMax(_GlobalPooling):
+    def call(self, inputs: Any) -> Any:
+        """Return the greatest elements."""
+        return reduce_max(inputs, axis=self._axes, keepdims=self.keepdims)
+
+
+class GlobalAveragePooling1D(_GlobalAverage):
+    """The mean over all steps. f[n, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalAveragePooling1D."""
+
+    RANK = 1
+
+
+class GlobalAveragePooling2D(_GlobalAverage):
+    """The mean over all pixels. f[n, h, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalAveragePooling2D."""
+
+
+class GlobalAveragePooling3D(_GlobalAverage):
+    """The mean over all positions. f[n, d, h, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalAveragePooling3D."""
+
+    RANK = 3
+
+
+class GlobalMaxPooling1D(_GlobalMax):
+    """The greatest of all steps. f[n, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalMaxPooling1D."""
+
+    RANK = 1
+
+
+class GlobalMaxPooling2D(_GlobalMax):
+    """The greatest of all pixels. f[n, h, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalMaxPooling2D."""
+
+
+class GlobalMaxPooling3D(_GlobalMax):
+    """The greatest of all positions. f[n, d, h, w, c] -> f[n, c]. Source: tf.keras.layers.GlobalMaxPooling3D."""
+
+    RANK = 3

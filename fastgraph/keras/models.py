@@ -1,0 +1,321 @@
+"""tf.keras.models: Model, made by subclassing, and Sequential. Meaning and messages of Keras 2.
+
+Rule: a model is a Layer whose parts are its attributes; it knows nothing of compilers and Functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from fastgraph._namespaces import lookup
+from fastgraph.errors import NotBuiltError
+from fastgraph.keras.layers.base import Layer
+from fastgraph.keras.layers.calls import InputTensor, specs_of, traced_specs
+from fastgraph.keras.layers.core import InputLayer
+from fastgraph.keras.layers.input_spec import InputSpec
+from fastgraph.keras.summary import table
+from fastgraph.names import current_scope
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.movement import expand_dims, squeeze
+from fastgraph.shapes import TensorSpec
+from fastgraph.variable import Variable
+
+__all__ = ["Model", "Sequential"]
+
+__getattr__ = lookup("keras.models")
+
+#: Methods of Keras's models that are not there, and what to use in their place.
+_LATER = {
+    **dict.fromkeys(
+        ("compile", "fit", "train_on_batch", "train_step"), "a loop over a tf.function of one training step"
+    ),
+    **dict.fromkeys(("evaluate", "test_on_batch", "test_step"), "the model called on batches, and tf.keras.metrics"),
+    **dict.fromkeys(("predict", "predict_on_batch", "predict_step"), "the model itself, called on a batch"),
+    **dict.fromkeys(("save", "export", "to_json", "to_yaml"), "numpy.savez of get_weights()"),
+    **dict.fromkeys(("save_weights", "load_weights"), "numpy.savez of get_weights(), and set_weights()"),
+}
+
+
+class Model(Layer):
+    """A layer made of layers: state them in `__init__`, what they do in `call`. Source: tf.keras.Model.
+
+    Raises NotImplementedError for `inputs` and `outputs`: the functional form is not built yet.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if len(args) >= 2 or "inputs" in kwargs or "outputs" in kwargs:
+            raise NotImplementedError(
+                "Model(inputs=..., outputs=...) is not built yet: put the layers into a tf.keras.Sequential, or call "
+                "them in the `call` of a subclass of tf.keras.Model."
+            )
+        super().__init__(*args, **kwargs)
+
+    def _not_initialized(self) -> None:
+        raise RuntimeError(
+            "It looks like you are subclassing `Model` and you forgot to call `super().__init__()`. Always start with "
+            "this line."
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _LATER:
+            raise NotBuiltError(f"fastgraph's models have no `{name}` yet. Use {_LATER[name]} instead.")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def build(self, input_shape: Any) -> None:
+        """Make the weights of all layers, for inputs of this shape (the first length, None, is the batch's).
+
+        Raises NotImplementedError without a `call`, ValueError if the model cannot be called on such inputs.
+        """
+        if input_shape is None:
+            raise ValueError("Input shape must be defined when calling `build()` on a `Model` subclass network.")
+        if type(self).call is Model.call:
+            raise NotImplementedError(_NO_CALL)
+        if not self.built:
+            shapes = self._shapes
+            self.built = True
+            try:
+                traced_specs(self, specs_of(input_shape, self._dtype))
+            except Exception:
+                self.built = False
+                raise
+            self._shapes = shapes
+
+    def _build_for(self, inputs: Any, scope: str) -> None:
+        """A model without a `build` of its own has nothing but layers, which build themselves."""
+        if type(self).build is Model.build:
+            self.built = True
+        else:
+            super()._build_for(inputs, scope)
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """Return what the model makes of its inputs."""
+        raise NotImplementedError(_NO_CALL)
+
+    # Its parts.
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The layers that are its attributes, in the order in which those were set; metrics are no layers."""
+        return [child for child in self._children() if isinstance(child, Layer) and not child._is_metric]
+
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
+        """Return one of `layers`. Raises ValueError if there is none with this name or index, or both are given."""
+        if name is not None and index is not None:
+            raise ValueError(f"Provide only a layer name or a layer index. Received: index={index}, name={name}.")
+        layers = self.layers
+        if index is not None:
+            if len(layers) <= index:
+                raise ValueError(
+                    f"Was asked to retrieve layer at index {index} but model only has {len(layers)} layers."
+                )
+            return layers[index]
+        if name is None:
+            raise ValueError("Provide either a layer name or layer index at `get_layer`.")
+        for layer in layers:
+            if layer.name == name:
+                return layer
+        raise ValueError(f"No such layer: {name}. Existing layers are: {[layer.name for layer in layers]}.")
+
+    @property
+    def metrics(self) -> list[Any]:
+        """The metrics that are its attributes, or those of its layers."""
+        return [layer for layer in self._flatten_layers() if layer._is_metric]
+
+    def _check_weights(self) -> None:
+        """Raise ValueError if the model has a `build` of its own that was not called yet."""
+        if "build" in type(self).__dict__ and not self.built:
+            raise ValueError(
+                f"Weights for model {self._name!r} have not yet been created. Weights are created when the model is "
+                "first called on inputs or `build()` is called with an `input_shape`."
+            )
+
+    @property
+    def trainable_weights(self) -> list[Variable]:
+        """The weights that training changes: of the layers, then its own."""
+        self._check_weights()
+        if not self._trainable:
+            return []
+        own = [w for w in self._own_weights if w.trainable]
+        return _each_once(self._of_children("trainable_variables") + own)
+
+    @property
+    def non_trainable_weights(self) -> list[Variable]:
+        """The weights that training leaves alone: of the layers, then its own."""
+        self._check_weights()
+        children = self._of_children("non_trainable_variables")
+        own = [w for w in self._own_weights if not w.trainable]
+        if self._trainable:
+            return _each_once(children + own)
+        trainable = [w for w in self._own_weights if w.trainable]
+        return _each_once(self._of_children("trainable_variables") + trainable + children + own)
+
+    @property
+    def weights(self) -> list[Variable]:
+        """All weights, layer by layer, then its own."""
+        self._check_weights()
+        return _each_once(self._of_children("variables") + sorted(self._own_weights, key=lambda w: not w.trainable))
+
+    def summary(
+        self,
+        line_length: int | None = None,
+        positions: Any = None,
+        print_fn: Callable[[str], Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Print a table of the layers, their output shapes and numbers of weights.
+
+        Raises ValueError for a model that is not built. Source: tf.keras.Model.summary.
+        """
+        if not self.built:
+            raise ValueError(
+                "This model has not yet been built. Build the model first by calling `build()` or by calling the model "
+                "on a batch of data."
+            )
+        for line in table(self, line_length, positions):
+            (print_fn or print)(line)
+
+
+class Sequential(Model):
+    """Layers one after another. f[*s] -> f[*t]. Source: tf.keras.Sequential.
+
+    With tf.keras.Input, an InputLayer or a layer with an `input_shape` at its head it is built as it is added to, else
+    by its first call. Raises TypeError for what is no layer, ValueError for two layers with one name.
+    """
+
+    def __init__(self, layers: Iterable[Any] | Any = None, name: str | None = None) -> None:
+        super().__init__(name=name)
+        self._layers: list[Layer] = []
+        self._inputs: TensorSpec | None = None
+        self._outputs: TensorSpec | None = None
+        if layers is not None:
+            for layer in layers if isinstance(layers, (list, tuple)) else [layers]:
+                self.add(layer)
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The layers, without the InputLayer at the head."""
+        return [layer for layer in self._layers if not isinstance(layer, InputLayer)]
+
+    def add(self, layer: Any) -> None:
+        """Put a layer at the end."""
+        if isinstance(layer, InputTensor):
+            layer = InputLayer(batch_input_shape=layer.shape, dtype=layer.dtype, name=layer.name)
+        if not isinstance(layer, Layer):
+            raise TypeError(
+                f"The added layer must be an instance of class Layer. Received: layer={layer} of type {type(layer)}."
+            )
+        if any(other.name == layer.name for other in self._layers):
+            raise ValueError(
+                f'All layers added to a Sequential model should have unique names. Name "{layer.name}" is already the '
+                "name of a layer in this model. Update the `name` argument to pass a unique name."
+            )
+        if not self._layers:
+            self._set_inputs(_head_spec(layer))
+        self._layers.append(layer)
+        if self._outputs is not None and not isinstance(layer, InputLayer):
+            self._outputs = traced_specs(layer, self._outputs)
+            self.built = True
+        elif self._inputs is None:
+            self.built = False
+
+    def pop(self) -> None:
+        """Take the last layer away. Raises TypeError if there is none."""
+        if not self._layers:
+            raise TypeError("There are no layers in the model.")
+        self._layers.pop()
+        self._outputs = self._inputs
+        if not self._layers:
+            self._set_inputs(None)
+            self.built = False
+        elif self._inputs is not None:
+            for layer in self.layers:
+                self._outputs = traced_specs(layer, self._outputs)
+
+    def build(self, input_shape: Any = None) -> None:
+        """Make the weights of all layers, for inputs of this shape."""
+        if self._inputs is None:
+            if input_shape is None:
+                raise ValueError("You must provide an `input_shape` argument.")
+            if not self.built:
+                self._outputs = traced_specs(self._through, TensorSpec(input_shape, self._dtype))
+                self._set_inputs(TensorSpec(input_shape, self._dtype))
+        self.built = True
+
+    def _set_inputs(self, spec: TensorSpec | None) -> None:
+        """Take note of what the model is given; without layers that is what it gives."""
+        self._inputs = spec
+        if self._outputs is None or spec is None:
+            self._outputs = spec
+        known = spec is not None and spec.shape.rank is not None
+        self.input_spec = InputSpec(shape=spec.shape, allow_last_axis_squeeze=True) if known else None  # type: ignore[union-attr]
+
+    def _through(self, inputs: Any) -> Any:
+        for layer in self._layers:
+            inputs = layer(inputs)
+        return inputs
+
+    def _build_for(self, inputs: Any, scope: str) -> None:
+        """The layers build themselves as they are called."""
+        self.built = True
+
+    def _outside(self, outside: str) -> str:
+        """Names of weights begin with that of the layer of a Sequential model, not with what is around that."""
+        return current_scope()
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """Return what the layers make of the inputs, one after another."""
+        if self._inputs is not None:
+            inputs = _conformed(inputs, self._inputs)
+        return self._through(inputs)
+
+    @property
+    def input_shape(self) -> Any:
+        """The shape of what the model is given. Raises AttributeError before it is known."""
+        if self._inputs is not None:
+            return tuple(self._inputs.shape.as_list())
+        return super().input_shape
+
+    @property
+    def output_shape(self) -> Any:
+        """The shape of what the model gives. Raises AttributeError before it is known."""
+        if self._outputs is not None:
+            return tuple(self._outputs.shape.as_list())
+        return super().output_shape
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the name and the layers' classes and configs."""
+        layers = [
+            {"module": "keras.layers", "class_name": type(layer).__name__, "config": layer.get_config()}
+            for layer in self._layers
+        ]
+        return {"name": self._name, "layers": layers}
+
+
+_NO_CALL = (
+    "Unimplemented `tf.keras.Model.call()`: if you intend to create a `Model` with the Functional API, please provide "
+    "`inputs` and `outputs` arguments. Otherwise, subclass `Model` with an overridden `call()` method."
+)
+
+
+def _head_spec(layer: Layer) -> TensorSpec | None:
+    """What a Sequential model with this layer at its head is given, where the layer says so."""
+    if isinstance(layer, Sequential) and layer._inputs is not None:
+        return layer._inputs
+    dims = layer._batch_input_shape
+    return None if dims is None else TensorSpec(dims, layer._dtype)
+
+
+def _conformed(inputs: Any, spec: TensorSpec) -> Any:
+    """The inputs in the model's dtype, with one axis of length 1 more or less at the end where the rank asks for it."""
+    rank, wanted = inputs.shape.rank, spec.shape.rank
+    if rank is not None and wanted is not None:
+        if rank == wanted - 1 and spec.shape[-1] == 1:
+            inputs = expand_dims(inputs, -1)
+        elif rank == wanted + 1 and inputs.shape[-1] == 1:
+            inputs = squeeze(inputs, [-1])
+    return inputs if inputs.dtype is spec.dtype else cast(inputs, spec.dtype)
+
+
+def _each_once(variables: list[Variable]) -> list[Variable]:
+    return list({id(variable): variable for variable in variables}.values())

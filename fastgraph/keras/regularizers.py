@@ -1,0 +1,116 @@
+"""tf.keras.regularizers: penalties on weights, which models add to their losses. Meaning of Keras 2.
+
+Rule: a regularizer is a callable from a tensor to a number.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from fastgraph._namespaces import lookup
+from fastgraph._tensor import Tensor
+from fastgraph.conversion import convert_to_tensor
+from fastgraph.keras import identifiers
+from fastgraph.ops.elementwise import abs, square
+from fastgraph.ops.reduction import reduce_sum
+
+__all__ = ["L1", "L1L2", "L2", "Regularizer", "deserialize", "get", "l1", "l1_l2", "l2", "serialize"]
+
+__getattr__ = lookup("keras.regularizers")
+
+
+class Regularizer:
+    """The base of regularizers: `__call__(x)` gives the penalty. Source: tf.keras.regularizers.Regularizer."""
+
+    def __call__(self, x: Any) -> Any:
+        """Return the penalty of x."""
+        return 0.0
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a regularizer."""
+        raise NotImplementedError(f"{self} does not implement get_config()")
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Regularizer:
+        """Return the regularizer that `get_config` described."""
+        return cls(**config)
+
+
+class L1L2(Regularizer):
+    """l1 * sum |x| + l2 * sum x². Raises ValueError for what is no number. Source: tf.keras.regularizers.L1L2."""
+
+    def __init__(self, l1: float | None = 0.0, l2: float | None = 0.0) -> None:
+        self.l1 = _number(0.0 if l1 is None else l1)
+        self.l2 = _number(0.0 if l2 is None else l2)
+
+    def __call__(self, x: Any) -> Tensor:
+        """Return the penalty. f[*s] -> f[]."""
+        x = convert_to_tensor(x)
+        parts = []
+        if self.l1:
+            parts.append(self.l1 * reduce_sum(abs(x)))
+        if self.l2:
+            parts.append(self.l2 * reduce_sum(square(x)))
+        return sum(parts[1:], parts[0]) if parts else convert_to_tensor(0.0, x.dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a regularizer."""
+        return {"l1": self.l1, "l2": self.l2}
+
+
+class L1(L1L2):
+    """l1 * sum |x|. Source: tf.keras.regularizers.L1."""
+
+    def __init__(self, l1: float | None = 0.01) -> None:
+        super().__init__(l1=0.01 if l1 is None else l1)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a regularizer."""
+        return {"l1": self.l1}
+
+
+class L2(L1L2):
+    """l2 * sum x². Source: tf.keras.regularizers.L2."""
+
+    def __init__(self, l2: float | None = 0.01) -> None:
+        super().__init__(l2=0.01 if l2 is None else l2)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a regularizer."""
+        return {"l2": self.l2}
+
+
+def l1_l2(l1: float = 0.01, l2: float = 0.01) -> L1L2:
+    """Return L1L2(l1, l2). Source: tf.keras.regularizers.l1_l2."""
+    return L1L2(l1=l1, l2=l2)
+
+
+l1 = L1
+l2 = L2
+_TABLE: dict[str, Any] = {"l1": L1, "l2": L2, "l1_l2": l1_l2, "l1l2": L1L2}
+
+
+def get(identifier: Any) -> Any:
+    """Return a regularizer: itself, None, or by its name or config. Raises ValueError for an unknown one."""
+    if identifier is None or callable(identifier):
+        return identifier
+    return deserialize(identifier)
+
+
+def deserialize(config: Any) -> Any:
+    """Return the regularizer of a name or config. Raises ValueError for an unknown one."""
+    if not isinstance(config, (str, dict)):
+        raise ValueError(f"Could not interpret regularizer identifier: {config}")
+    return identifiers.find(config, _TABLE, "regularizer")
+
+
+def serialize(regularizer: Any) -> Any:
+    """Return the config of a regularizer."""
+    return identifiers.described(regularizer, "keras.regularizers")
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"Value {value} is not a valid regularization penalty number, expected an int or float value.")
+    return float(value)
