@@ -35,6 +35,7 @@ NAMESPACES: dict[str, str] = {
     "initializers": "tf.keras.initializers by its short name",
     "losses": "tf.keras.losses by its short name",
     "math": "mathematical functions",
+    "metrics": "tf.keras.metrics by its short name",
     "nest": "values in nested lists, tuples and dicts",
     "nn": "functions for neural networks",
     "optimizers": "tf.keras.optimizers by its short name",
@@ -103,13 +104,18 @@ PUBLIC: dict[str, str] = {
 }
 
 #: Public modules with the names of another one.
-ALIASES = {"initializers": "keras.initializers", "losses": "keras.losses", "optimizers": "keras.optimizers"}
+ALIASES = {
+    "initializers": "keras.initializers",
+    "losses": "keras.losses",
+    "metrics": "keras.metrics",
+    "optimizers": "keras.optimizers",
+}
 
 #: Public modules and packages that are files.
 FILES = (
     "errors", "keras", "keras.activations", "keras.backend", "keras.constraints", "keras.initializers", "keras.layers",
-    "keras.losses", "keras.models", "keras.optimizers", "keras.regularizers", "profiler", "profiler.experimental",
-    "testing",
+    "keras.losses", "keras.metrics", "keras.models", "keras.optimizers", "keras.optimizers.schedules",
+    "keras.regularizers", "profiler", "profiler.experimental", "testing",
 )  # fmt: skip
 
 #: What to use for names that are often asked for and not built yet.
@@ -380,8 +386,12 @@ def _names_in(namespace: str) -> list[str]:
 def lookup(namespace: str) -> Callable[[str], Any]:
     """Return the `__getattr__` of a public module that is a file: for names that it does not define."""
 
+    folder = Path(__file__).parent.joinpath(*namespace.split("."))
+
     def __getattr__(name: str) -> Any:
         dotted = _join(namespace, name)
+        if dotted not in FILES and (folder / f"{name}.py").exists():  # as Python asks before it imports a submodule
+            raise AttributeError(f"module '{ROOT}.{namespace}' has no attribute {name!r}")
         module = _import(dotted) if dotted in FILES else None
         if module is None:
             raise missing(namespace, name)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fastgraph.keras import initializers as initializers
     from fastgraph.keras import layers as layers
     from fastgraph.keras import losses as losses
+    from fastgraph.keras import metrics as metrics
     from fastgraph.keras import models as models
     from fastgraph.keras import optimizers as optimizers
     from fastgraph.keras import regularizers as regularizers

@@ -10,29 +10,45 @@ from typing import Any
 from fastgraph._namespaces import lookup
 from fastgraph._tensor import Tensor
 from fastgraph.conversion import convert_to_tensor
-from fastgraph.dtype import int64
+from fastgraph.dtype import as_dtype, int64
+from fastgraph.keras import backend, identifiers
 from fastgraph.ops.activations import divide_no_nan
-from fastgraph.ops.elementwise import cast, clip_by_value, multiply, not_equal, zeros_like
+from fastgraph.ops.elementwise import abs, cast, clip_by_value, multiply, not_equal, zeros_like
 from fastgraph.ops.exponentials import log
 from fastgraph.ops.gathering import where
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, squeeze
-from fastgraph.ops.nnops import sparse_softmax_cross_entropy_with_logits
+from fastgraph.ops.nnops import (
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits,
+    sparse_softmax_cross_entropy_with_logits,
+)
 from fastgraph.ops.reduction import reduce_mean, reduce_sum
 
 __all__ = [
+    "MAE",
     "MSE",
+    "BinaryCrossentropy",
+    "CategoricalCrossentropy",
+    "Huber",
     "Loss",
+    "MeanAbsoluteError",
     "MeanSquaredError",
     "Reduction",
     "SparseCategoricalCrossentropy",
+    "binary_crossentropy",
+    "categorical_crossentropy",
+    "deserialize",
+    "get",
+    "huber",
+    "mae",
+    "mean_absolute_error",
     "mean_squared_error",
     "mse",
+    "serialize",
     "sparse_categorical_crossentropy",
 ]
 
 __getattr__ = lookup("keras.losses")
-
-EPSILON = 1e-7  # keras.backend.epsilon(): probabilities are kept this far from 0 and 1
 
 
 class Reduction:
@@ -142,7 +158,100 @@ class MeanSquaredError(Loss):
 
     def call(self, y_true: Any, y_pred: Any) -> Tensor:
         """Return the losses of the examples."""
-        return mean_squared_error(y_true, y_pred)
+        return mean_squared_error(*_matched(y_true, y_pred))
+
+
+class MeanAbsoluteError(Loss):
+    """Mean of the absolute differences. Source: tf.keras.losses.MeanAbsoluteError."""
+
+    def __init__(self, reduction: str = Reduction.AUTO, name: str | None = "mean_absolute_error") -> None:
+        super().__init__(reduction, name)
+
+    def call(self, y_true: Any, y_pred: Any) -> Tensor:
+        """Return the losses of the examples."""
+        return mean_absolute_error(*_matched(y_true, y_pred))
+
+
+class Huber(Loss):
+    """Half the squared difference up to `delta`, a straight line beyond. Source: tf.keras.losses.Huber; Huber 1964."""
+
+    def __init__(self, delta: float = 1.0, reduction: str = Reduction.AUTO, name: str | None = "huber_loss") -> None:
+        super().__init__(reduction, name)
+        self.delta = delta
+
+    def call(self, y_true: Any, y_pred: Any) -> Tensor:
+        """Return the losses of the examples."""
+        return huber(*_matched(y_true, y_pred), delta=self.delta)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a loss."""
+        return {**super().get_config(), "delta": self.delta}
+
+
+class _Crossentropy(Loss):
+    """What the losses of wanted probabilities share."""
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: int = -1,
+        reduction: str = Reduction.AUTO,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(reduction, name)
+        self.from_logits = from_logits
+        self.label_smoothing = label_smoothing
+        self.axis = axis
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a loss."""
+        own = {"from_logits": self.from_logits, "label_smoothing": self.label_smoothing, "axis": self.axis}
+        return {**super().get_config(), **own}
+
+
+class CategoricalCrossentropy(_Crossentropy):
+    """Cross-entropy of wanted probabilities (one-hot, say) and scores. Source: tf.keras.losses.CategoricalCrossentropy.
+
+    `y_true`, `y_pred` f[*s, classes]: logits if `from_logits`, else probabilities. label_smoothing: the share of each
+    label that is spread over all classes. Raises ValueError for shapes that differ.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: int = -1,
+        reduction: str = Reduction.AUTO,
+        name: str | None = "categorical_crossentropy",
+    ) -> None:
+        super().__init__(from_logits, label_smoothing, axis, reduction, name)
+
+    def call(self, y_true: Any, y_pred: Any) -> Tensor:
+        """Return the losses of the examples."""
+        return categorical_crossentropy(y_true, y_pred, self.from_logits, self.label_smoothing, self.axis)
+
+
+class BinaryCrossentropy(_Crossentropy):
+    """Cross-entropy of yes and no, its mean along `axis`. Source: tf.keras.losses.BinaryCrossentropy.
+
+    `y_true`, `y_pred` f[*s]: logits if `from_logits`, else probabilities. label_smoothing: moves labels towards 1/2.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: int = -1,
+        reduction: str = Reduction.AUTO,
+        name: str | None = "binary_crossentropy",
+    ) -> None:
+        super().__init__(from_logits, label_smoothing, axis, reduction, name)
+
+    def call(self, y_true: Any, y_pred: Any) -> Tensor:
+        """Return the losses of the examples."""
+        pair = _matched(y_true, y_pred)
+        return binary_crossentropy(*pair, self.from_logits, self.label_smoothing, self.axis)
 
 
 def sparse_categorical_crossentropy(
@@ -156,7 +265,7 @@ def sparse_categorical_crossentropy(
     if axis not in (-1, (scores.shape.rank or 0) - 1):
         raise ValueError(f"axis={axis} is not supported: the classes must be along the last axis of y_pred.")
     if not from_logits:
-        scores = log(clip_by_value(scores, EPSILON, 1.0 - EPSILON))
+        scores = log(_inside(scores))
     labels = cast(convert_to_tensor(y_true), int64)
     n_dims = scores.shape.rank
     if n_dims is None or labels.shape.rank is None:
@@ -191,7 +300,122 @@ def mean_squared_error(y_true: Any, y_pred: Any) -> Tensor:
     return mean
 
 
+def mean_absolute_error(y_true: Any, y_pred: Any) -> Tensor:
+    """Return the mean of |y_pred - y_true| along the last axis. f[*s, n], f[*s, n] -> f[*s]."""
+    predicted = convert_to_tensor(y_pred)
+    mean: Tensor = reduce_mean(abs(predicted - cast(convert_to_tensor(y_true), predicted.dtype)), axis=-1)
+    return mean
+
+
+def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> Tensor:
+    """Return the mean of Huber's loss along the last axis. f[*s, n], f[*s, n] -> f32[*s]."""
+    dtype = as_dtype(backend.floatx())
+    distance = abs(cast(convert_to_tensor(y_pred), dtype) - cast(convert_to_tensor(y_true), dtype))
+    line = delta * distance - 0.5 * delta * delta
+    mean: Tensor = reduce_mean(where(distance <= delta, 0.5 * distance * distance, line), axis=-1)
+    return mean
+
+
+def categorical_crossentropy(
+    y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
+) -> Tensor:
+    """Return the cross-entropy of each example. f[*s, classes], f[*s, classes] -> f[*s].
+
+    Probabilities are divided by their sum. Raises ValueError for shapes that differ.
+    """
+    scores = convert_to_tensor(y_pred)
+    wanted = cast(convert_to_tensor(y_true), scores.dtype)
+    if not wanted.shape.is_compatible_with(scores.shape):
+        raise ValueError(f"Shapes {wanted.shape} and {scores.shape} are incompatible")
+    if label_smoothing:
+        n = cast(shape(wanted)[axis], scores.dtype)
+        wanted = wanted * (1.0 - label_smoothing) + label_smoothing / n
+    if from_logits:
+        by_logits: Tensor = softmax_cross_entropy_with_logits(labels=wanted, logits=scores, axis=axis)
+        return by_logits
+    shares = _inside(scores / reduce_sum(scores, axis=axis, keepdims=True))
+    losses: Tensor = -reduce_sum(wanted * log(shares), axis=axis)
+    return losses
+
+
+def binary_crossentropy(
+    y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0.0, axis: int = -1
+) -> Tensor:
+    """Return the mean cross-entropy of yes and no along `axis`. f[*s, n], f[*s, n] -> f[*s]."""
+    scores = convert_to_tensor(y_pred)
+    wanted = cast(convert_to_tensor(y_true), scores.dtype)
+    if label_smoothing:
+        wanted = wanted * (1.0 - label_smoothing) + 0.5 * label_smoothing
+    if from_logits:
+        losses = sigmoid_cross_entropy_with_logits(labels=wanted, logits=scores)
+    else:
+        shares = _inside(scores)
+        small = backend.epsilon()
+        losses = -(wanted * log(shares + small) + (1.0 - wanted) * log(1.0 - shares + small))
+    mean: Tensor = reduce_mean(losses, axis=axis)
+    return mean
+
+
 mse = MSE = mean_squared_error
+mae = MAE = mean_absolute_error
+
+_FUNCTIONS: dict[str, Any] = {
+    **{f.__name__: f for f in (binary_crossentropy, categorical_crossentropy, huber, mean_absolute_error)},
+    **{f.__name__: f for f in (mean_squared_error, sparse_categorical_crossentropy)},
+    "mae": mae,
+    "MAE": mae,
+    "mse": mse,
+    "MSE": mse,
+    "huber_loss": huber,
+}
+_CLASSES: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (BinaryCrossentropy, CategoricalCrossentropy, Huber, MeanAbsoluteError, MeanSquaredError,
+                 SparseCategoricalCrossentropy)
+}  # fmt: skip
+
+
+def get(identifier: Any) -> Any:
+    """Return a loss: a callable itself, a function by its name, a Loss by its class's name or config, or None.
+
+    Raises ValueError for an unknown one. Source: tf.keras.losses.get.
+    """
+    if identifier is None or callable(identifier):
+        return identifier
+    if isinstance(identifier, (str, dict)):
+        return deserialize(identifier)
+    raise ValueError(f"Could not interpret loss function identifier: {identifier}")
+
+
+def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """Return the loss of a name or config. Raises ValueError for an unknown one."""
+    if isinstance(name, str) and name in _FUNCTIONS:
+        return _FUNCTIONS[name]
+    return identifiers.find(name, {**_CLASSES, **(custom_objects or {})}, "loss function")
+
+
+def serialize(loss: Any) -> Any:
+    """Return the name of a function, or the config of a Loss."""
+    return identifiers.described(loss, "keras.losses") if isinstance(loss, Loss) else loss.__name__
+
+
+def _inside(shares: Any) -> Any:
+    """Probabilities, kept so far from 0 and 1 that their logarithms are finite."""
+    small = backend.epsilon()
+    return clip_by_value(shares, small, 1.0 - small)
+
+
+def _matched(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    """Both tensors with the same rank where one has an axis of length 1 more at its end; others as they are."""
+    if not (isinstance(y_true, Tensor) and isinstance(y_pred, Tensor)):
+        return y_true, y_pred
+    ranks = y_true.shape.rank, y_pred.shape.rank
+    if None not in ranks:
+        if ranks[1] == ranks[0] + 1 and y_pred.shape[-1] == 1:  # type: ignore[operator]
+            y_pred = squeeze(y_pred, axis=[-1])
+        elif ranks[0] == ranks[1] + 1 and y_true.shape[-1] == 1:  # type: ignore[operator]
+            y_true = squeeze(y_true, axis=[-1])
+    return y_true, y_pred
 
 
 def _fitted(weights: Tensor, losses: Tensor) -> Tensor:

@@ -120,8 +120,8 @@ class _Convolution(Layer):
             if self.padding == "valid" and n is not None and n < (window - 1) * dilation + 1:
                 raise ValueError(
                     f"One of the dimensions in the output is <= 0 due to downsampling in {self.name}. Consider "
-                    f"increasing the input size. Received input shape {dims.as_list()} which would produce output shape "
-                    "with a zero or negative value in a dimension."
+                    f"increasing the input size. Received input shape {dims.as_list()} which would produce output "
+                    "shape with a zero or negative value in a dimension."
                 )
 
     def _n_outputs(self, channels: int) -> int:
@@ -236,6 +236,9 @@ class Conv2DTranspose(_Convolution):
                     "Strides must be greater than output padding. Received strides="
                     f"{self.strides}, output_padding={self.output_padding}."
                 )
+
+    def _check_extents(self, dims: TensorShape) -> None:
+        """Any length will do."""
 
     def _make_kernels(self, channels: int) -> None:
         self.kernel = self.add_weight(

@@ -1,4 +1,4 @@
-"""tf.keras.optimizers: SGD and Adam with the meaning that they have in Keras 2.
+"""Optimizer: what all optimizers share. Clipping, weight decay, the count of steps, slots.
 
 Rule: a step is written in ops and Variables, so that it runs eagerly, or as part of the graph of a training step.
 """
@@ -9,22 +9,18 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from fastgraph._namespaces import lookup
 from fastgraph._tensor import Tensor
 from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import float32, int64
 from fastgraph.gradient import GradientTape
+from fastgraph.keras.optimizers import schedules
 from fastgraph.names import name_scope
 from fastgraph.ops.creation import zeros
 from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, square
-from fastgraph.ops.exponentials import pow, sqrt
+from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.gathering import where
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.variable import Variable
-
-__all__ = ["SGD", "Adam", "Optimizer", "get"]
-
-__getattr__ = lookup("keras.optimizers")
 
 _log = logging.getLogger("fastgraph")
 Rate = float | Callable[[Any], Any]
@@ -104,12 +100,14 @@ class Optimizer:
         """Make what is kept for each of the Variables. A subclass calls this first."""
         self._index = {variable.__fg_cell__.id: i for i, variable in enumerate(var_list)}
 
-    def add_variable_from_reference(self, model_variable: Variable, variable_name: str) -> Variable:
-        """Return a new Variable of zeros with the shape and dtype of another."""
+    def add_variable_from_reference(
+        self, model_variable: Variable, variable_name: str, shape: Any = None, initial_value: Any = None
+    ) -> Variable:
+        """Return a new Variable with the shape and dtype of another: of zeros, or with the value given."""
         name = model_variable.name.partition(":")[0]
-        slot = Variable(
-            zeros(model_variable.shape, model_variable.dtype), trainable=False, name=f"{variable_name}/{name}"
-        )
+        if initial_value is None:
+            initial_value = zeros(model_variable.shape if shape is None else shape, model_variable.dtype)
+        slot = Variable(initial_value, trainable=False, name=f"{variable_name}/{name}", dtype=model_variable.dtype)
         self._slots.append(slot)
         return slot
 
@@ -205,7 +203,9 @@ class Optimizer:
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such an optimizer."""
-        rate = self._rate if not isinstance(self._rate, Variable) else float(self._rate.numpy())
+        rate: Any = float(self._rate.numpy()) if isinstance(self._rate, Variable) else self._rate
+        if hasattr(rate, "get_config"):
+            rate = {"class_name": type(rate).__name__, "config": rate.get_config()}
         return {
             "name": self.name, "weight_decay": self.weight_decay, "clipnorm": self.clipnorm,
             "global_clipnorm": self.global_clipnorm, "clipvalue": self.clipvalue, "jit_compile": self.jit_compile,
@@ -215,143 +215,10 @@ class Optimizer:
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Optimizer:
         """Return the optimizer that `get_config` described."""
+        rate = config.get("learning_rate")
+        if isinstance(rate, dict):
+            config = {**config, "learning_rate": schedules.deserialize(rate)}
         return cls(**config)
-
-
-class SGD(Optimizer):
-    """Gradient descent, with momentum if asked. Source: tf.keras.optimizers.SGD.
-
-    w -= rate * g; with momentum: v = momentum * v - rate * g, then w += v, or with `nesterov`
-    w += momentum * v - rate * g.
-    """
-
-    def __init__(
-        self,
-        learning_rate: Rate = 0.01,
-        momentum: float = 0.0,
-        nesterov: bool = False,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        jit_compile: bool = True,
-        name: str = "SGD",
-        **kwargs: Any,
-    ) -> None:
-        if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
-            raise ValueError("`momentum` must be between [0, 1].")
-        super().__init__(
-            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum,
-            ema_overwrite_frequency, jit_compile, **kwargs,
-        )  # fmt: skip
-        self.momentum = momentum
-        self.nesterov = nesterov
-        self.momentums: list[Variable] = []
-
-    def build(self, var_list: Sequence[Variable]) -> None:
-        """Make the velocities, if there is momentum."""
-        super().build(var_list)
-        if self.momentum:
-            self.momentums = [self.add_variable_from_reference(v, "m") for v in var_list]
-
-    def update_step(self, gradient: Tensor, variable: Variable) -> None:
-        """Change `variable` by its gradient."""
-        rate = cast(self.learning_rate, variable.dtype)
-        if not self.momentum:
-            variable.assign_sub(gradient * rate)
-            return
-        momentum = self.momentums[self._index[variable.__fg_cell__.id]]
-        velocity = momentum * self.momentum - gradient * rate
-        momentum.assign(velocity)
-        variable.assign_add(velocity * self.momentum - gradient * rate if self.nesterov else velocity)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an optimizer."""
-        return {**super().get_config(), "momentum": self.momentum, "nesterov": self.nesterov}
-
-
-class Adam(Optimizer):
-    """Adam. Source: Kingma and Ba, arXiv:1412.6980, as tf.keras.optimizers.Adam has it: epsilon outside the correction.
-
-    At step t: m += (g - m)(1 - beta_1); v += (g² - v)(1 - beta_2);
-    w -= rate * sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon).
-    """
-
-    def __init__(
-        self,
-        learning_rate: Rate = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        amsgrad: bool = False,
-        weight_decay: float | None = None,
-        clipnorm: float | None = None,
-        clipvalue: float | None = None,
-        global_clipnorm: float | None = None,
-        use_ema: bool = False,
-        ema_momentum: float = 0.99,
-        ema_overwrite_frequency: int | None = None,
-        jit_compile: bool = True,
-        name: str = "Adam",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum,
-            ema_overwrite_frequency, jit_compile, **kwargs,
-        )  # fmt: skip
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
-        self.amsgrad = amsgrad
-        self._momentums: list[Variable] = []
-        self._velocities: list[Variable] = []
-        self._velocity_hats: list[Variable] = []
-
-    def build(self, var_list: Sequence[Variable]) -> None:
-        """Make the running means of gradients and of their squares."""
-        super().build(var_list)
-        for variable in var_list:
-            self._momentums.append(self.add_variable_from_reference(variable, "m"))
-            self._velocities.append(self.add_variable_from_reference(variable, "v"))
-        if self.amsgrad:
-            self._velocity_hats = [self.add_variable_from_reference(v, "vhat") for v in var_list]
-
-    def update_step(self, gradient: Tensor, variable: Variable) -> None:
-        """Change `variable` by its gradient."""
-        dtype = variable.dtype
-        rate = cast(self.learning_rate, dtype)
-        step = cast(self.iterations + 1, dtype)
-        correction = sqrt(1.0 - pow(cast(self.beta_2, dtype), step)) / (1.0 - pow(cast(self.beta_1, dtype), step))
-        alpha = rate * correction
-        index = self._index[variable.__fg_cell__.id]
-        momentum, velocity = self._momentums[index], self._velocities[index]
-        m = momentum + (gradient - momentum) * (1.0 - self.beta_1)
-        v = velocity + (square(gradient) - velocity) * (1.0 - self.beta_2)
-        momentum.assign(m)
-        velocity.assign(v)
-        if self.amsgrad:
-            hat = self._velocity_hats[index]
-            v = maximum(hat, v)
-            hat.assign(v)
-        variable.assign_sub((m * alpha) / (sqrt(v) + self.epsilon))
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such an optimizer."""
-        own = {"beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon, "amsgrad": self.amsgrad}
-        return {**super().get_config(), **own}
-
-
-def get(identifier: Any, **kwargs: Any) -> Optimizer:
-    """Return an optimizer: itself, or by its name ("sgd", "adam"). Raises ValueError for an unknown one."""
-    if isinstance(identifier, Optimizer):
-        return identifier
-    if isinstance(identifier, str) and identifier.lower() in ("sgd", "adam"):
-        optimizer: Optimizer = {"sgd": SGD, "adam": Adam}[identifier.lower()](**kwargs)
-        return optimizer
-    raise ValueError(f"Could not interpret optimizer identifier: {identifier}")
 
 
 def _without_empty(pairs: tuple[tuple[Any, Variable], ...]) -> list[tuple[Any, Variable]]:

@@ -1,0 +1,383 @@
+"""tf.keras.metrics: running values over the batches of an epoch. Meaning and names of Keras 2.
+
+Rule: a metric is a layer whose weights are sums; `update_state` adds to them, `result` reads them, both in ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from fastgraph._namespaces import lookup
+from fastgraph._tensor import init_scope
+from fastgraph.conversion import convert_to_tensor
+from fastgraph.dtype import DTypeLike
+from fastgraph.keras import backend, identifiers, losses
+from fastgraph.keras.layers.base import Layer
+from fastgraph.ops.activations import divide_no_nan
+from fastgraph.ops.elementwise import cast, equal, greater, multiply, ones_like
+from fastgraph.ops.exponentials import sqrt
+from fastgraph.ops.movement import expand_dims, size, squeeze
+from fastgraph.ops.reduction import argmax, reduce_mean, reduce_sum
+from fastgraph.variable import Variable
+
+__all__ = [
+    "MAE",
+    "MSE",
+    "Accuracy",
+    "BinaryAccuracy",
+    "BinaryCrossentropy",
+    "CategoricalAccuracy",
+    "CategoricalCrossentropy",
+    "Mean",
+    "MeanAbsoluteError",
+    "MeanMetricWrapper",
+    "MeanSquaredError",
+    "Metric",
+    "RootMeanSquaredError",
+    "SparseCategoricalAccuracy",
+    "SparseCategoricalCrossentropy",
+    "Sum",
+    "binary_accuracy",
+    "binary_crossentropy",
+    "categorical_accuracy",
+    "categorical_crossentropy",
+    "deserialize",
+    "get",
+    "mae",
+    "mean_absolute_error",
+    "mean_squared_error",
+    "mse",
+    "serialize",
+    "sparse_categorical_accuracy",
+    "sparse_categorical_crossentropy",
+]
+
+__getattr__ = lookup("keras.metrics")
+
+# Means of losses go by the losses' names.
+MAE = mae = mean_absolute_error = losses.mean_absolute_error
+MSE = mse = mean_squared_error = losses.mean_squared_error
+binary_crossentropy = losses.binary_crossentropy
+categorical_crossentropy = losses.categorical_crossentropy
+sparse_categorical_crossentropy = losses.sparse_categorical_crossentropy
+
+
+class Metric(Layer):
+    """The base of metrics: state `update_state` and `result`; make weights with `add_weight` in the constructor.
+
+    Calling a metric updates it and returns the result. Source: tf.keras.metrics.Metric.
+    """
+
+    _is_metric = True
+
+    def __init__(self, name: str | None = None, dtype: DTypeLike | None = None, **kwargs: Any) -> None:
+        super().__init__(name=name, dtype=dtype, **kwargs)
+        self.stateful = True
+        self.built = True
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Update the state, and return the result."""
+        self.update_state(*args, **kwargs)
+        return self.result()
+
+    def update_state(self, *args: Any, **kwargs: Any) -> Any:
+        """Add a batch to the state."""
+        raise NotImplementedError("Must be implemented in subclasses.")
+
+    def result(self) -> Any:
+        """Return the value over all batches since the last reset."""
+        raise NotImplementedError("Must be implemented in subclasses.")
+
+    def reset_state(self) -> None:
+        """Begin anew: set all weights to 0."""
+        for weight in self.weights:
+            weight.assign(cast(0, weight.dtype) * ones_like(weight))
+
+    def merge_state(self, metrics: Iterable[Metric]) -> None:
+        """Add the states of other metrics of this kind. Raises ValueError for metrics with other weights."""
+        for metric in metrics:
+            if len(self.weights) != len(metric.weights):
+                raise ValueError(f"Metric {metric} is not compatible with {self}")
+            for weight, other in zip(self.weights, metric.weights, strict=True):
+                weight.assign_add(other)
+
+    def add_weight(  # type: ignore[override,return]
+        self, name: str, shape: Any = (), aggregation: Any = None, synchronization: Any = None,
+        initializer: Any = None, dtype: DTypeLike | None = None,
+    ) -> Variable:  # fmt: skip
+        """Return a new weight, of zeros unless `initializer` says otherwise."""
+        with init_scope():
+            return super().add_weight(name, shape, dtype, initializer or "zeros", trainable=False)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a metric."""
+        return {"name": self.name, "dtype": self.dtype}
+
+
+class Sum(Metric):
+    """The sum of the values, each times its weight. Source: tf.keras.metrics.Sum."""
+
+    def __init__(self, name: str | None = "sum", dtype: DTypeLike | None = None) -> None:
+        super().__init__(name, dtype)
+        self.total = self.add_weight("total")
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+        """Add values to the sum."""
+        values, _ = _weighted(values, sample_weight, self._dtype, reduce_sum)
+        return self.total.assign_add(reduce_sum(values))
+
+    def result(self) -> Any:
+        """Return the sum. f[]."""
+        return self.total.read_value()
+
+
+class Mean(Metric):
+    """The mean of the values, each with its weight. Source: tf.keras.metrics.Mean."""
+
+    def __init__(self, name: str | None = "mean", dtype: DTypeLike | None = None) -> None:
+        super().__init__(name, dtype)
+        self.total = self.add_weight("total")
+        self.count = self.add_weight("count")
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+        """Add values of any shape to the mean; `sample_weight` broadcasts to them."""
+        values, weights = _weighted(values, sample_weight, self._dtype, reduce_mean)
+        self.total.assign_add(reduce_sum(values))
+        count = cast(size(values), self._dtype) if weights is None else reduce_sum(weights)
+        return self.count.assign_add(count)
+
+    def result(self) -> Any:
+        """Return the mean, 0 of no values. f[]."""
+        return divide_no_nan(self.total.read_value(), self.count.read_value())
+
+
+class MeanMetricWrapper(Mean):
+    """The mean of what a function of (y_true, y_pred) gives for each example."""
+
+    def __init__(
+        self, fn: Callable[..., Any], name: str | None = None, dtype: DTypeLike | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(name, dtype)
+        self._fn = fn
+        self._fn_kwargs = kwargs
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:  # type: ignore[override]
+        """Add a batch of predictions to the mean."""
+        return super().update_state(self._values(y_true, y_pred), sample_weight)
+
+    def _values(self, y_true: Any, y_pred: Any) -> Any:
+        y_true = cast(convert_to_tensor(y_true), self._dtype)
+        y_pred = cast(convert_to_tensor(y_pred), self._dtype)
+        return self._fn(*_same_rank(y_true, y_pred), **self._fn_kwargs)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a metric."""
+        return {**super().get_config(), **self._fn_kwargs}
+
+
+class MeanSquaredError(MeanMetricWrapper):
+    """Mean of the squared differences. Source: tf.keras.metrics.MeanSquaredError."""
+
+    def __init__(self, name: str | None = "mean_squared_error", dtype: DTypeLike | None = None) -> None:
+        super().__init__(mean_squared_error, name, dtype)
+
+
+class MeanAbsoluteError(MeanMetricWrapper):
+    """Mean of the absolute differences. Source: tf.keras.metrics.MeanAbsoluteError."""
+
+    def __init__(self, name: str | None = "mean_absolute_error", dtype: DTypeLike | None = None) -> None:
+        super().__init__(mean_absolute_error, name, dtype)
+
+
+class RootMeanSquaredError(MeanMetricWrapper):
+    """Root of the mean of the squared differences. Source: tf.keras.metrics.RootMeanSquaredError."""
+
+    def __init__(self, name: str | None = "root_mean_squared_error", dtype: DTypeLike | None = None) -> None:
+        super().__init__(_squared_difference, name, dtype)
+
+    def result(self) -> Any:
+        """Return the root of the mean. f[]."""
+        return sqrt(super().result())
+
+
+class Accuracy(MeanMetricWrapper):
+    """How often predictions equal labels. Source: tf.keras.metrics.Accuracy."""
+
+    def __init__(self, name: str | None = "accuracy", dtype: DTypeLike | None = None) -> None:
+        super().__init__(_equal, name, dtype)
+
+
+class BinaryAccuracy(MeanMetricWrapper):
+    """How often a score is on its label's side of `threshold`. Source: tf.keras.metrics.BinaryAccuracy."""
+
+    def __init__(
+        self, name: str | None = "binary_accuracy", dtype: DTypeLike | None = None, threshold: float = 0.5
+    ) -> None:
+        super().__init__(binary_accuracy, name, dtype, threshold=threshold)
+
+
+class CategoricalAccuracy(MeanMetricWrapper):
+    """How often the greatest score is the one-hot label's. Source: tf.keras.metrics.CategoricalAccuracy."""
+
+    def __init__(self, name: str | None = "categorical_accuracy", dtype: DTypeLike | None = None) -> None:
+        super().__init__(categorical_accuracy, name, dtype)
+
+
+class SparseCategoricalAccuracy(MeanMetricWrapper):
+    """How often the greatest score is the integer label's. Source: tf.keras.metrics.SparseCategoricalAccuracy."""
+
+    def __init__(self, name: str | None = "sparse_categorical_accuracy", dtype: DTypeLike | None = None) -> None:
+        super().__init__(sparse_categorical_accuracy, name, dtype)
+
+    def _values(self, y_true: Any, y_pred: Any) -> Any:
+        return self._fn(y_true, y_pred)
+
+
+class BinaryCrossentropy(MeanMetricWrapper):
+    """Mean cross-entropy of yes and no. Source: tf.keras.metrics.BinaryCrossentropy."""
+
+    def __init__(
+        self,
+        name: str | None = "binary_crossentropy",
+        dtype: DTypeLike | None = None,
+        from_logits: bool = False,
+        label_smoothing: float = 0,
+    ) -> None:
+        super().__init__(binary_crossentropy, name, dtype, from_logits=from_logits, label_smoothing=label_smoothing)
+
+
+class CategoricalCrossentropy(MeanMetricWrapper):
+    """Mean cross-entropy of one-hot labels and scores. Source: tf.keras.metrics.CategoricalCrossentropy."""
+
+    def __init__(
+        self,
+        name: str | None = "categorical_crossentropy",
+        dtype: DTypeLike | None = None,
+        from_logits: bool = False,
+        label_smoothing: float = 0,
+        axis: int = -1,
+    ) -> None:
+        super().__init__(
+            categorical_crossentropy, name, dtype, from_logits=from_logits, label_smoothing=label_smoothing, axis=axis
+        )
+
+
+class SparseCategoricalCrossentropy(MeanMetricWrapper):
+    """Mean cross-entropy of integer labels and scores. Source: tf.keras.metrics.SparseCategoricalCrossentropy."""
+
+    def __init__(
+        self,
+        name: str | None = "sparse_categorical_crossentropy",
+        dtype: DTypeLike | None = None,
+        from_logits: bool = False,
+        ignore_class: int | None = None,
+        axis: int = -1,
+    ) -> None:
+        super().__init__(
+            sparse_categorical_crossentropy, name, dtype, from_logits=from_logits, ignore_class=ignore_class, axis=axis
+        )
+
+
+def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
+    """Return the share of scores on their label's side of `threshold`, along the last axis. f[*s, n] -> f[*s]."""
+    y_pred = convert_to_tensor(y_pred)
+    sides = cast(greater(y_pred, cast(threshold, y_pred.dtype)), y_pred.dtype)
+    return reduce_mean(_equal(y_true, sides), axis=-1)
+
+
+def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
+    """Return 1 where the greatest score is the one-hot label's, else 0. f[*s, classes] -> f32[*s]."""
+    return _equal(argmax(convert_to_tensor(y_true), axis=-1), argmax(convert_to_tensor(y_pred), axis=-1))
+
+
+def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
+    """Return 1 where the greatest score is the label's, else 0. i[*s] or [*s, 1], f[*s, classes] -> f32[*s]."""
+    y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
+    if y_true.shape.rank == y_pred.shape.rank and y_true.shape[-1] == 1:
+        y_true = squeeze(y_true, axis=[-1])
+    return _equal(y_true, argmax(y_pred, axis=-1))
+
+
+_CLASSES: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (Accuracy, BinaryAccuracy, BinaryCrossentropy, CategoricalAccuracy, CategoricalCrossentropy, Mean,
+                 MeanAbsoluteError, MeanSquaredError, RootMeanSquaredError, SparseCategoricalAccuracy,
+                 SparseCategoricalCrossentropy, Sum)
+}  # fmt: skip
+_FUNCTIONS: dict[str, Any] = {
+    **{f.__name__: f for f in (binary_accuracy, categorical_accuracy, sparse_categorical_accuracy)},
+    **{f.__name__: f for f in (binary_crossentropy, categorical_crossentropy, sparse_categorical_crossentropy)},
+    **{f.__name__: f for f in (mean_absolute_error, mean_squared_error)},
+    "mae": mae,
+    "MAE": mae,
+    "mse": mse,
+    "MSE": mse,
+}
+
+
+def get(identifier: Any) -> Any:
+    """Return a metric: a callable itself, a function by its name, a Metric by its class's name or config.
+
+    Raises ValueError for an unknown one. Source: tf.keras.metrics.get.
+    """
+    if callable(identifier):
+        return identifier
+    if isinstance(identifier, (str, dict)):
+        return deserialize(identifier)
+    raise ValueError(f"Could not interpret metric identifier: {identifier}")
+
+
+def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
+    """Return the metric of a name or config. Raises ValueError for an unknown one."""
+    if isinstance(config, str) and config in _FUNCTIONS:
+        return _FUNCTIONS[config]
+    return identifiers.find(config, {**_CLASSES, **(custom_objects or {})}, "metric function")
+
+
+def serialize(metric: Any) -> Any:
+    """Return the name of a function, or the config of a Metric."""
+    return identifiers.described(metric, "keras.metrics") if isinstance(metric, Metric) else metric.__name__
+
+
+def _equal(a: Any, b: Any) -> Any:
+    """1 where both are equal, else 0, in the default dtype."""
+    a, b = convert_to_tensor(a), convert_to_tensor(b)
+    return cast(equal(a if a.dtype is b.dtype else cast(a, b.dtype), b), backend.floatx())
+
+
+def _squared_difference(y_true: Any, y_pred: Any) -> Any:
+    difference = y_pred - y_true
+    return difference * difference
+
+
+def _same_rank(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    """Both with the same rank where one has an axis of length 1 more at its end."""
+    ranks = y_true.shape.rank, y_pred.shape.rank
+    if None in ranks:
+        return y_true, y_pred
+    if ranks[1] == ranks[0] + 1 and y_pred.shape[-1] == 1:
+        return y_true, squeeze(y_pred, axis=[-1])
+    if ranks[0] == ranks[1] + 1 and y_true.shape[-1] == 1:
+        return squeeze(y_true, axis=[-1]), y_pred
+    return y_true, y_pred
+
+
+def _weighted(values: Any, weights: Any, dtype: Any, reduce: Callable[..., Any]) -> tuple[Any, Any]:
+    """Values times weights, and the weights in the values' shape (None if there are none).
+
+    Weights of fewer axes belong to the first ones; values are reduced along the rest where that cannot be broadcast.
+    """
+    values = cast(convert_to_tensor(values), dtype)
+    if weights is None:
+        return values, None
+    weights = cast(convert_to_tensor(weights), dtype)
+    ranks = values.shape.rank, weights.shape.rank
+    if None not in ranks and ranks[1]:
+        if ranks[1] == ranks[0] + 1 and weights.shape[-1] == 1:
+            weights = squeeze(weights, axis=[-1])
+        elif ranks[1] + 1 == ranks[0]:
+            weights = expand_dims(weights, -1)
+        elif ranks[1] < ranks[0]:
+            values = reduce(values, axis=list(range(ranks[1], ranks[0])))
+    return multiply(values, weights), multiply(ones_like(values), weights)

@@ -1,0 +1,42 @@
+"""tf.keras.optimizers: SGD, Adam, AdamW, RMSprop, Adagrad with the meaning that they have in Keras 2.
+
+Rule: a step is written in ops and Variables, so that it runs eagerly, or as part of the graph of a training step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastgraph._namespaces import lookup
+from fastgraph.keras import identifiers
+from fastgraph.keras.optimizers.adam import Adam, AdamW
+from fastgraph.keras.optimizers.base import Optimizer
+from fastgraph.keras.optimizers.gradient_descent import SGD, Adagrad, RMSprop
+
+__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "deserialize", "get", "serialize"]
+
+__getattr__ = lookup("keras.optimizers")
+
+_TABLE: dict[str, Any] = {kind.__name__.lower(): kind for kind in (SGD, Adagrad, Adam, AdamW, RMSprop)}
+
+
+def get(identifier: Any, **kwargs: Any) -> Any:
+    """Return an optimizer: itself, or by its name ("adam") or config. Raises ValueError for an unknown one."""
+    if isinstance(identifier, Optimizer):
+        return identifier
+    if isinstance(identifier, dict):
+        return deserialize(identifier)
+    if isinstance(identifier, str):
+        return identifiers.made(identifier, _TABLE, "optimizer")(**kwargs)
+    raise ValueError(f"Could not interpret optimizer identifier: {identifier}")
+
+
+def deserialize(config: dict[str, Any]) -> Any:
+    """Return the optimizer of a config. Raises ValueError for an unknown class."""
+    kind: Any = identifiers.made(str(config.get("class_name")), _TABLE, "optimizer")
+    return kind.from_config(config.get("config") or {})
+
+
+def serialize(optimizer: Optimizer) -> Any:
+    """Return the config of an optimizer."""
+    return identifiers.described(optimizer, "keras.optimizers")

@@ -1,0 +1,191 @@
+"""SGD, RMSprop and Adagrad with the meaning that they have in Keras 2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastgraph._tensor import Tensor
+from fastgraph.keras.optimizers.base import Optimizer, Rate
+from fastgraph.ops.creation import fill
+from fastgraph.ops.elementwise import cast, square
+from fastgraph.ops.exponentials import rsqrt, sqrt
+from fastgraph.variable import Variable
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum if asked. Source: tf.keras.optimizers.SGD.
+
+    w -= rate * g; with momentum: v = momentum * v - rate * g, then w += v, or with `nesterov`
+    w += momentum * v - rate * g.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Rate = 0.01,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        jit_compile: bool = True,
+        name: str = "SGD",
+        **kwargs: Any,
+    ) -> None:
+        if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
+            raise ValueError("`momentum` must be between [0, 1].")
+        super().__init__(
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum,
+            ema_overwrite_frequency, jit_compile, **kwargs,
+        )  # fmt: skip
+        self.momentum = momentum
+        self.nesterov = nesterov
+        self.momentums: list[Variable] = []
+
+    def build(self, var_list: Sequence[Variable]) -> None:
+        """Make the velocities, if there is momentum."""
+        super().build(var_list)
+        if self.momentum:
+            self.momentums = [self.add_variable_from_reference(v, "m") for v in var_list]
+
+    def update_step(self, gradient: Tensor, variable: Variable) -> None:
+        """Change `variable` by its gradient."""
+        rate = cast(self.learning_rate, variable.dtype)
+        if not self.momentum:
+            variable.assign_sub(gradient * rate)
+            return
+        momentum = self.momentums[self._index[variable.__fg_cell__.id]]
+        velocity = momentum * self.momentum - gradient * rate
+        momentum.assign(velocity)
+        variable.assign_add(velocity * self.momentum - gradient * rate if self.nesterov else velocity)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such an optimizer."""
+        return {**super().get_config(), "momentum": self.momentum, "nesterov": self.nesterov}
+
+
+class RMSprop(Optimizer):
+    """Steps over the root of the running mean of squared gradients. Source: tf.keras.optimizers.RMSprop; Tieleman 2012.
+
+    v = rho * v + (1 - rho) * g²; w -= rate * g / sqrt(v + epsilon). With `centered` the square of the running mean of
+    gradients is taken off v; with `momentum` the steps are summed up as SGD sums them.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Rate = 0.001,
+        rho: float = 0.9,
+        momentum: float = 0.0,
+        epsilon: float = 1e-7,
+        centered: bool = False,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = 100,
+        jit_compile: bool = True,
+        name: str = "RMSprop",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum,
+            ema_overwrite_frequency, jit_compile, **kwargs,
+        )  # fmt: skip
+        self.rho = rho
+        self.momentum = momentum
+        self.epsilon = epsilon
+        self.centered = centered
+        self._velocities: list[Variable] = []
+        self._momentums: list[Variable] = []
+        self._average_gradients: list[Variable] = []
+
+    def build(self, var_list: Sequence[Variable]) -> None:
+        """Make the running means."""
+        super().build(var_list)
+        self._velocities = [self.add_variable_from_reference(v, "velocity") for v in var_list]
+        if self.momentum > 0:
+            self._momentums = [self.add_variable_from_reference(v, "momentum") for v in var_list]
+        if self.centered:
+            self._average_gradients = [self.add_variable_from_reference(v, "average_gradient") for v in var_list]
+
+    def update_step(self, gradient: Tensor, variable: Variable) -> None:
+        """Change `variable` by its gradient."""
+        index = self._index[variable.__fg_cell__.id]
+        rate = cast(self.learning_rate, variable.dtype)
+        velocity = self._velocities[index]
+        v = self.rho * velocity + (1.0 - self.rho) * square(gradient)
+        velocity.assign(v)
+        denominator = v + self.epsilon
+        if self.centered:
+            average = self._average_gradients[index]
+            mean = self.rho * average + (1.0 - self.rho) * gradient
+            average.assign(mean)
+            denominator = v - square(mean) + self.epsilon
+        step = rate * gradient * rsqrt(denominator)
+        if self.momentum > 0:
+            momentum = self._momentums[index]
+            step = self.momentum * momentum + step
+            momentum.assign(step)
+        variable.assign_sub(step)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such an optimizer."""
+        own = {"rho": self.rho, "momentum": self.momentum, "epsilon": self.epsilon, "centered": self.centered}
+        return {**super().get_config(), **own}
+
+
+class Adagrad(Optimizer):
+    """Steps over the root of the sum of squared gradients. Source: tf.keras.optimizers.Adagrad; Duchi et al. 2011.
+
+    a += g²; w -= rate * g / sqrt(a + epsilon).
+    """
+
+    def __init__(
+        self,
+        learning_rate: Rate = 0.001,
+        initial_accumulator_value: float = 0.1,
+        epsilon: float = 1e-7,
+        weight_decay: float | None = None,
+        clipnorm: float | None = None,
+        clipvalue: float | None = None,
+        global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
+        jit_compile: bool = True,
+        name: str = "Adagrad",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            name, learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum,
+            ema_overwrite_frequency, jit_compile, **kwargs,
+        )  # fmt: skip
+        self.initial_accumulator_value = initial_accumulator_value
+        self.epsilon = epsilon
+        self._accumulators: list[Variable] = []
+
+    def build(self, var_list: Sequence[Variable]) -> None:
+        """Make the sums."""
+        super().build(var_list)
+        for variable in var_list:
+            start = fill(variable.shape, cast(self.initial_accumulator_value, variable.dtype))
+            self._accumulators.append(self.add_variable_from_reference(variable, "accumulator", initial_value=start))
+
+    def update_step(self, gradient: Tensor, variable: Variable) -> None:
+        """Change `variable` by its gradient."""
+        accumulator = self._accumulators[self._index[variable.__fg_cell__.id]]
+        total = accumulator + square(gradient)
+        accumulator.assign(total)
+        rate = cast(self.learning_rate, variable.dtype)
+        variable.assign_sub(rate * gradient / sqrt(total + self.epsilon))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such an optimizer."""
+        own = {"initial_accumulator_value": self.initial_accumulator_value, "epsilon": self.epsilon}
+        return {**super().get_config(), **own}

@@ -1,0 +1,243 @@
+"""tf.keras.optimizers.schedules: learning rates as functions of the step. Meaning of Keras 2.
+
+Rule: a schedule is a callable from the step to the rate, in float32 and in ops, so that it is part of a training step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from fastgraph._namespaces import lookup
+from fastgraph.conversion import convert_to_tensor
+from fastgraph.dtype import float32
+from fastgraph.keras import identifiers
+from fastgraph.ops.elementwise import cast, ceil, equal, floor, greater, less, minimum
+from fastgraph.ops.exponentials import cos, log, pow
+from fastgraph.ops.gathering import where
+
+__all__ = [
+    "CosineDecay",
+    "CosineDecayRestarts",
+    "ExponentialDecay",
+    "InverseTimeDecay",
+    "LearningRateSchedule",
+    "PiecewiseConstantDecay",
+    "PolynomialDecay",
+    "deserialize",
+    "serialize",
+]
+
+__getattr__ = lookup("keras.optimizers.schedules")
+
+
+class LearningRateSchedule:
+    """The base of schedules: `__call__(step)` gives the rate."""
+
+    def __call__(self, step: Any) -> Any:
+        """Return the learning rate at this step."""
+        raise NotImplementedError("Learning rate schedule must override __call__")
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such a schedule: a subclass's attributes of the arguments' names."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> LearningRateSchedule:
+        """Return the schedule that `get_config` described."""
+        return cls(**config)
+
+
+class ExponentialDecay(LearningRateSchedule):
+    """initial * decay_rate^(step / decay_steps), the exponent a whole number if `staircase`."""
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        decay_rate: float,
+        staircase: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self.initial_learning_rate = initial_learning_rate
+        self.decay_steps = decay_steps
+        self.decay_rate = decay_rate
+        self.staircase = staircase
+        self.name = name
+
+    def __call__(self, step: Any) -> Any:
+        """Return the learning rate at this step."""
+        exponent = _number(step) / float(self.decay_steps)
+        if self.staircase:
+            exponent = floor(exponent)
+        return self.initial_learning_rate * pow(_number(self.decay_rate), exponent)
+
+
+class PiecewiseConstantDecay(LearningRateSchedule):
+    """values[i] after step boundaries[i - 1], up to boundaries[i]. Raises ValueError unless there is a value more."""
+
+    def __init__(self, boundaries: Sequence[float], values: Sequence[float], name: str | None = None) -> None:
+        if len(boundaries) != len(values) - 1:
+            raise ValueError(
+                "The length of boundaries should be 1 less than the length of values. Received: "
+                f"boundaries={boundaries} of length {len(boundaries)}, and values={values} of length {len(values)}."
+            )
+        self.boundaries = boundaries
+        self.values = values
+        self.name = name
+
+    def __call__(self, step: Any) -> Any:
+        """Return the learning rate at this step."""
+        now = _number(step)
+        rate = _number(self.values[0])
+        for boundary, value in zip(self.boundaries, self.values[1:], strict=True):
+            rate = where(greater(now, float(boundary)), _number(value), rate)
+        return rate
+
+
+class PolynomialDecay(LearningRateSchedule):
+    """From initial to end as (1 - step / decay_steps)^power falls; with `cycle` over and over, ever more slowly."""
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        end_learning_rate: float = 0.0001,
+        power: float = 1.0,
+        cycle: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self.initial_learning_rate = initial_learning_rate
+        self.decay_steps = decay_steps
+        self.end_learning_rate = end_learning_rate
+        self.power = power
+        self.cycle = cycle
+        self.name = name
+
+    def __call__(self, step: Any) -> Any:
+        """Return the learning rate at this step."""
+        now, length = _number(step), _number(self.decay_steps)
+        if self.cycle:
+            length = length * where(equal(now, 0.0), _number(1.0), ceil(now / length))
+        else:
+            now = minimum(now, length)
+        left = pow(1.0 - now / length, _number(self.power))
+        return (self.initial_learning_rate - self.end_learning_rate) * left + self.end_learning_rate
+
+
+class InverseTimeDecay(LearningRateSchedule):
+    """initial / (1 + decay_rate * step / decay_steps), the quotient a whole number if `staircase`."""
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        decay_rate: float,
+        staircase: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self.initial_learning_rate = initial_learning_rate
+        self.decay_steps = decay_steps
+        self.decay_rate = decay_rate
+        self.staircase = staircase
+        self.name = name
+
+    def __call__(self, step: Any) -> Any:
+        """Return the learning rate at this step."""
+        periods = _number(step) / float(self.decay_steps)
+        if self.staircase:
+            periods = floor(periods)
+        return self.initial_learning_rate / (1.0 + self.decay_rate * periods)
+
+
+class CosineDecay(LearningRateSchedule):
+    """Half a cosine wave from initial to alpha * initial, after a straight rise to `warmup_target` if there is one.
+
+    Source: Loshchilov and Hutter, arXiv:1608.03983.
+    """
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: float,
+        alpha: float = 0.0,
+        name: str | None = None,
+        warmup_target: float | None = None,
+        warmup_steps: int = 0,
+    ) -> None:
+        self.initial_learning_rate = initial_learning_rate
+        self.decay_steps = decay_steps
+        self.alpha = alpha
+        self.name = name
+        self.warmup_target = warmup_target
+        self.warmup_steps = warmup_steps
+
+    def __call__(self, step: Any) -> Any:
+        """Return the learning rate at this step."""
+        now = minimum(_number(step), float(self.decay_steps + self.warmup_steps))
+        if self.warmup_target is None:
+            return self._decayed(minimum(now, float(self.decay_steps)), self.initial_learning_rate)
+        rise = self.warmup_target - self.initial_learning_rate
+        rising = self.initial_learning_rate + rise * (now / float(self.warmup_steps))
+        falling = self._decayed(now - float(self.warmup_steps), self.warmup_target)
+        return where(less(now, float(self.warmup_steps)), rising, falling)
+
+    def _decayed(self, now: Any, start: float) -> Any:
+        share = 0.5 * (1.0 + cos(math.pi * (now / float(self.decay_steps))))
+        return start * ((1.0 - self.alpha) * share + self.alpha)
+
+
+class CosineDecayRestarts(LearningRateSchedule):
+    """Cosine waves one after another: each t_mul times as long and m_mul times as high as the one before."""
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        first_decay_steps: float,
+        t_mul: float = 2.0,
+        m_mul: float = 1.0,
+        alpha: float = 0.0,
+        name: str | None = None,
+    ) -> None:
+        self.initial_learning_rate = initial_learning_rate
+        self.first_decay_steps = first_decay_steps
+        self.t_mul = t_mul
+        self.m_mul = m_mul
+        self.alpha = alpha
+        self.name = name
+
+    def __call__(self, step: Any) -> Any:
+        """Return the learning rate at this step."""
+        done = _number(step) / float(self.first_decay_steps)
+        if self.t_mul == 1.0:
+            n_restarts = floor(done)
+            done = done - n_restarts
+        else:
+            n_restarts = floor(log(1.0 - done * (1.0 - self.t_mul)) / math.log(self.t_mul))
+            length = pow(_number(self.t_mul), n_restarts)
+            done = (done - (1.0 - length) / (1.0 - self.t_mul)) / length
+        height = pow(_number(self.m_mul), n_restarts)
+        share = 0.5 * height * (1.0 + cos(math.pi * done))
+        return self.initial_learning_rate * ((1.0 - self.alpha) * share + self.alpha)
+
+
+_TABLE: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (CosineDecay, CosineDecayRestarts, ExponentialDecay, InverseTimeDecay, PiecewiseConstantDecay,
+                 PolynomialDecay)
+}  # fmt: skip
+
+
+def deserialize(config: dict[str, Any]) -> Any:
+    """Return the schedule of a config. Raises ValueError for an unknown class."""
+    return identifiers.find(config, _TABLE, "decay")
+
+
+def serialize(learning_rate_schedule: LearningRateSchedule) -> Any:
+    """Return the config of a schedule."""
+    return identifiers.described(learning_rate_schedule, "keras.optimizers.schedules")
+
+
+def _number(value: Any) -> Any:
+    return cast(convert_to_tensor(value), float32)
