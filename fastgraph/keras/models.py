@@ -11,7 +11,7 @@ from typing import Any
 from fastgraph._namespaces import lookup
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras.layers.base import Layer
-from fastgraph.keras.layers.calls import InputTensor, specs_of, traced_specs
+from fastgraph.keras.layers.calls import InputTensor, parameters_of, plain_call, specs_of, traced_specs
 from fastgraph.keras.layers.core import InputLayer
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.summary import table
@@ -72,14 +72,12 @@ class Model(Layer):
         if type(self).call is Model.call:
             raise NotImplementedError(_NO_CALL)
         if not self.built:
-            shapes = self._shapes
+            # Not by calling the model: then names of weights would begin with its name.
+            parameters = parameters_of(plain_call(self))
+            given = {"training": parameters.default} if parameters.takes_training else {}
+            traced_specs(lambda inputs: self.call(inputs, **given), specs_of(input_shape, self._dtype))
+            self._clear_losses()
             self.built = True
-            try:
-                traced_specs(self, specs_of(input_shape, self._dtype))
-            except Exception:
-                self.built = False
-                raise
-            self._shapes = shapes
 
     def _build_for(self, inputs: Any, scope: str) -> None:
         """A model without a `build` of its own has nothing but layers, which build themselves."""

@@ -482,7 +482,7 @@ class Layer(Module):
         return traced_specs(self, input_signature)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make such a layer: those of `Layer`, and of a subclass what is an attribute too."""
+        """Return the arguments that make such a layer; a subclass adds its own."""
         config: dict[str, Any] = {"name": self._name, "trainable": self._trainable, "dtype": self._dtype.name}
         if self._batch_input_shape is not None:
             config["batch_input_shape"] = self._batch_input_shape
