@@ -255,9 +255,12 @@ class Conv2DTranspose(_Convolution):
             dims[first + axis] = self._extent(dims[first + axis], axis)
         dims[3 if first == 1 else 1] = self.filters
         whole = dims if all(isinstance(n, int) for n in dims) else stack(dims)
-        return convolutions.conv2d_transpose(
+        outputs = convolutions.conv2d_transpose(
             inputs, self.kernel, whole, self.strides, self.padding.upper(), self._layout, self.dilation_rate
         )
+        if whole is not dims:  # what is known of the shape is not seen in the stacked one
+            outputs.set_shape([n if isinstance(n, int) else None for n in dims])
+        return outputs
 
     def _extent(self, n: Any, axis: int) -> Any:
         """The length of an output axis."""
