@@ -6,10 +6,12 @@ from fastgraph import config as config
 from fastgraph import debugging as debugging
 from fastgraph import dtypes as dtypes
 from fastgraph import errors as errors
+from fastgraph import initializers as initializers
 from fastgraph import keras as keras
 from fastgraph import linalg as linalg
 from fastgraph import losses as losses
 from fastgraph import math as math
+from fastgraph import metrics as metrics
 from fastgraph import nest as nest
 from fastgraph import nn as nn
 from fastgraph import optimizers as optimizers

@@ -112,7 +112,7 @@ def test_substitute_is_the_same_name_elsewhere() -> None:
     ("name", "advice"),
     [
         ("gather_nd", "The nearest name that is built is fastgraph.gather."),
-        ("optimizers.AdamW", "The nearest name that is built is fastgraph.optimizers.Adam."),
+        ("losses.CategoricalFocalCrossentropy", "name that is built is fastgraph.losses.CategoricalCrossentropy."),
         ("qint8", "There is no near substitute yet."),  # int8 is like it in letters only
         ("math.bessel_i0", "There is no near substitute yet."),
         ("image.adjust_gamma", "Use NumPy and Pillow on tensors (outside Functions) instead."),  # that of its namespace

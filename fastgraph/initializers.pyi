@@ -1,0 +1,34 @@
+# Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.keras.initializers import Constant as Constant
+from fastgraph.keras.initializers import GlorotNormal as GlorotNormal
+from fastgraph.keras.initializers import GlorotUniform as GlorotUniform
+from fastgraph.keras.initializers import HeNormal as HeNormal
+from fastgraph.keras.initializers import HeUniform as HeUniform
+from fastgraph.keras.initializers import Identity as Identity
+from fastgraph.keras.initializers import Initializer as Initializer
+from fastgraph.keras.initializers import LecunNormal as LecunNormal
+from fastgraph.keras.initializers import LecunUniform as LecunUniform
+from fastgraph.keras.initializers import Ones as Ones
+from fastgraph.keras.initializers import RandomNormal as RandomNormal
+from fastgraph.keras.initializers import RandomUniform as RandomUniform
+from fastgraph.keras.initializers import TruncatedNormal as TruncatedNormal
+from fastgraph.keras.initializers import VarianceScaling as VarianceScaling
+from fastgraph.keras.initializers import Zeros as Zeros
+from fastgraph.keras.initializers import constant as constant
+from fastgraph.keras.initializers import deserialize as deserialize
+from fastgraph.keras.initializers import get as get
+from fastgraph.keras.initializers import glorot_normal as glorot_normal
+from fastgraph.keras.initializers import glorot_uniform as glorot_uniform
+from fastgraph.keras.initializers import he_normal as he_normal
+from fastgraph.keras.initializers import he_uniform as he_uniform
+from fastgraph.keras.initializers import identity as identity
+from fastgraph.keras.initializers import lecun_normal as lecun_normal
+from fastgraph.keras.initializers import lecun_uniform as lecun_uniform
+from fastgraph.keras.initializers import ones as ones
+from fastgraph.keras.initializers import random_normal as random_normal
+from fastgraph.keras.initializers import random_uniform as random_uniform
+from fastgraph.keras.initializers import serialize as serialize
+from fastgraph.keras.initializers import truncated_normal as truncated_normal
+from fastgraph.keras.initializers import variance_scaling as variance_scaling
+from fastgraph.keras.initializers import zeros as zeros
+

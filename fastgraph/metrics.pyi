@@ -1,0 +1,31 @@
+# Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.keras.metrics import Accuracy as Accuracy
+from fastgraph.keras.metrics import BinaryAccuracy as BinaryAccuracy
+from fastgraph.keras.metrics import BinaryCrossentropy as BinaryCrossentropy
+from fastgraph.keras.metrics import CategoricalAccuracy as CategoricalAccuracy
+from fastgraph.keras.metrics import CategoricalCrossentropy as CategoricalCrossentropy
+from fastgraph.keras.metrics import MAE as MAE
+from fastgraph.keras.metrics import MSE as MSE
+from fastgraph.keras.metrics import Mean as Mean
+from fastgraph.keras.metrics import MeanAbsoluteError as MeanAbsoluteError
+from fastgraph.keras.metrics import MeanMetricWrapper as MeanMetricWrapper
+from fastgraph.keras.metrics import MeanSquaredError as MeanSquaredError
+from fastgraph.keras.metrics import Metric as Metric
+from fastgraph.keras.metrics import RootMeanSquaredError as RootMeanSquaredError
+from fastgraph.keras.metrics import SparseCategoricalAccuracy as SparseCategoricalAccuracy
+from fastgraph.keras.metrics import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
+from fastgraph.keras.metrics import Sum as Sum
+from fastgraph.keras.metrics import binary_accuracy as binary_accuracy
+from fastgraph.keras.metrics import binary_crossentropy as binary_crossentropy
+from fastgraph.keras.metrics import categorical_accuracy as categorical_accuracy
+from fastgraph.keras.metrics import categorical_crossentropy as categorical_crossentropy
+from fastgraph.keras.metrics import deserialize as deserialize
+from fastgraph.keras.metrics import get as get
+from fastgraph.keras.metrics import mae as mae
+from fastgraph.keras.metrics import mean_absolute_error as mean_absolute_error
+from fastgraph.keras.metrics import mean_squared_error as mean_squared_error
+from fastgraph.keras.metrics import mse as mse
+from fastgraph.keras.metrics import serialize as serialize
+from fastgraph.keras.metrics import sparse_categorical_accuracy as sparse_categorical_accuracy
+from fastgraph.keras.metrics import sparse_categorical_crossentropy as sparse_categorical_crossentropy
+
