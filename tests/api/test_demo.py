@@ -44,9 +44,24 @@ def test_its_compiled_step_has_no_host_steps(digits: Any) -> None:
     assert {"kernel", "gemm", "read", "assign"} == set(kinds)
 
 
+def test_its_convolutional_step_has_no_host_steps(digits: Any) -> None:
+    model = digits.convolutional()
+    assert [type(layer).__name__ for layer in model.layers[1:]] == [
+        "Conv2D",
+        "Conv2D",
+        "GlobalAveragePooling2D",
+        "Dense",
+    ]
+    step = fg.function(digits.make_step(model, fg.keras.optimizers.Adam(2e-3)))
+    concrete = step.get_concrete_function(*digits.BATCH_SPEC)
+    assert concrete.wait() and concrete.is_compiled and concrete.host_steps == 0
+
+
 def test_eager_and_compiled_steps_agree_for_100_steps(digits: Any) -> None:
     differences, _, _ = digits.eager_against_compiled(made_up()[0])
     assert differences.shape == (100,) and differences.max() < 1e-5
+    differences, _, _ = digits.eager_against_compiled(made_up()[0], digits.convolutional, 10)
+    assert differences.shape == (10,) and differences.max() < 1e-4
 
 
 def test_it_reports_and_draws(
@@ -57,12 +72,18 @@ def test_it_reports_and_draws(
     looked_at: list[int] = []
     predict = digits.predict
     monkeypatch.setattr(digits, "predict", lambda *args: looked_at.append(len(args[1])) or predict(*args))
-    assert digits.run(3, tmp_path) == 0
+    assert digits.run(8, tmp_path) == 0
     printed = capsys.readouterr().out
-    assert "\r" not in printed and printed.count("two layers, compiled ") == 10  # plain lines: this is no terminal
-    for line in ("held-out accuracy", "time of a step", "host steps             0", "|eager - compiled|"):
+    assert "\r" not in printed  # plain lines: this is no terminal
+    assert printed.count("two layers, compiled ") == 10 == printed.count("convolutional, compiled ")
+    for line in (
+        "held-out accuracy",
+        "time of a step",
+        "host steps             0 (two layers)   0 (convolutional)",
+        "|eager - compiled|",
+    ):
         assert line in printed
-    assert looked_at == [360, 360]  # once by each model
+    assert looked_at == [360, 360, 360]  # once by each model
     for name in ("loss.png", "digits.png", "graph.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
