@@ -11,7 +11,7 @@ from typing import Any
 from fastgraph._namespaces import lookup
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras.layers.base import Layer
-from fastgraph.keras.layers.calls import InputTensor, parameters_of, plain_call, specs_of, traced_specs
+from fastgraph.keras.layers.calls import InputTensor, each_once, parameters_of, plain_call, specs_of, traced_specs
 from fastgraph.keras.layers.core import InputLayer
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.summary import table
@@ -135,7 +135,7 @@ class Model(Layer):
         if not self._trainable:
             return []
         own = [w for w in self._own_weights if w.trainable]
-        return _each_once(self._of_children("trainable_variables") + own)
+        return each_once(self._of_children("trainable_variables") + own)
 
     @property
     def non_trainable_weights(self) -> list[Variable]:
@@ -144,15 +144,15 @@ class Model(Layer):
         children = self._of_children("non_trainable_variables")
         own = [w for w in self._own_weights if not w.trainable]
         if self._trainable:
-            return _each_once(children + own)
+            return each_once(children + own)
         trainable = [w for w in self._own_weights if w.trainable]
-        return _each_once(self._of_children("trainable_variables") + trainable + children + own)
+        return each_once(self._of_children("trainable_variables") + trainable + children + own)
 
     @property
     def weights(self) -> list[Variable]:
         """All weights, layer by layer, then its own."""
         self._check_weights()
-        return _each_once(self._of_children("variables") + sorted(self._own_weights, key=lambda w: not w.trainable))
+        return each_once(self._of_children("variables") + sorted(self._own_weights, key=lambda w: not w.trainable))
 
     def summary(
         self,
@@ -313,7 +313,3 @@ def _conformed(inputs: Any, spec: TensorSpec) -> Any:
         elif rank == wanted + 1 and inputs.shape[-1] == 1:
             inputs = squeeze(inputs, [-1])
     return inputs if inputs.dtype is spec.dtype else cast(inputs, spec.dtype)
-
-
-def _each_once(variables: list[Variable]) -> list[Variable]:
-    return list({id(variable): variable for variable in variables}.values())

@@ -22,6 +22,8 @@ from fastgraph.keras.layers.calls import (
     Call,
     InputTensor,
     Parameters,
+    each_once,
+    leaves,
     parameters_of,
     plain_call,
     shapes_of,
@@ -263,11 +265,11 @@ class Layer(Module):
     def __setattr__(self, name: str, value: Any) -> None:
         if not isinstance(value, _NO_VARIABLES) and name != "_own_weights":
             before = self.__dict__.pop(name, None)  # what is set again goes to the end of the order
-            found = [leaf for leaf in _leaves(value) if isinstance(leaf, (Variable, Module))]
+            found = [leaf for leaf in leaves(value) if isinstance(leaf, (Variable, Module))]
             if found and "_own_weights" not in self.__dict__:
                 self._not_initialized()
             elif "_own_weights" in self.__dict__:
-                dropped = [leaf for leaf in _leaves(before) if isinstance(leaf, Variable)]
+                dropped = [leaf for leaf in leaves(before) if isinstance(leaf, Variable)]
                 if dropped:
                     self._own_weights = [w for w in self._own_weights if not any(w is leaf for leaf in dropped)]
                 for leaf in found:
@@ -285,7 +287,7 @@ class Layer(Module):
             if isinstance(value, Module):
                 found.setdefault(id(value), value)
             elif isinstance(value, (list, tuple, dict)):
-                for leaf in _leaves(value):
+                for leaf in leaves(value):
                     if isinstance(leaf, Module):
                         found.setdefault(id(leaf), leaf)
         return list(found.values())
@@ -313,21 +315,21 @@ class Layer(Module):
         """The weights that training changes; none if `trainable` is False."""
         if not self._trainable:
             return []
-        return _each_once([w for w in self._own_weights if w.trainable] + self._of_children("trainable_variables"))
+        return each_once([w for w in self._own_weights if w.trainable] + self._of_children("trainable_variables"))
 
     @property
     def non_trainable_weights(self) -> list[Variable]:
         """The weights that training leaves alone."""
         if not self._trainable:
             own = sorted(self._own_weights, key=lambda w: not w.trainable)
-            return _each_once(own + self._of_children("variables"))
+            return each_once(own + self._of_children("variables"))
         own = [w for w in self._own_weights if not w.trainable]
-        return _each_once(own + self._of_children("non_trainable_variables"))
+        return each_once(own + self._of_children("non_trainable_variables"))
 
     @property
     def weights(self) -> list[Variable]:
         """All weights: the trainable ones, then the others."""
-        return _each_once(self.trainable_weights + self.non_trainable_weights)
+        return each_once(self.trainable_weights + self.non_trainable_weights)
 
     @property
     def variables(self) -> list[Variable]:  # type: ignore[override]
@@ -492,19 +494,3 @@ class Layer(Module):
     def from_config(cls, config: dict[str, Any]) -> Any:
         """Return the layer that `get_config` described."""
         return cls(**config)
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    """What is in a value: in lists, tuples and dicts, at any depth, else the value itself."""
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _leaves(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _leaves(item)
-    else:
-        yield value
-
-
-def _each_once(variables: list[Variable]) -> list[Variable]:
-    return list({id(variable): variable for variable in variables}.values())

@@ -6,7 +6,7 @@ Rule: shapes of results are found by tracing the layer; no layer has a second de
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from fastgraph.dtype import as_dtype
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.shapes import Aval, TensorShape, TensorSpec
+from fastgraph.variable import Variable
 
 CALL = "keras_call"  # this thread's innermost call of a layer
 
@@ -117,3 +118,20 @@ def parameters_of(call: Any) -> Parameters:
         default = by_name["training"].default
     place = names.index("training") - 1 if "training" in names[1:] else None
     return Parameters(names[0] if names else None, place, "training" in by_name or swallows, default)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """What is in a value: in lists, tuples and dicts, at any depth, else the value itself."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from leaves(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def each_once(variables: list[Variable]) -> list[Variable]:
+    """Return the Variables in their order, each at its first place only."""
+    return list({id(variable): variable for variable in variables}.values())
