@@ -16,6 +16,7 @@ from fastgraph.compiler.cost import cost, operations
 from fastgraph.compiler.emit_cpu import emit
 from fastgraph.compiler.extents import FIRST_WITNESS, Witnesses, witness_avals
 from fastgraph.compiler.fusion import Cluster, Fusion, lowerable
+from fastgraph.compiler.ordered import KINDS, ordered
 from fastgraph.compiler.program import (
     AliasStep,
     AssignStep,
@@ -244,7 +245,29 @@ class _Assembler:
             return GemmStep(inputs, outputs, nodes, *transpose)
         if self.is_dynamic(node):
             return DynamicStep(inputs, outputs, nodes, node)
+        if (node.op.step or "").partition(".")[0] in KINDS and node not in self.refused:
+            return self.in_order(node) or HostStep(inputs, outputs, nodes, node)
         return HostStep(inputs, outputs, nodes, node)
+
+    def in_order(self, node: Node) -> Step | None:
+        """The step of a node whose kernel goes through its input in order."""
+        made = ordered(node, self.number, self.avals)
+        if made is None:
+            return None
+        return KernelStep(
+            inputs=self.numbers(
+                [v for v in node.inputs if v in made.buffers or (made.fallible and self.avals[v].value is None)]
+            ),
+            outputs=self.numbers(node.outputs),
+            nodes=(node,),
+            kernel=made.spec,
+            buffers=self.numbers(made.buffers),
+            sizes=made.sizes,
+            extent=made.extent,
+            cost=made.cost,
+            cost_dims=made.cost_dims,
+            fallible=(Fallible(node, "body"),) if made.fallible else (),
+        )
 
     def branches(self, node: Node, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
         """The step of a cond."""

@@ -183,6 +183,12 @@ def softplus(x: Lane) -> Lane:
     return max_(x, x.constant(0.0)) + log1p(exp(-x.abs()))
 
 
+def logaddexp(a: Lane, b: Lane) -> Lane:
+    """log(e**a + e**b), without overflow."""
+    apart = a.equals(b).select(0.0, (a - b).abs())  # infinities of one sign have no difference
+    return max_(a, b) + log1p(exp(-apart))
+
+
 #: 2 / pi in parts of 29 bits, so that a part times a float32 is exact in float64. The arguments nearest to a multiple
 #: of pi / 2 leave 2**-29 of a turn: of x < 2**128, 128 + 29 + 24 bits count, which is seven parts.
 _TWO_OVER_PI_BITS = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163ABDE  # times 2**-232
@@ -590,6 +596,7 @@ def functions() -> dict[str, Function]:
     for dtype in FLOATS:
         define(f"div_{dtype}", (dtype, dtype), dtype, lambda a, b: a / b)
         define(f"pow_{dtype}", (dtype, dtype), dtype, pow_)
+        define(f"logaddexp_{dtype}", (dtype, dtype), dtype, logaddexp)
         define(f"muladd_{dtype}", (dtype, dtype, dtype), dtype, lambda a, b, c: a.muladd(b, c))
         for op, body in FLOAT_FUNCTIONS.items():
             define(f"{op}_{dtype}", (dtype,), dtype, body)

@@ -21,5 +21,8 @@ from fastgraph.ops import (  # noqa: F401
     pools,
     random,
     reduction,
+    scans,
+    scatter,
+    segments,
     strings,
 )

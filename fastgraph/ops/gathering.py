@@ -202,9 +202,6 @@ def dim(x: Any, axis: int) -> Any:
     return shape(x)[axis] if n is None else n
 
 
-_SCATTER = (
-    "a scatter: every row of the result would have to look at all indices; the kernels have no ordered scatter yet"
-)
 
 # ---- gather ---------------------------------------------------------------------------------------------------------
 
@@ -394,7 +391,7 @@ def _lower_gather_grad(b: Any, node: Any) -> list[Any]:
         ((np.arange(4.0).reshape(2, 2), np.array([[0, 2], [1, 1]]), np.array([2, 3])), {"axis": 1, "batch_dims": 1}),
         ((np.arange(6.0).reshape(2, 3), np.array([0, 0, 3]), np.array([2, 4])), {"axis": 1, "batch_dims": 0}),
     ],
-    reason=_SCATTER,
+    step="gather_grad.add",
 )
 def gather_grad(dy: Array, indices: Array, shape: Array, *, axis: int, batch_dims: int) -> Any:
     """Zeros of `shape` to which dy is added at the places that gather took it from. t[*r], i[*q], i[n] -> t[*shape]."""
@@ -426,65 +423,6 @@ def gather(
     """
     along = batch_dims if axis is None else known_axes(axis)[0]
     return named(name, gather_p, params, indices, axis=along, batch_dims=batch_dims)
-
-
-@custom(
-    op="UnsortedSegmentSum",
-    infer=lambda data, segment_ids, *, num_segments: Aval(
-        data.dtype,
-        None
-        if data.shape is None or segment_ids.shape is None
-        else (num_segments, *data.shape[len(segment_ids.shape) :]),
-    ),
-    groups=("T", "Tindices"),
-    dtypes={"T": "summable", "Tindices": "int16 int32 int64"},
-    vjp=dict(data=lambda dy, segment_ids: _segment_grad(dy, segment_ids)),
-    samples=lambda: [
-        ((np.arange(6).reshape(3, 2).astype(t), np.array([0, 2, 0])), {"num_segments": 4}) for t in ("float32", "int32")
-    ],
-    reason=_SCATTER,
-)
-def segment_sum_p(data: Array, segment_ids: Array, *, num_segments: int) -> Any:
-    """Sum of the slices of data with the same id; negative ids are dropped. t[*q, *r], i[*q] -> t[num_segments, *r]."""
-    if data.shape[: segment_ids.ndim] != segment_ids.shape:
-        raise invalid(
-            f"data.shape = {shape_text(data.shape)} does not start with segment_ids.shape = "
-            f"{shape_text(segment_ids.shape)}"
-        )
-    bad = segment_ids >= num_segments
-    if bad.any():
-        first = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise invalid(f"segment_ids{shape_text(first)} = {int(segment_ids[first])} is out of range [0, {num_segments})")
-    wide = np.float32 if is_half(data.dtype) else data.dtype
-    result = np.zeros((num_segments, *data.shape[segment_ids.ndim :]), wide)
-    kept = segment_ids >= 0
-    np.add.at(result, segment_ids[kept], data[kept])
-    return result.astype(data.dtype, copy=False)
-
-
-def _segment_grad(dy: Any, segment_ids: Any) -> Any:
-    rows = gather_p(
-        dy, cast(select(segment_ids < 0, segment_ids * 0, segment_ids), segment_ids.dtype), axis=0, batch_dims=0
-    )
-    kept = segment_ids >= 0
-    trailing = rows.shape.rank - segment_ids.shape.rank
-    if trailing:
-        from fastgraph.ops.movement import expand_dims_p
-
-        kept = expand_dims_p(kept, axes=tuple(range(-trailing, 0)))
-    return select(kept, rows, rows * 0)
-
-
-@public("math.unsorted_segment_sum")
-def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Any:
-    """Sum of the slices of data with the same id. t[*q, *r], i[*q] -> t[num_segments, *r].
-
-    Raises: InvalidArgumentError for an id out of range. Source: tf.math.unsorted_segment_sum.
-    """
-    number = static_int(num_segments)
-    if number is None:
-        raise NotImplementedError("unsorted_segment_sum needs num_segments that is known while a function is traced")
-    return named(name, segment_sum_p, data, segment_ids, num_segments=number)
 
 
 # ---- one_hot --------------------------------------------------------------------------------------------------------

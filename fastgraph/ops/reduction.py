@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph.dtype import DType, as_dtype, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.op_errors import message_name
-from fastgraph.ops.arguments import as_tensor, known_axes, named, static_axes, static_int
+from fastgraph.ops.arguments import as_tensor, known_axes, named, static_axes
 from fastgraph.ops.elementwise import (
     abs,
     add,
@@ -40,6 +40,7 @@ from fastgraph.ops.families import (
     reduction,
 )
 from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape, transpose
+from fastgraph.ops.scans import cumprod_p
 from fastgraph.ops.sums import block_sum, is_half
 from fastgraph.shapes import Aval
 
@@ -310,98 +311,6 @@ def argmin_p(input: Array, *, axis: int, output_type: DType) -> Any:
     return _position(input, axis, output_type, np.argmin, highest)
 
 
-# ---- running sums and products --------------------------------------------------------------------------------------
-
-
-def _running(x: Any, combine: Any, start: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
-    wide = x.astype(np.float32) if is_half(x.dtype) else x
-    if reverse:
-        wide = np.flip(wide, axis)
-    total = combine.accumulate(wide, axis=axis, dtype=wide.dtype)
-    if exclusive and x.shape[axis]:
-        total = np.roll(total, 1, axis)
-        total[(slice(None),) * (axis % x.ndim) + (0,)] = start
-    return (np.flip(total, axis) if reverse else total).astype(x.dtype)
-
-
-def _infer_running(x: Aval, *, axis: int, exclusive: bool, reverse: bool) -> Aval:
-    if x.shape is not None and not -len(x.shape) <= axis < len(x.shape):
-        raise ValueError(f"axis {axis} is out of range for an input of rank {len(x.shape)}")
-    return Aval(x.dtype, x.shape)
-
-
-def _check_running(x: Any, axis: int) -> None:
-    if not -x.ndim <= axis < x.ndim:
-        raise invalid(f"ScanOp: Expected scan axis in the range [{-x.ndim}, {x.ndim}), but got {axis}")
-
-
-def _lower_running(kind: str) -> Callable[..., Any]:
-    """Each element by its own reduction: quadratic, but without a loop that carries state."""
-
-    def lower(b: Any, node: Any) -> list[Any]:
-        x = b.input(0)
-        dtype = node.inputs[0].aval.dtype
-        wide = accumulator(dtype)
-        axis = canonical_axis(node.attrs["axis"], x.rank)
-
-        def element(index: Sequence[Any]) -> Any:
-            i, n = index[axis], x.shape[axis]
-
-            def inner(position: Sequence[Any]) -> Any:
-                k = position[0]
-                ahead = k < i if not node.attrs["reverse"] else k > i
-                taken = ahead if node.attrs["exclusive"] else b.op("or", ahead, k.eq(i))
-                value = b.cast(x.at((*index[:axis], k, *index[axis + 1 :])), wide)
-                return b.select(taken, value, b.const(0 if kind == "sum" else 1, wide.name))
-
-            return b.cast(b.reduce(kind, [n], inner), dtype)
-
-        return [element]
-
-    return lower
-
-
-def _running_samples() -> list[Any]:
-    x = np.array([[0.5, 1.5, -2.0], [1.0, 2.0, 0.25]])
-    return [
-        ((x.astype(as_dtype(t).numpy_dtype),), {"axis": axis, "exclusive": e, "reverse": r})
-        for t in ("float32", "float64", "int32", "bfloat16")
-        for axis, e, r in ((0, False, False), (1, True, False), (-1, False, True), (1, True, True))
-    ]
-
-
-@custom(
-    op="Cumsum",
-    infer=_infer_running,
-    dtypes="summable",
-    vjp=dict(x=lambda dy, axis, exclusive, reverse: cumsum_p(dy, axis=axis, exclusive=exclusive, reverse=not reverse)),
-    lower=_lower_running("sum"),
-    samples=_running_samples,
-)
-def cumsum_p(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Any:
-    """Running sum along `axis`. t[*s] -> t[*s]."""
-    _check_running(x, axis)
-    return _running(x, np.add, 0, axis, exclusive, reverse)
-
-
-def _cumprod_grad(dy: Any, x: Any, out: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
-    return cumsum_p(out * dy, axis=axis, exclusive=exclusive, reverse=not reverse) / x
-
-
-@custom(
-    op="Cumprod",
-    infer=_infer_running,
-    dtypes="summable",
-    vjp=dict(x=lambda dy, x, out, axis, exclusive, reverse: _cumprod_grad(dy, x, out, axis, exclusive, reverse)),
-    lower=_lower_running("prod"),
-    samples=_running_samples,
-)
-def cumprod_p(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Any:
-    """Running product along `axis`. t[*s] -> t[*s]."""
-    _check_running(x, axis)
-    return _running(x, np.multiply, 1, axis, exclusive, reverse)
-
-
 # ---- public functions -----------------------------------------------------------------------------------------------
 
 
@@ -460,21 +369,6 @@ def argmin(input: Any, axis: Any = None, output_type: Any = int64, name: str | N
     """
     axis = 0 if axis is None else known_axes(axis)[0]
     return named(name, argmin_p, input, axis=axis, output_type=_position_dtype(output_type))
-
-
-@public("cumsum", "math.cumsum")
-def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Any:
-    """Running sum along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s]. Source: tf.cumsum."""
-    return named(name, cumsum_p, x, axis=static_int(axis), exclusive=bool(exclusive), reverse=bool(reverse))
-
-
-@public("math.cumprod")
-def cumprod(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Any:
-    """Running product along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
-
-    Source: tf.math.cumprod.
-    """
-    return named(name, cumprod_p, x, axis=static_int(axis), exclusive=bool(exclusive), reverse=bool(reverse))
 
 
 @public("math.reduce_variance")

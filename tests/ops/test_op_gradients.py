@@ -74,6 +74,10 @@ class Scalar:
     def __call__(self, x: Any) -> Any:
         return fg.add_n([fg.reduce_sum(w * o) for w, o in zip(self.weights, self.outputs(x), strict=True)])
 
+    def finite(self, array: Any) -> bool:
+        """Whether the sum is a number: infinities have no slope."""
+        return bool(np.isfinite(self(from_array(array)).numpy()))
+
     def gradient(self, array: Any) -> Any:
         x = from_array(array)
         with fg.GradientTape() as tape:
@@ -105,7 +109,7 @@ def test_gradient_is_the_slope(primitive: Any) -> None:
             if array.dtype.kind != "f" or not is_differentiable(primitive, i) or array.size == 0:
                 continue
             f = Scalar(primitive, arrays, attrs, i)
-            if not f.weights:
+            if not f.weights or not f.finite(array):
                 continue
             v = np.random.default_rng(i + 1).uniform(-1, 1, array.shape)
             got = float(np.sum(f.gradient(array).numpy() * v))
@@ -122,7 +126,7 @@ def test_second_gradient_is_the_slope_of_the_first(primitive: Any) -> None:
             if array.dtype.kind != "f" or not is_differentiable(primitive, i) or array.size == 0:
                 continue
             f = Scalar(primitive, arrays, attrs, i)
-            if not f.weights:
+            if not f.weights or not f.finite(array):
                 continue
             random = np.random.default_rng(i + 5)
             u, v = random.uniform(-1, 1, array.shape), random.uniform(-1, 1, array.shape)

@@ -1,0 +1,161 @@
+"""Running totals along an axis: cumsum, cumprod, cumulative_logsumexp.
+
+Rule: each element is combined with the total before it, in order and once, so eager mode and kernels give the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastgraph.dtype import as_dtype
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, known_axes, named
+from fastgraph.ops.elementwise import exp, log, select, subtract
+from fastgraph.ops.families import Array, custom, invalid, public
+from fastgraph.ops.sums import is_half
+from fastgraph.shapes import Aval
+
+
+def _running(x: Any, combine: Any, start: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+    if not -x.ndim <= axis < x.ndim:
+        raise invalid(f"ScanOp: Expected scan axis in the range [{-x.ndim}, {x.ndim}), but got {axis}")
+    wide = x.astype(np.float32) if is_half(x.dtype) else x
+    if reverse:
+        wide = np.flip(wide, axis)
+    total = combine.accumulate(wide, axis=axis, dtype=wide.dtype)
+    if exclusive and x.shape[axis]:
+        total = np.roll(total, 1, axis)
+        total[(slice(None),) * (axis % x.ndim) + (0,)] = start
+    return (np.flip(total, axis) if reverse else total).astype(x.dtype)
+
+
+def _infer_running(x: Aval, *, axis: int, exclusive: bool, reverse: bool) -> Aval:
+    if x.shape is not None and not -len(x.shape) <= axis < len(x.shape):
+        raise ValueError(f"axis {axis} is out of range for an input of rank {len(x.shape)}")
+    return Aval(x.dtype, x.shape)
+
+
+def _samples(types: tuple[str, ...]) -> list[Any]:
+    x = np.array([[0.5, 1.5, -2.0], [1.0, 2.0, 0.25]])
+    deep = np.arange(1.0, 25.0).reshape(2, 3, 4) / 8
+    ways = ((0, False, False), (1, True, False), (-1, False, True), (1, True, True))
+    return [
+        ((a.astype(as_dtype(t).numpy_dtype),), {"axis": axis, "exclusive": e, "reverse": r})
+        for t in types
+        for a in (x, deep)
+        for axis, e, r in ways
+    ] + [((np.zeros([2, 0], np.float32),), {"axis": 1, "exclusive": True, "reverse": False})]
+
+
+_NUMBERS = ("float32", "float64", "float16", "bfloat16", "int32", "int64", "uint8", "int8")
+
+
+def _error_samples() -> list[Any]:
+    return [
+        (
+            (np.ones([3]),),
+            {"axis": 1, "exclusive": False, "reverse": False},
+            InvalidArgumentError,
+            r"ScanOp: Expected scan axis in the range \[-1, 1\), but got 1",
+        )
+    ]
+
+
+@custom(
+    op="Cumsum",
+    infer=_infer_running,
+    dtypes="summable",
+    vjp=dict(x=lambda dy, axis, exclusive, reverse: cumsum_p(dy, axis=axis, exclusive=exclusive, reverse=not reverse)),
+    step="scan.add",
+    samples=lambda: _samples(_NUMBERS),
+    error_samples=_error_samples,
+)
+def cumsum_p(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Any:
+    """Running sum along `axis`. t[*s] -> t[*s]."""
+    return _running(x, np.add, 0, axis, exclusive, reverse)
+
+
+def _cumprod_grad(dy: Any, x: Any, out: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+    return cumsum_p(out * dy, axis=axis, exclusive=exclusive, reverse=not reverse) / x
+
+
+@custom(
+    op="Cumprod",
+    infer=_infer_running,
+    dtypes="summable",
+    vjp=dict(x=lambda dy, x, out, axis, exclusive, reverse: _cumprod_grad(dy, x, out, axis, exclusive, reverse)),
+    step="scan.mul",
+    samples=lambda: _samples(_NUMBERS),
+    error_samples=_error_samples,
+)
+def cumprod_p(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Any:
+    """Running product along `axis`. t[*s] -> t[*s]."""
+    return _running(x, np.multiply, 1, axis, exclusive, reverse)
+
+
+def _logsumexp_grad(dy: Any, x: Any, out: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
+    """sum(dy * exp(x - out)) over the totals that an element is in: by logarithms, so that nothing overflows."""
+    lowest = as_tensor(x.dtype.min, x.dtype)
+    some = out > lowest  # a total of nothing depends on nothing
+
+    def part(size: Any, there: Any) -> Any:
+        logs = select(there & some, subtract(log(size), out), lowest)
+        ahead = cumulative_logsumexp_p(logs, axis=axis, exclusive=exclusive, reverse=not reverse)
+        return exp(ahead + x)
+
+    return part(dy, dy > 0) - part(-dy, dy < 0)
+
+
+@custom(
+    op="CumulativeLogsumexp",
+    infer=_infer_running,
+    dtypes="bfloat16 float16 float32 float64",
+    vjp=dict(x=lambda dy, x, out, axis, exclusive, reverse: _logsumexp_grad(dy, x, out, axis, exclusive, reverse)),
+    step="scan.logaddexp",
+    samples=lambda: (
+        _samples(("float32", "float64", "float16", "bfloat16"))
+        + [
+            ((np.array([-np.inf, 2.0, np.inf, np.nan], np.float32),), {"axis": 0, "exclusive": False, "reverse": r})
+            for r in (False, True)
+        ]
+    ),
+    error_samples=_error_samples,
+)
+def cumulative_logsumexp_p(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Any:
+    """Running log(sum(exp(x))) along `axis`; of no elements -inf. f[*s] -> f[*s]."""
+    return _running(x, np.logaddexp, -np.inf, axis, exclusive, reverse)
+
+
+def _along(primitive: Any, name: str | None, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
+    return named(name, primitive, x, axis=known_axes(axis)[0], exclusive=bool(exclusive), reverse=bool(reverse))
+
+
+@public("cumsum", "math.cumsum")
+def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Any:
+    """Running sum along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
+
+    Raises: InvalidArgumentError for an axis out of range. Source: tf.cumsum.
+    """
+    return _along(cumsum_p, name, x, axis, exclusive, reverse)
+
+
+@public("math.cumprod")
+def cumprod(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Any:
+    """Running product along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
+
+    Raises: InvalidArgumentError for an axis out of range. Source: tf.math.cumprod.
+    """
+    return _along(cumprod_p, name, x, axis, exclusive, reverse)
+
+
+@public("math.cumulative_logsumexp")
+def cumulative_logsumexp(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Any:
+    """Running log(sum(exp(x))) along `axis`, without overflow; of no elements -inf. f[*s] -> f[*s].
+
+    Raises: InvalidArgumentError for integers or an axis out of range. Source: tf.math.cumulative_logsumexp.
+    """
+    return _along(cumulative_logsumexp_p, name, x, axis, exclusive, reverse)
