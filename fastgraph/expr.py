@@ -70,11 +70,12 @@ INTRINSICS: dict[str, int] = {
     **dict.fromkeys(
         ("tanh", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "sin", "cos", "tan"), 1
     ),
-    **dict.fromkeys(("sigmoid", "softplus", "erf", "erfc", "lgamma"), 1),
+    **dict.fromkeys(("sigmoid", "softplus", "erf", "erfc", "erfinv", "ndtri", "lgamma", "digamma"), 1),
     **dict.fromkeys(("sqrt", "rsqrt", "abs", "sign", "floor", "ceil", "round", "trunc"), 1),
     **dict.fromkeys(PREDICATES, 1),
     **dict.fromkeys(("real", "imag", "conj", "angle"), 1),
     **dict.fromkeys(("min", "max", "pow", "atan2", "fmod", "truncatediv", "truncatemod", "nextafter"), 2),
+    **dict.fromkeys(("zeta", "polygamma"), 2),
     "select": 3,
 }
 CONSTANTS = {"inf": float("inf"), "nan": float("nan"), "pi": 3.141592653589793}

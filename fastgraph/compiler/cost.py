@@ -27,6 +27,8 @@ _WEIGHTS = {
     **dict.fromkeys(("floordiv", "floormod", "truncatediv", "truncatemod"), 1.2),
     **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "asinh", "acosh", "atanh", "sinh", "cosh"), 6.0),
     **dict.fromkeys(("erf", "erfc", "lgamma", "pow", "atan2", "fmod", "exp2", "log2", "nextafter"), 8.0),
+    **dict.fromkeys(("erfinv", "ndtri", "digamma"), 3.0),
+    **dict.fromkeys(("zeta", "polygamma"), 60.0),
     "load": _LOAD,
     "read": _LOAD,
     "reduce": 1.0,  # its start and end; the steps are counted with its body

@@ -24,5 +24,6 @@ from fastgraph.ops import (  # noqa: F401
     scans,
     scatter,
     segments,
+    special,
     strings,
 )

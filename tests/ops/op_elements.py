@@ -145,16 +145,18 @@ def cast(x: Any, dtype: str) -> Any:
     return np.asarray(x).astype(as_dtype(dtype).numpy_dtype)[()]
 
 
-def _erf(x: Any) -> Any:
+def _special(name: str) -> Any:
     from scipy import special
 
-    return special.erf(x)
+    return getattr(special, name)
 
 
-def _erfc(x: Any) -> Any:
-    from scipy import special
+def _digamma(x: Any) -> Any:
+    return np.where(x == 0, np.nan, _special("psi")(x))
 
-    return special.erfc(x)
+
+def _polygamma(n: Any, x: Any) -> Any:
+    return np.where(n == 0, _digamma(x), _special("polygamma")(np.asarray(n).astype(int), x.astype(np.float64)))
 
 
 def _pow(x: Any, y: Any) -> Any:
@@ -169,7 +171,10 @@ _FUNCTIONS = {
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "sin": np.sin, "cos": np.cos, "tan": np.tan, "sqrt": np.sqrt, "abs": np.abs, "sign": np.sign,
     "floor": np.floor, "ceil": np.ceil, "round": np.rint, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
-    "min": np.minimum, "max": np.maximum, "atan2": np.arctan2, "erf": _erf, "erfc": _erfc,
+    "min": np.minimum, "max": np.maximum, "atan2": np.arctan2, "trunc": np.trunc,
+    "fmod": np.fmod, "nextafter": np.nextafter, "digamma": _digamma, "polygamma": _polygamma, "truncatemod": np.fmod,
+    **{name: lambda *x, name=name: _special(name)(*x) for name in ("erf", "erfc", "erfinv", "ndtri", "zeta")},
+    "lgamma": lambda x: _special("gammaln")(x),
 }  # fmt: skip
 
 

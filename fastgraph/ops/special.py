@@ -1,0 +1,292 @@
+"""Special functions and the rarer arithmetic: erfinv, lgamma, digamma, zeta, xdivy, truncated division, nextafter.
+
+Rule: as in elementwise.py, a body is the NumPy oracle of its `expr`. Source of the functions: Abramowitz and Stegun,
+chapters 6, 7 and 23.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastgraph.errors import InternalError
+from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.elementwise import (
+    _widened,
+    atan2,
+    cast,
+    divide_no_nan,
+    exp,
+    imag,
+    log1p,
+    not_equal_p,
+    ones_like,
+    real,
+    select,
+    zeros_like_p,
+)
+from fastgraph.ops.families import Array, elementwise, lower_elementwise, public
+
+_SQRT_HALF = 0.7071067811865476
+
+
+def _special() -> Any:
+    from scipy import special  # 30 ms, and only for these ops in eager mode
+
+    return special
+
+
+# ---- error function and its inverses --------------------------------------------------------------------------------
+
+
+@elementwise(
+    "math.erfinv",
+    op="Erfinv",
+    expr="erfinv(x)",
+    dtypes="bfloat16 float16 float32 float64",
+    vjp=dict(x=lambda dy, out: dy * exp(out * out) * 0.8862269254527580),
+    domain=(-0.9, 0.9),
+)
+def erfinv(x: Array) -> Any:
+    """The number whose erf is x; infinite at -1 and 1, NaN outside. f[*s] -> f[*s]. Source: tf.math.erfinv."""
+    return _special().erfinv(_widened(x)).astype(x.dtype)
+
+
+@elementwise(
+    "math.ndtri",
+    op="Ndtri",
+    expr="ndtri(x)",
+    dtypes="bfloat16 float16 float32 float64",
+    vjp=dict(x=lambda dy, out: dy * exp(out * out * 0.5) * 2.5066282746310002),
+    domain=(0.05, 0.95),
+)
+def ndtri(x: Array) -> Any:
+    """The quantile of the standard normal distribution. f[*s] -> f[*s]. Source: Wichura 1988; tf.math.ndtri."""
+    return _special().ndtri(_widened(x)).astype(x.dtype)
+
+
+@public("math.erfcinv")
+def erfcinv(x: Any, name: str | None = None) -> Any:
+    """The number whose erfc is x, precise for small x. f[*s] -> f[*s]. Source: tf.math.erfcinv."""
+    x = as_tensor(x)
+    return ndtri(x * 0.5) * -_SQRT_HALF
+
+
+# ---- gamma and zeta -------------------------------------------------------------------------------------------------
+
+
+@elementwise(
+    "math.lgamma",
+    op="Lgamma",
+    expr="lgamma(x)",
+    dtypes="bfloat16 float16 float32 float64",
+    vjp=dict(x=lambda dy, x: dy * digamma(x)),
+    domain=(0.3, 4),
+)
+def lgamma(x: Array) -> Any:
+    """log(|gamma(x)|); infinite at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.lgamma."""
+    return _special().gammaln(_widened(x)).astype(x.dtype)
+
+
+@elementwise(
+    "math.digamma",
+    op="Digamma",
+    expr="digamma(x)",
+    dtypes="bfloat16 float16 float32 float64",
+    vjp=dict(x=lambda dy, x: dy * polygamma(ones_like(x), x)),
+    domain=(0.3, 4),
+)
+def digamma(x: Array) -> Any:
+    """The derivative of lgamma; NaN at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.digamma."""
+    wide = _widened(x)
+    return np.where(wide == 0, np.asarray(np.nan, wide.dtype), _special().psi(wide)).astype(x.dtype)
+
+
+@elementwise(
+    "math.zeta",
+    op="Zeta",
+    expr="zeta(x, q)",
+    dtypes="float32 float64",
+    vjp=dict(q=lambda dy, x, q: -x * zeta(x + 1, q) * dy),
+    domain=(1.2, 4),
+)
+def zeta(x: Array, q: Array) -> Any:
+    """Hurwitz's zeta function sum((q + k) ** -x), x > 1, q > 0. f[*s], f[*s] -> f[*s]. Source: tf.math.zeta."""
+    return _special().zeta(x, q).astype(x.dtype)
+
+
+@elementwise(
+    "math.polygamma",
+    op="Polygamma",
+    expr="polygamma(a, x)",
+    dtypes="float32 float64",
+    vjp=dict(x=lambda dy, a, x: polygamma(a + 1, x) * dy),
+    samples=lambda: [
+        ((np.array(a, t), np.array([0.4, 1.0, 2.5, 9.0], t)), {}) for t in ("float32", "float64") for a in (0, 1, 2, 5)
+    ],
+)
+def polygamma(a: Array, x: Array) -> Any:
+    """The derivative of order a of digamma; x > 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.polygamma."""
+    special, wide, order = _special(), x.astype(np.float64), a.astype(np.float64)
+    sign = np.where(order % 2 == 0, -1.0, 1.0)
+    higher = sign * special.gamma(order + 1) * special.zeta(order + 1, wide)
+    return np.where(order == 0, special.psi(wide), higher).astype(x.dtype)
+
+
+@public("math.lbeta")
+def lbeta(x: Any, name: str | None = None) -> Any:
+    """log(|Beta|) of the last axis: sum(lgamma(x)) - lgamma(sum(x)). f[*s, n] -> f[*s]. Source: tf.math.lbeta."""
+    from fastgraph.ops.reduction import reduce_sum
+
+    x = as_tensor(x)
+    return reduce_sum(lgamma(x), -1) - lgamma(reduce_sum(x, -1))
+
+
+# ---- products and quotients that stay 0 -----------------------------------------------------------------------------
+
+
+@elementwise(
+    "math.xdivy",
+    op="Xdivy",
+    expr="select(x == 0, x, x / y)",
+    dtypes="floating",
+    vjp=dict(
+        x=lambda dy, x, y: dy * xdivy(_there(x), y),
+        y=lambda dy, x, y: dy * xdivy(-x, y * y),
+    ),
+    domain=(0.3, 3),
+)
+def xdivy(x: Array, y: Array) -> Any:
+    """x / y, and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.xdivy."""
+    x, y = np.broadcast_arrays(x, y)
+    return np.where(x == 0, x, np.divide(x, y))
+
+
+@elementwise(
+    "math.xlog1py",
+    op="Xlog1py",
+    expr="select(x == 0, x, x * log1p(y))",
+    dtypes="floating",
+    vjp=dict(x=lambda dy, x, y: dy * select(not_equal_p(x, zeros_like_p(x)), log1p(y), zeros_like_p(y)),
+             y=lambda dy, x, y: dy * xdivy(x, y + 1)),
+    domain=(0.3, 3),
+)  # fmt: skip
+def xlog1py(x: Array, y: Array) -> Any:
+    """x * log(1 + y), and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.xlog1py."""
+    x, y = np.broadcast_arrays(x, y)
+    wide, other = _widened(x), _widened(y)
+    return np.where(wide == 0, wide, wide * np.log1p(other)).astype(x.dtype)
+
+
+def _there(x: Any) -> Any:
+    """1 where x is not 0, else 0."""
+    return cast(not_equal_p(x, zeros_like_p(x)), x.dtype)
+
+
+@public("math.reciprocal_no_nan")
+def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
+    """1 / x, and 0 where x is 0. f[*s] -> f[*s]. Source: tf.math.reciprocal_no_nan."""
+    x = as_tensor(x)
+    return divide_no_nan(ones_like(x), x, name=name)
+
+
+# ---- division towards zero, neighbours, angles ----------------------------------------------------------------------
+
+
+def _check_divisor(y: Any) -> None:
+    if y.dtype.kind in "iu" and not np.all(y):
+        text = "Unexpected error in binary operator (only integer div and mod should have errors)"
+        raise InternalError(None, None, text)  # TensorFlow's class and words for this op
+
+
+def _lower_truncated(integers: str, floats: str) -> Any:
+    whole = lower_elementwise(integers, ("x", "y"), (), "y != 0")
+    part = lower_elementwise(floats, ("x", "y"))
+    return lambda b, node: (whole if node.inputs[0].aval.dtype.is_integer else part)(b, node)
+
+
+_DIVISIBLE = "bfloat16 float16 float32 float64 uint8 int8 uint16 int16 int32 uint32 uint64 int64"
+
+
+def _division_samples() -> list[Any]:
+    x, y = np.array([[7, -7, 6], [-6, 0, 5]]), np.array([2, 2, -4])
+    floats = [((x.astype(t) + t(0.5), y.astype(t)), {}) for t in (np.float32, np.float64, np.float16)]
+    whole = [((x.astype(t), y.astype(t)), {}) for t in ("int32", "int64", "int8")]
+    return [*floats, *whole, ((np.array([7, 200], np.uint8), np.array([3], np.uint8)), {})]
+
+
+def _division_errors() -> list[Any]:
+    return [((np.array([7]), np.array([0])), {}, InternalError, "Unexpected error in binary operator")]
+
+
+@elementwise(
+    "truncatediv",
+    op="TruncateDiv",
+    dtypes=_DIVISIBLE,
+    lower=_lower_truncated("truncatediv(x, y)", "trunc(x / y)"),
+    samples=_division_samples,
+    error_samples=_division_errors,
+)
+def truncatediv(x: Array, y: Array) -> Any:
+    """Quotient rounded towards zero. t[*s], t[*s] -> t[*s], broadcasting.
+
+    Raises: InternalError for an integer y of 0. Source: tf.truncatediv.
+    """
+    _check_divisor(y)
+    if y.dtype.kind not in "iu":
+        return np.trunc(np.divide(_widened(x), _widened(y))).astype(x.dtype)
+    if y.dtype.kind == "u":
+        return x // y
+    quotient = x // y
+    return (quotient + ((x - quotient * y != 0) & ((x < 0) != (y < 0)))).astype(x.dtype)
+
+
+@elementwise(
+    "truncatemod",
+    op="TruncateMod",
+    dtypes=_DIVISIBLE,
+    lower=_lower_truncated("truncatemod(x, y)", "fmod(x, y)"),
+    samples=_division_samples,
+    error_samples=_division_errors,
+)
+def truncatemod(x: Array, y: Array) -> Any:
+    """Remainder with the sign of x. t[*s], t[*s] -> t[*s], broadcasting.
+
+    Raises: InternalError for an integer y of 0. Source: tf.truncatemod.
+    """
+    _check_divisor(y)
+    return np.fmod(_widened(x), _widened(y)).astype(x.dtype)
+
+
+@elementwise("math.nextafter", op="NextAfter", expr="nextafter(x1, x2)", dtypes="float64 float32")
+def nextafter(x1: Array, x2: Array) -> Any:
+    """The number next to x1 in the direction of x2. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.nextafter."""
+    return np.nextafter(x1, x2)
+
+
+@public("math.angle")
+def angle(input: Any, name: str | None = None) -> Any:
+    """The angle of complex numbers; 0 of positive real ones, pi of negative ones. c64[*s] -> f32[*s].
+
+    Source: tf.math.angle.
+    """
+    x = as_tensor(input)
+    if x.dtype.is_complex:
+        return atan2(imag(x), real(x), name=name)
+    pi = as_tensor(np.pi, x.dtype) if x.dtype.is_floating else as_tensor(3, x.dtype)
+    return select(x < zeros_like_p(x), pi, zeros_like_p(x))
+
+
+@elementwise(
+    "nn.softsign",
+    "math.softsign",
+    op="Softsign",
+    expr="features / (abs(features) + 1)",
+    dtypes="floating",
+    vjp=dict(features=lambda dy, features: dy / (abs(features) + 1) / (abs(features) + 1)),
+)
+def softsign(features: Array) -> Any:
+    """features / (1 + |features|). f[*s] -> f[*s]. Source: tf.nn.softsign."""
+    wide = _widened(features)
+    return (wide / (np.abs(wide) + np.ones((), wide.dtype))).astype(features.dtype)
