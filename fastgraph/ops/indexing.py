@@ -16,6 +16,7 @@ import numpy as np
 import fastgraph.dtype as dtypes
 from fastgraph._tensor import EagerTensor, Tensor, bind, convert, current_trace, get_slot, register_slot
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.families import public, shape_text
 from fastgraph.primitive import Primitive, register
 from fastgraph.shapes import Aval
 
@@ -39,6 +40,10 @@ def getitem(tensor: Tensor, key: Any) -> Any:
     traced = current_trace() is not None
     parts = key if isinstance(key, (tuple, list)) else (key,)
     spec = tuple([_item(part, positions, traced) for part in parts])
+    return _apply(tensor, spec, positions)
+
+
+def _apply(tensor: Tensor, spec: Spec, positions: list[Any]) -> Any:
     if any(item[0] == "s" and "t" in item for item in spec):
         return bind(strided_slice_dynamic, (tensor, get_slot("pack")(_same_dtype(positions))), {"spec": spec})
     return bind(strided_slice, (tensor, *_same_dtype(positions)), {"spec": spec})
@@ -446,6 +451,88 @@ strided_slice_dynamic = register(
         reason=None,
     )
 )
+
+
+# ---- the public op ---------------------------------------------------------------------------------------------------
+
+
+def _entries(vector: Any, n: int | None, positions: list[Any]) -> list[Any]:
+    """The numbers of a vector argument of strided_slice: ints, and "t" with the tensor in `positions`."""
+    mixed = isinstance(vector, (list, tuple)) and any(isinstance(v, Tensor) for v in vector)
+    tensor = vector if mixed else convert(vector)
+    if isinstance(tensor, Tensor):
+        if tensor.shape.rank != 1:
+            raise _unequal(tensor.shape, tensor.shape, tensor.shape)
+        found = tensor.aval.value if not isinstance(tensor, EagerTensor) else np.asarray(tensor)
+        if found is not None:
+            return [int(v) for v in found]
+        count = tensor.shape[0] if n is None else n
+        if count is None:
+            raise NotImplementedError("strided_slice needs bounds whose number is known while a function is traced")
+        tensor = [getitem(tensor, i) for i in range(count)]
+    return [_number(v, positions, True) if isinstance(v, Tensor) else int(v) for v in tensor]
+
+
+def _unequal(*shapes: Any) -> InvalidArgumentError:
+    text = "Expected begin, end, and strides to be 1D equal size tensors, but got shapes {}, {}, and {} instead."
+    return InvalidArgumentError(None, None, text.format(*[shape_text(tuple(s)) for s in shapes]))
+
+
+@public("strided_slice")
+def strided_slice_public(
+    input_: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: Any = None,
+    name: str | None = None,
+) -> Any:
+    """input_[begin:end:strides], one number per axis; bit i of a mask says what entry i is instead. t[*s] -> t[*r].
+
+    begin_mask and end_mask: from or to the edge; ellipsis_mask: as many whole axes as there are; new_axis_mask: a new
+    axis; shrink_axis_mask: the element at begin. Raises: InvalidArgumentError for a stride of 0, an index out of
+    bounds or numbers that do not fit. Source: tf.strided_slice.
+    """
+    positions: list[Any] = []
+    starts: list[Any] = []
+    stops: list[Any] = []
+    steps: list[Any] = []
+    first, second = _entries(begin, None, starts), _entries(end, None, stops)
+    third = [1] * len(first) if strides is None else _entries(strides, len(first), steps)
+    if not len(first) == len(second) == len(third):
+        raise _unequal((len(first),), (len(second),), (len(third),))
+    taken = iter(starts), iter(stops), iter(steps)
+    spec: list[tuple[Any, ...]] = []
+
+    def use(number: Any, which: int, masked: bool = False) -> Any:
+        tensor = next(taken[which]) if number == "t" else None
+        if masked:
+            return None
+        if tensor is not None:
+            positions.append(tensor)
+        return number
+
+    for i, (a, b, c) in enumerate(zip(first, second, third, strict=True)):
+        bit = 1 << i
+        if ellipsis_mask & bit or new_axis_mask & bit:
+            for number, which in ((a, 0), (b, 1), (c, 2)):
+                use(number, which, True)
+            spec.append(("e",) if ellipsis_mask & bit else ("n",))
+        elif shrink_axis_mask & bit:
+            start = use(a, 0, bool(begin_mask & bit))
+            use(b, 1, True)
+            if use(c, 2, True) is None and c != "t" and c <= 0:
+                raise InvalidArgumentError(None, None, "only stride 1 allowed on non-range indexing.")
+            spec.append(("i", 0 if start is None else start))
+        else:
+            spec.append(("s", use(a, 0, bool(begin_mask & bit)), use(b, 1, bool(end_mask & bit)), use(c, 2)))
+    return _apply(convert(input_), tuple(spec), positions)
+
 
 register_slot("getitem", getitem)
 register_slot("strided_slice", strided_slice)
