@@ -7,6 +7,7 @@ from fastgraph.ops import (  # noqa: F401
     conv,
     convolutions,
     creation,
+    einsum,
     elementwise,
     exponentials,
     gathering,

@@ -198,7 +198,7 @@ def matvec(
     return squeeze(product, [-1])
 
 
-@public("tensordot")
+@public("tensordot", "linalg.tensordot")
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
     """Sum of products over pairs of axes: the last n of a with the first n of b, or the lists given.
 
@@ -210,7 +210,13 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
         raise NotImplementedError("tensordot needs tensors of known rank")
     if isinstance(axes, int):
         if not 0 <= axes <= builtins.min(rank_a, rank_b):
-            raise ValueError(f"`axes` must not be larger than the number of dimensions of tensor {a}.  Received {axes}")
+            if axes < 0:
+                raise ValueError(f"`axes` must be at least 0. Received: {axes}.")
+            smaller = a if axes > rank_a else b
+            raise ValueError(
+                f"`axes` must not be larger than the number of dimensions of tensor {smaller}.  Received {axes}, vs "
+                f"tensor dimensions {smaller.shape.rank}."
+            )
         over_a, over_b = tuple(range(rank_a - axes, rank_a)), tuple(range(axes))
     else:
         if len(axes) != 2:
@@ -224,14 +230,14 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
     free_b = tuple(i for i in range(rank_b) if i not in over_b)
     left = transpose(a, free_a + over_a) if free_a + over_a != tuple(range(rank_a)) else a
     right = transpose(b, over_b + free_b) if over_b + free_b != tuple(range(rank_b)) else b
-    extent_a, extent_b = _extents(left), _extents(right)
+    extent_a, extent_b = extents_of(left), extents_of(right)
     rows, inner, columns = extent_a[: len(free_a)], extent_a[len(free_a) :], extent_b[len(over_b) :]
-    left = reshape(left, [-1, _product(inner)] if _product(inner) != 0 else [_product(rows), _product(inner)])
-    right = reshape(right, [_product(inner), -1] if _product(inner) != 0 else [_product(inner), _product(columns)])
+    left = reshape(left, [product_of(rows), product_of(inner)])
+    right = reshape(right, [product_of(inner), product_of(columns)])
     return reshape(matmul(left, right), [*rows, *columns], name=name)
 
 
-def _extents(x: Any) -> list[Any]:
+def extents_of(x: Any) -> list[Any]:
     """The extents of a tensor as ints, and as scalar tensors where they are known only at run time."""
     dims: list[Any] = x.shape.as_list()
     if None not in dims:
@@ -240,7 +246,7 @@ def _extents(x: Any) -> list[Any]:
     return [at_run_time[i] if n is None else n for i, n in enumerate(dims)]
 
 
-def _product(extents: Sequence[Any]) -> Any:
+def product_of(extents: Sequence[Any]) -> Any:
     total: Any = 1
     for n in extents:
         total = total * n
