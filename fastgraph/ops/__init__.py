@@ -15,6 +15,7 @@ from fastgraph.ops import (  # noqa: F401
     joining,
     movement,
     nnops,
+    normalization,
     operators,
     output,
     padding,

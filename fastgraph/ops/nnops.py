@@ -19,7 +19,7 @@ from fastgraph.ops.exponentials import exp, log, log1p, sqrt
 from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import gather, one_hot_dynamic, one_hot_p
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, transpose_p
-from fastgraph.ops.reduction import max_p, reduce_mean, reduce_sum, sum_p
+from fastgraph.ops.reduction import max_p, reduce_sum, sum_p
 from fastgraph.ops.sums import HALF, block_sum, is_half
 from fastgraph.shapes import Aval
 
@@ -476,19 +476,6 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: Any = 1e-12, name: str | Non
     x = as_tensor(x)
     total = reduce_sum(x * x, axis, True)
     return multiply(x, 1.0 / sqrt(maximum(total, epsilon)), name=name)
-
-
-@public("nn.moments")
-def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
-    """Mean and variance along `axes`. f[*s] -> f[*r], f[*r]. Source: tf.nn.moments."""
-    x = as_tensor(x)
-    wide = cast(x, "float32") if x.dtype.name in HALF else x
-    mean = reduce_mean(wide, axes, True)
-    apart = wide - mean
-    variance = reduce_mean(apart * apart, axes, keepdims)
-    if not keepdims:
-        mean = reduce_mean(mean, axes, False)
-    return cast(mean, x.dtype), cast(variance, x.dtype)
 
 
 def _norm_of(total: Any) -> Any:
