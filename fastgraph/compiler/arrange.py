@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from fastgraph.compiler.loopnest import LoopNest, Store
+from fastgraph.compiler.loopnest import LoopNest, Store, stages
+from fastgraph.compiler.reuse import reuse
 from fastgraph.compiler.scalar import Index, Scalar, Table, walk
 
 
@@ -47,24 +48,11 @@ def arrange(nest: LoopNest) -> FlatNest:
     return FlatNest(dims, flat, stages(dims, flat), nest.in_place)
 
 
-def stages(dims: Index, stores: Sequence[FlatStore | Store]) -> dict[Scalar | int, int]:
-    """How many joined loops must come before each reduction or store loop that hangs in the shared loops."""
-    shared = frozenset(dims)
-    depth: dict[Scalar, int] = {}
-    found: dict[Scalar | int, int] = {}
-    for term in walk([s.scalar for s in stores]):
-        n = max((depth[a] for a in term.args), default=0)
-        if term.op == "reduce" and term.free <= shared:
-            n += 1
-            found[term] = n
-        depth[term] = n
-    for i, store in enumerate(stores):
-        found[i] = depth[store.scalar] + 1
-    return found
-
-
 def joined(nest: LoopNest) -> LoopNest:
-    """Give reductions and stores that may share one loop the same variables, and equal extents one name."""
+    """Give reductions and stores that may share one loop the same variables, and equal extents one name.
+
+    What several of the loops then have in common is kept from one to the next (reuse.py).
+    """
     table = nest.stores[0].scalar.table
     stage = stages(nest.dims, nest.stores)
     level = {v: i + 1 for i, v in enumerate(nest.dims)}
@@ -102,7 +90,7 @@ def joined(nest: LoopNest) -> LoopNest:
     stores = [
         Store(s.key, s.dtype, each(s.index), each(s.shape), each(s.variables), new(s.scalar)) for s in nest.stores
     ]
-    return LoopNest(each(nest.dims), stores, {k: each(shape) for k, shape in nest.shapes.items()}, nest.in_place)
+    return reuse(LoopNest(each(nest.dims), stores, {k: each(s) for k, s in nest.shapes.items()}, nest.in_place))
 
 
 def _equal_extents(nest: LoopNest, terms: Sequence[Scalar]) -> Callable[[Scalar], Scalar]:

@@ -363,7 +363,7 @@ class _Assembler:
     def kernel(self, nest: FlatNest, nodes: tuple[Node, ...], operands: Sequence[Value]) -> Step:
         """The step of one nest. `operands` are what the nodes' bodies would need, to explain a failed check."""
         emitted = emit(nest)
-        roots = [store.key for store in nest.stores]
+        roots = list(dict.fromkeys([store.key for store in nest.stores]))
         loaded = [*[key for key in emitted.buffers if key not in roots], *nest.in_place]
         if emitted.fallible:
             loaded += [v for v in operands if v not in loaded]

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from fastgraph.compiler.arrange import FlatNest
 from fastgraph.compiler.loopnest import LoopNest
 from fastgraph.compiler.scalar import Scalar, walk
+
+if TYPE_CHECKING:
+    from fastgraph.compiler.arrange import FlatNest
 
 #: Nanoseconds to call one kernel, its share of scheduling included.
 LAUNCH = 120.0
 
 _ARITHMETIC = 0.05
-_LOAD = 0.12
+LOAD = 0.12
 _GATHER = 0.8
 _STORE = 0.15
 _WEIGHTS = {
@@ -29,8 +32,8 @@ _WEIGHTS = {
     **dict.fromkeys(("erf", "erfc", "lgamma", "pow", "atan2", "fmod", "exp2", "log2", "nextafter"), 8.0),
     **dict.fromkeys(("erfinv", "ndtri", "digamma"), 3.0),
     **dict.fromkeys(("zeta", "polygamma"), 60.0),
-    "load": _LOAD,
-    "read": _LOAD,
+    "load": LOAD,
+    "read": LOAD,
     "reduce": 1.0,  # its start and end; the steps are counted with its body
     "check": 0.3,
     "select": 0.04,

@@ -130,11 +130,16 @@ class Fusion:
 
     def _grow(self, cluster: Cluster) -> None:
         """Merge a new cluster with those of its producers, nearest first, where that is legal and pays."""
-        producers = {self.cluster[v.node]: None for v in self.inputs(cluster.nodes) if v.node in self.cluster}
-        for producer in sorted(producers, key=lambda c: -max(self.position[n] for n in c.nodes)):
-            if producer is cluster or len(producer.nodes) + len(cluster.nodes) > MAX_NODES:
-                continue
-            if self._separates(producer, cluster):
+        tried: set[Cluster] = set()
+        while True:
+            # What has been merged may have producers of its own, with which the whole goes together where a part did not.
+            producers = {self.cluster[v.node] for v in self.inputs(cluster.nodes) if v.node in self.cluster} - tried
+            producers.discard(cluster)
+            if not producers:
+                return
+            producer = max(producers, key=lambda c: max(self.position[n] for n in c.nodes))
+            tried.add(producer)
+            if len(producer.nodes) + len(cluster.nodes) > MAX_NODES or self._separates(producer, cluster):
                 continue
             merged = self._worth(producer, cluster)
             if merged is not None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fastgraph import expr
-from fastgraph.compiler.scalar import Index, Number, Scalar, Table
+from fastgraph.compiler.scalar import Index, Number, Scalar, Table, walk
 from fastgraph.expr import Typed
 
 
@@ -192,3 +192,28 @@ class LoopNest:
     stores: list[Store]
     shapes: dict[object, tuple[Scalar, ...]]  # of every value that is loaded or stored
     in_place: dict[object, object] = field(default_factory=dict)
+
+
+def stages(dims: Index, stores: Sequence[Any]) -> dict[Scalar | int, int]:
+    """How many joined loops must come before each reduction or store loop that hangs in the shared loops.
+
+    What is read back from a value that the nest stores comes after the first store of it.
+    """
+    shared = frozenset(dims)
+    depth: dict[Scalar, int] = {}
+    found: dict[Scalar | int, int] = {}
+    written: dict[object, int] = {}
+    for i, store in enumerate(stores):
+        for term in walk([store.scalar]):
+            if term in depth:
+                continue
+            n = max((depth[a] for a in term.args), default=0)
+            if term.op == "reduce" and term.free <= shared:
+                n += 1
+                found[term] = n
+            elif term.op in ("load", "read"):
+                n = max(n, written.get(term.attr, 0))
+            depth[term] = n
+        found[i] = depth[store.scalar] + 1
+        written.setdefault(store.key, found[i])
+    return found

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from fastgraph.compiler.arrange import FlatNest, FlatStore, stages
+from fastgraph.compiler.arrange import FlatNest, FlatStore
+from fastgraph.compiler.loopnest import stages
 from fastgraph.compiler.scalar import Index, Scalar, Table, walk
 
 #: Into how many chunks a long loop is cut, and the least number of elements in one.

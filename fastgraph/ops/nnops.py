@@ -18,7 +18,7 @@ from fastgraph.ops.elementwise import abs, add, cast, conj, is_finite, maximum, 
 from fastgraph.ops.exponentials import exp, log, log1p, sqrt
 from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import gather, one_hot_dynamic, one_hot_p
-from fastgraph.ops.movement import expand_dims_p, reshape, shape, transpose_p
+from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p, transpose_p
 from fastgraph.ops.reduction import max_p, reduce_sum, sum_p
 from fastgraph.ops.sums import HALF, block_sum, is_half
 from fastgraph.shapes import Aval
@@ -211,7 +211,7 @@ def _hot(logits: Any, labels: Any) -> Any:
 
 def _decompose_sparse(logits: Any, labels: Any) -> Any:
     shifted = _shifted(_single(logits))
-    total = log(sum_p(exp(shifted), axes=(-1,), keepdims=False))
+    total = squeeze_p(log(_row_sum(exp(shifted))), axes=(-1,))  # the sum of the gradient's softmax as well
     return cast(total - pick_labels(shifted, labels), logits.dtype)
 
 

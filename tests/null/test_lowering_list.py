@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import fastgraph.ops  # noqa: F401 - registers the primitives
+from fastgraph.compiler.ordered import KINDS
 from fastgraph.primitive import all_primitives
 
 COMPLEX = "complex numbers: kernels have no complex elements yet"
 STRINGS = "strings: their bytes lie in Python objects, which kernels do not see"
-SCATTER = (
-    "a scatter: every row of the result would have to look at all indices; the kernels have no ordered scatter yet"
-)
 COUNTED = "the number of results is data: a pass over all elements decides it"
 
 #: Primitive -> why it has no lowering, as its definition says.
@@ -30,8 +28,11 @@ HOST_STEPS = {
     "substr": STRINGS,
     "print": "it writes to a Python stream",
     "assert": "its message is made of whole tensors",
-    "gather_grad": SCATTER,
-    "segment_sum": SCATTER,
+    "segment_sum": COUNTED,
+    "segment_mean": COUNTED,
+    "segment_prod": COUNTED,
+    "segment_max": COUNTED,
+    "segment_min": COUNTED,
     "where_index": COUNTED,
     "mask": COUNTED,
     "mask_scatter": "where an element goes depends on how many came before it: a running count, which kernels do not have yet",
@@ -46,6 +47,7 @@ def ops_without_lowering() -> dict[str, str]:
         and p.lower is None
         and p.decompose is None
         and p.step != "draw"  # a step of the executor's own
+        and (p.step or "").partition(".")[0] not in KINDS
         and not (p.family == "elementwise" and p.expr is not None)
     }
 

@@ -1,0 +1,119 @@
+"""Softmax, cross entropies and layer normalisation with their gradients: one kernel, each row once, eager mode's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph import flags
+from fastgraph.ops.normalization import layer_normalization
+
+F = Callable[..., Any]
+
+
+def with_gradient(f: F, n: int = 1) -> F:
+    """f and its gradient in the first n arguments, as one function."""
+
+    def both(*args: Any) -> Any:
+        with fg.GradientTape() as tape:
+            tape.watch(args[:n])
+            y = f(*args)
+        return [y, *tape.gradient(y, args[:n])]
+
+    return both
+
+
+def cross_entropy(x: Any, p: Any) -> Any:
+    return fg.nn.softmax_cross_entropy_with_logits(p, x)
+
+
+
+def labelled(x: Any, p: Any, labels: Any) -> Any:
+    return fg.nn.sparse_softmax_cross_entropy_with_logits(labels, x)
+
+
+#: name -> (function of x: f32[n, c], p: f32[n, c], labels: i64[n], kernels)
+CASES: dict[str, tuple[F, int]] = {
+    "softmax": (lambda x, p, n: fg.nn.softmax(x), 1),
+    "log_softmax": (lambda x, p, n: fg.nn.log_softmax(x), 1),
+    "softmax and gradient": (lambda x, p, n: with_gradient(lambda t: fg.nn.softmax(t) * p)(x), 1),
+    "log_softmax and gradient": (lambda x, p, n: with_gradient(lambda t: fg.nn.log_softmax(t) * p)(x), 1),
+    "cross entropy and gradients": (lambda x, p, n: with_gradient(cross_entropy, 2)(x, p), 1),
+    "sparse cross entropy and gradient": (lambda x, p, n: with_gradient(labelled)(x, p, n), 1),
+    "logsumexp and gradient": (lambda x, p, n: with_gradient(lambda t: fg.reduce_logsumexp(t, -1))(x), 1),
+    "moments": (lambda x, p, n: fg.nn.moments(x, [-1]), 1),
+    "layer normalisation": (lambda x, p, n: layer_normalization(x, p[0], p[1], [-1]), 1),
+    "layer normalisation and gradient": (
+        lambda x, p, n: with_gradient(lambda t: layer_normalization(t, None, None, [-1]) * p)(x),
+        1,
+    ),
+    "l2_normalize": (lambda x, p, n: fg.nn.l2_normalize(x, -1), 1),
+}
+
+
+def arguments(rows: int, columns: int, dtype: str = "float32") -> list[Any]:
+    random = np.random.default_rng(rows + columns)
+    p = random.uniform(0.1, 1.0, (rows, columns))
+    labels = random.integers(0, max(columns, 1), rows)
+    return [
+        fg.constant(random.normal(size=(rows, columns)).astype(dtype)),
+        fg.constant((p / p.sum(-1, keepdims=True)).astype(dtype)),
+        fg.constant(labels),
+    ]
+
+
+def flat(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_kernel_and_eager_values(name: str) -> None:
+    f, kernels = CASES[name]
+    function = fg.function(f)
+    given = arguments(40, 96)
+    with flags.override(tier="last"):
+        got = flat(function(*given))
+        steps = function.get_concrete_function(*given).steps()
+    for a, b in zip(got, flat(f(*given)), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-6)
+    assert [s.kind for s in steps] == ["kernel"] * kernels
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", CASES)
+def test_any_number_of_rows_and_columns(name: str, dtype: str) -> None:
+    f, _ = CASES[name]
+    signature = [fg.TensorSpec([None, None], dtype), fg.TensorSpec([None, None], dtype), fg.TensorSpec([None], "int64")]
+    function = fg.function(f, input_signature=signature)
+    with flags.override(tier="last"):
+        for rows, columns in ((3, 5), (2, 1), (5, 64), (3, 130), (2000, 70)):
+            given = arguments(rows, columns, dtype)
+            for a, b in zip(flat(function(*given)), flat(f(*given)), strict=True):
+                np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=2e-5, atol=2e-6, err_msg=f"{rows} x {columns}")
+
+
+@pytest.mark.parametrize("columns", [7, 64])
+def test_infinities_and_nan_in_rows(columns: int) -> None:
+    x = np.random.default_rng(0).normal(size=(6, columns)).astype(np.float32)
+    x[0, 2], x[1, 3], x[2, 4], x[3], x[4, :3] = np.nan, np.inf, -np.inf, -np.inf, (1e30, -1e30, 0)
+    for f in (fg.nn.softmax, fg.nn.log_softmax):
+        with flags.override(tier="last"):
+            got = fg.function(f)(fg.constant(x))
+        np.testing.assert_allclose(got.numpy(), f(x).numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_label_out_of_range_is_named() -> None:
+    x, p, labels = arguments(4, 5)
+    bad = fg.constant([0, 9, 1, 2], "int64")
+    for tier in ("first", "last"):
+        with flags.override(tier=tier):
+            function = fg.function(with_gradient(labelled))
+            function(x, p, labels)
+            with pytest.raises(fg.errors.InvalidArgumentError, match=r"Received a label value of 9 which is outside"):
+                function(x, p, bad)
+    with pytest.raises(fg.errors.InvalidArgumentError, match=r"Received a label value of 9 which is outside"):
+        labelled(x, p, bad)
