@@ -1,4 +1,4 @@
-"""Kernels of the ops that must go through their input in order: running totals, scatters, the k largest.
+"""Kernels of the ops that must go through their input in order: running totals, scatters, the k largest, searches.
 
 Rule: an op names its kind as `step="kind.combination"`; what an element is added to, and in which order, follows from
 the shapes alone. Units of work are independent of each other (rows, columns, ranges of the result), so that threads
@@ -342,14 +342,14 @@ def _top_k(node: Node, how: str, shapes: _Shapes) -> Ordered:
             at = first + filled
             if filled == k:
                 last = {text.load("x1[first + k - 1]", dtype)}
-                if not (value > last or (last != last and value == value)):
+                if not (value > last or (value != value and last == last)):
                     continue
                 at = at - 1
             else:
                 filled = filled + 1
             while at > first:
                 before = {before}
-                if not (value > before or (before != before and value == value)):
+                if not (value > before or (value != value and before == before)):
                     break
                 x1[at] = x1[at - 1]
                 x2[at] = x2[at - 1]
@@ -363,6 +363,64 @@ def _top_k(node: Node, how: str, shapes: _Shapes) -> Ordered:
     return Ordered(spec, (x, values, places), (length, k), shapes.of(x, 0, -1), 2.0, (length,))
 
 
+# ---- searches and permutations ---------------------------------------------------------------------------------------
+
+
+def _search(node: Node, how: str, shapes: _Shapes) -> Ordered:
+    """Where values go in sorted rows, by halving; a unit is one row."""
+    (rows, values), out = node.inputs, node.outputs[0]
+    dtype, index = rows.aval.dtype.name, out.aval.dtype.name
+    text = _Text()
+    before = "<=" if node.attrs["right"] else "<"
+    source = f"""def kernel(buffers, sizes, begin, end):
+    x0 = buffers[0]
+    x1 = buffers[1]
+    x2 = buffers[2]
+    n = sizes[0]
+    m = sizes[1]
+    for row in range(begin, end):
+        for i in range(row * m, row * m + m):
+            value = {text.load("x1[i]", dtype)}
+            low = row * n
+            high = low + n
+            while low < high:
+                middle = low + ((high - low) >> 1)
+                if {text.load("x0[middle]", dtype)} {before} value:
+                    low = middle + 1
+                else:
+                    high = middle
+            x2[i] = {text.call(f"cast_int64_{index}", "low - row * n")}
+    return 0
+"""
+    length = shapes.of(values, 1)
+    spec = text.spec(source, (dtype, dtype, index), 2)
+    return Ordered(spec, (rows, values, out), (shapes.of(rows, 1), length), shapes.of(values, 0, 1), 60.0, (length,))
+
+
+def _permutation(node: Node, how: str, shapes: _Shapes) -> Ordered:
+    """out[x[i]] = i, once for each; one unit."""
+    x, out = node.inputs[0], node.outputs[0]
+    dtype = x.aval.dtype.name
+    text = _Text()
+    source = f"""def kernel(buffers, sizes, begin, end):
+    x0 = buffers[0]
+    x1 = buffers[1]
+    n = sizes[0]
+    for i in range(n):
+        x1[i] = {dtype}(-1)
+    for i in range(n):
+        at = {text.call(f"cast_{dtype}_int64", "x0[i]")}
+        if at < 0 or at >= n:
+            return {1 << 48} + i
+        if x1[at] >= 0:
+            return {1 << 48} + i
+        x1[at] = {text.call(f"cast_int64_{dtype}", "i")}
+    return 0
+"""
+    length = shapes.of(x)
+    return Ordered(text.spec(source, (dtype, dtype), 1), (x, out), (length,), Size(), 2.0, (length,), True)
+
+
 _KINDS: dict[str, Callable[[Node, str, _Shapes], Ordered | None]] = {
     "scan": _scan,
     "scatter_nd": _scatter_nd,
@@ -370,6 +428,8 @@ _KINDS: dict[str, Callable[[Node, str, _Shapes], Ordered | None]] = {
     "segment": _segment,
     "gather_grad": _gather_grad,
     "top_k": _top_k,
+    "search": _search,
+    "permutation": _permutation,
 }
 
 #: The kinds of step that this module writes kernels for.
