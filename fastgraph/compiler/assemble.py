@@ -245,6 +245,8 @@ class _Assembler:
             return GemmStep(inputs, outputs, nodes, *transpose)
         if self.is_dynamic(node):
             return DynamicStep(inputs, outputs, nodes, node)
+        if node.op.step == "alias":
+            return AliasStep(inputs, outputs, nodes)
         if (node.op.step or "").partition(".")[0] in KINDS and node not in self.refused:
             return self.in_order(node) or HostStep(inputs, outputs, nodes, node)
         return HostStep(inputs, outputs, nodes, node)

@@ -28,6 +28,7 @@ from fastgraph.ops import (  # noqa: F401
     scans,
     scatter,
     segments,
+    shaping,
     special,
     strings,
 )

@@ -65,7 +65,7 @@ def _top_grad(dys: Any, input: Any, outs: Any) -> dict[str, Any]:
 
 
 def _top_samples() -> list[Any]:
-    x = np.array([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
+    x = np.array([[3, 1, 4, 0, 5], [9, 2, 6, 5, 3]])
     found = [((x.astype(as_dtype(t).numpy_dtype),), {"k": k, "index_type": int32}) for t in ("float32", "float64", "int32", "uint8", "bfloat16") for k in (0, 1, 3, 5)]
     nan = np.array([1.0, np.nan, 3.0, 5.0, np.nan], np.float32)
     return [*found, ((nan,), {"k": 4, "index_type": as_dtype("int64")}), ((np.array([2, 2, 2]),), {"k": 2, "index_type": int32})]  # fmt: skip

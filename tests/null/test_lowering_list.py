@@ -8,6 +8,7 @@ from fastgraph.primitive import all_primitives
 
 COMPLEX = "complex numbers: kernels have no complex elements yet"
 STRINGS = "strings: their bytes lie in Python objects, which kernels do not see"
+SORTED = "a sort: its work depends on data, and NumPy's is as fast as any kernel of ours would be"
 COUNTED = "the number of results is data: a pass over all elements decides it"
 
 #: Primitive -> why it has no lowering, as its definition says.
@@ -33,6 +34,8 @@ HOST_STEPS = {
     "segment_prod": COUNTED,
     "segment_max": COUNTED,
     "segment_min": COUNTED,
+    "argsort": SORTED,
+    "unique": "a sort whose number of results is data",
     "where_index": COUNTED,
     "mask": COUNTED,
     "mask_scatter": "where an element goes depends on how many came before it: a running count, which kernels do not have yet",
@@ -46,8 +49,7 @@ def ops_without_lowering() -> dict[str, str]:
         if p.body.__module__.startswith("fastgraph.ops")
         and p.lower is None
         and p.decompose is None
-        and p.step != "draw"  # a step of the executor's own
-        and (p.step or "").partition(".")[0] not in KINDS
+        and (p.step or "").partition(".")[0] not in KINDS | {"alias", "draw"}  # steps of other kinds
         and not (p.family == "elementwise" and p.expr is not None)
     }
 

@@ -1,0 +1,423 @@
+"""What belongs to no other family: shapes of several tensors, masks of lengths, bits seen as other types, blocks of
+pixels moved into channels.
+
+Rule: what can be written in other ops is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph.dtype import DType, as_dtype, bool_, int32, int64
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, named, static_int
+from fastgraph.ops.contraction import extents_of, product_of
+from fastgraph.ops.creation import range_
+from fastgraph.ops.elementwise import cast, identity, less, maximum, minimum, multiply, select
+from fastgraph.ops.families import Array, Dims, custom, invalid, movement, public, shape_text
+from fastgraph.ops.gathering import gather_p
+from fastgraph.ops.movement import expand_dims, reshape, shape, size, transpose_p
+from fastgraph.ops.nnops import add_n
+from fastgraph.ops.padding import pad
+from fastgraph.ops.reduction import count_nonzero, reduce_all, reduce_max
+from fastgraph.shapes import Aval, TensorShape
+
+# ---- several tensors ------------------------------------------------------------------------------------------------
+
+
+@public("identity_n")
+def identity_n(input: Any, name: str | None = None) -> Any:
+    """The tensors of a list themselves. t[*s]... -> [t[*s], ...].
+
+    Raises: InvalidArgumentError for an empty list. Source: tf.identity_n.
+    """
+    if not input:
+        raise invalid("Length for attr 'T' of 0 must be at least minimum 1")
+    return [identity(x) for x in input]
+
+
+@public("shape_n")
+def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> Any:
+    """The extents of each tensor of a list at run time. t[*s]... -> [i[rank], ...]. Source: tf.shape_n."""
+    return [shape(x, out_type) for x in input]
+
+
+@public("tuple")
+def tuple_of(tensors: Any, control_inputs: Any = None, name: str | None = None) -> Any:
+    """The tensors of a list, None among them, as a list. t[*s]... -> [t[*s], ...]. Source: tf.tuple."""
+    return [None if x is None else identity(x) for x in tensors]
+
+
+@public("no_op")
+def no_op(name: str | None = None) -> None:
+    """Nothing: effects come in program order without it. Source: tf.no_op."""
+
+
+@public("group")
+def group(*inputs: Any, **kwargs: Any) -> None:
+    """Nothing: what has been given as `inputs` has been done, or will be, in program order. Source: tf.group."""
+    unknown = set(kwargs) - {"name"}
+    if unknown:
+        raise ValueError("Unknown keyword arguments: " + ", ".join(sorted(unknown)))
+
+
+@public("math.accumulate_n")
+def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Any:
+    """Sum of a list of tensors of one shape. t[*s]... -> t[*s].
+
+    Raises: ValueError for an empty list or shapes that differ. Source: tf.math.accumulate_n.
+    """
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
+    tensors = [as_tensor(x) for x in inputs]
+    wanted = TensorShape(shape) if shape is not None else tensors[0].shape
+    for x in tensors:
+        if not x.shape.is_compatible_with(wanted):
+            raise ValueError(f"Shapes {wanted} and {x.shape} are not compatible")
+    return add_n(tensors, name=name)
+
+
+# ---- shapes ---------------------------------------------------------------------------------------------------------
+
+
+@public("broadcast_static_shape")
+def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
+    """The shape to which two shapes broadcast. Raises: ValueError if they do not. Source: tf.broadcast_static_shape."""
+    x, y = TensorShape(shape_x), TensorShape(shape_y)
+    if x.rank is None or y.rank is None:
+        return TensorShape(None)
+    dims: list[int | None] = []
+    a, b = x.as_list(), y.as_list()
+    n = max(len(a), len(b))
+    for m, k in zip([1] * (n - len(a)) + a, [1] * (n - len(b)) + b, strict=True):
+        if m is None or k is None:
+            dims.append(m if m not in (None, 1) else k if k not in (None, 1) else None)
+        elif m == k or 1 in (m, k):
+            dims.append(k if m == 1 else m)
+        else:
+            raise ValueError(
+                "Incompatible shapes for broadcasting. Two shapes are compatible if for each dimension pair they are "
+                f"either equal or one of them is 1. Received: {x} and {y}."
+            )
+    return TensorShape(dims)
+
+
+def _infer_broadcast_args(s0: Aval, s1: Aval) -> Aval:
+    if s0.shape is None or s1.shape is None or None in (*s0.shape, *s1.shape):
+        return Aval(s0.dtype, (None,))
+    return Aval(s0.dtype, (max(s0.shape[0] or 0, s1.shape[0] or 0),))
+
+
+def _lower_broadcast_args(b: Any, node: Any) -> list[Any]:
+    out = b.output(0)
+
+    def element(index: Sequence[Any]) -> Any:
+        def extent(operand: Any) -> Any:
+            if operand.rank == 0:
+                return b.const(1, operand.dtype)
+            at = index[0] - (out.shape[0] - operand.shape[0])
+            return b.select(at >= 0, operand.at((at,)), b.const(1, operand.dtype))
+
+        m, n = extent(b.input(0)), extent(b.input(1))
+        fits = b.op("or", m.eq(n), b.op("or", m.eq(1), n.eq(1)))
+        return b.check(fits, b.select(m.eq(1), n, m), index[0])
+
+    return [element]
+
+
+@custom(
+    op="BroadcastArgs",
+    infer=_infer_broadcast_args,
+    dtypes="index",
+    lower=_lower_broadcast_args,
+    samples=lambda: [
+        ((np.array(a, t), np.array(b, t)), {})
+        for t in ("int32", "int64")
+        for a, b in (([1, 3], [2, 1]), ([4], [2, 3, 1]), ([], [5]), ([2, 0], [1, 0]))
+    ],
+    error_samples=lambda: [
+        ((np.array([2]), np.array([3])), {}, InvalidArgumentError, r"Incompatible shapes: \[2\] vs. \[3\]")
+    ],
+)
+def broadcast_args(s0: Array, s1: Array) -> Any:
+    """The extents to which two shapes broadcast. i[m], i[n] -> i[max(m, n)]."""
+    try:
+        return np.array(np.broadcast_shapes(tuple(s0.tolist()), tuple(s1.tolist())), s0.dtype)
+    except ValueError:
+        raise invalid(f"Incompatible shapes: {shape_text(s0.tolist())} vs. {shape_text(s1.tolist())}") from None
+
+
+@public("broadcast_dynamic_shape")
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
+    """The extents to which two shapes broadcast, at run time. i[m], i[n] -> i[max(m, n)].
+
+    Raises: InvalidArgumentError if they do not. Source: tf.broadcast_dynamic_shape.
+    """
+    return named(None, broadcast_args, as_tensor(shape_x), as_tensor(shape_y))
+
+
+@public("sequence_mask")
+def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: str | None = None) -> Any:
+    """Rows that hold up to each length, then not. i[*s] -> dtype[*s, maxlen].
+
+    Raises: ValueError if maxlen is no scalar. Source: tf.sequence_mask.
+    """
+    lengths = as_tensor(lengths)
+    limit = reduce_max(lengths) if maxlen is None else as_tensor(maxlen)
+    if limit.shape.rank not in (None, 0):
+        raise ValueError(
+            f"Argument `maxlen` must be scalar for sequence_mask, received `maxlen` = {maxlen!r} with shape "
+            f"'{limit.shape}' instead"
+        )
+    known = static_int(limit) if limit.dtype.is_integer else None
+    if maxlen is None:
+        limit = maximum(cast(limit, lengths.dtype), cast(0, lengths.dtype))
+    line = cast(range_(known), limit.dtype) if known is not None and known >= 0 else range_(cast(0, limit.dtype), limit, cast(1, limit.dtype))
+    mask = less(line, cast(expand_dims(lengths, -1), limit.dtype))
+    return mask if as_dtype(dtype) is bool_ else cast(mask, dtype, name)
+
+
+# ---- other views of the same bits -----------------------------------------------------------------------------------
+
+
+def _cast_shape(dims: Dims, old: int, new: int) -> Dims:
+    if dims is None or old == new:
+        return dims
+    if old > new:
+        return (*dims, old // new)
+    if not dims or dims[-1] not in (None, new // old):
+        raise ValueError(f"Cannot bitcast from {new} to {old}")
+    return dims[:-1]
+
+
+def _bitcast_samples() -> list[Any]:
+    pairs = [("float32", "int32"), ("int32", "float32"), ("float64", "int64"), ("bfloat16", "int16"), ("uint8", "int8"),
+             ("float32", "uint8"), ("float64", "int32"), ("int64", "float32")]  # fmt: skip
+    numbers = np.array([[1.0, 2.0], [3.0, 0.5]])
+    found = [((numbers.astype(as_dtype(a).numpy_dtype),), {"type": as_dtype(b)}) for a, b in pairs]
+    return [*found, ((np.array([[0, 0, 128, 63]], np.uint8),), {"type": as_dtype("float32")})]
+
+
+@movement(
+    op="Bitcast",
+    infer=lambda input, *, type: Aval(type, _cast_shape(input.shape, input.dtype.size, type.size)),
+    dtypes="bfloat16 float16 float32 float64 int64 int32 uint8 uint16 uint32 uint64 int8 int16 complex64 complex128",
+    step="alias",
+    samples=_bitcast_samples,
+    error_samples=lambda: [
+        ((np.array([0, 0, 1], np.uint8),), {"type": as_dtype("float32")}, InvalidArgumentError, "Cannot bitcast from 4 to 1")
+    ],
+)  # fmt: skip
+def bitcast_p(input: Array, *, type: DType) -> Any:
+    """The same bytes as elements of another dtype; narrower ones add a last axis, wider ones take it."""
+    try:
+        dims = _cast_shape(input.shape, input.dtype.itemsize, type.size)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    return np.frombuffer(np.ascontiguousarray(input).tobytes(), type.numpy_dtype).reshape(dims)
+
+
+@public("bitcast")
+def bitcast(input: Any, type: Any, name: str | None = None) -> Any:
+    """The same bytes as elements of another dtype; narrower ones add a last axis, wider ones take it. t[*s] -> u[*r].
+
+    Raises: InvalidArgumentError where the last axis does not make up one element. Source: tf.bitcast.
+    """
+    return named(name, bitcast_p, input, type=as_dtype(type))
+
+
+@public("saturate_cast", "dtypes.saturate_cast")
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
+    """value with elements of `dtype`, limited to what that holds. t[*s] -> dtype[*s]. Source: tf.saturate_cast."""
+    x, target = as_tensor(value), as_dtype(dtype)
+    for limit, pick in ((target.min, maximum), (target.max, minimum)):
+        low = x.dtype.min if pick is maximum else x.dtype.max
+        if (low < limit) if pick is maximum else (low > limit):
+            bound = np.asarray(limit, x.dtype.numpy_dtype)
+            if pick is minimum and x.dtype.is_floating and float(bound) > float(limit):
+                bound = np.nextafter(bound, np.asarray(0, bound.dtype))  # rounded up, it would not fit
+            x = pick(x, as_tensor(bound))
+    return cast(x, target, name)
+
+
+@public("math.zero_fraction", "nn.zero_fraction")
+def zero_fraction(value: Any, name: str | None = None) -> Any:
+    """The share of elements that are 0; NaN of none. t[*s] -> f32[]. Source: tf.math.zero_fraction."""
+    x = as_tensor(value)
+    total = size(x, int64)
+    return cast(total - count_nonzero(x), "float32") / cast(total, "float32")
+
+
+# ---- blocks of pixels -----------------------------------------------------------------------------------------------
+
+
+def _checked_block(x: Any, block_size: int, data_format: str, op: str) -> tuple[Any, bool]:
+    if block_size < 2:
+        raise invalid(f"Value for attr 'block_size' of {block_size} must be at least minimum 2 [Op:{op}]")
+    if data_format not in ("NHWC", "NCHW"):
+        raise invalid(f"Value for attr 'data_format' of \"{data_format}\" is not built; use NHWC or NCHW [Op:{op}]")
+    x = as_tensor(x)
+    if x.shape.rank != 4:
+        raise invalid(f"Input rank should be 4 instead of {x.shape.rank} [Op:{op}]")
+    return x, data_format == "NHWC"
+
+
+@public("nn.space_to_depth")
+def space_to_depth(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Any:
+    """Blocks of block_size x block_size pixels as channels. t[n, h, w, c] -> t[n, h / b, w / b, b * b * c].
+
+    Raises: InvalidArgumentError for extents that b does not divide. Source: tf.nn.space_to_depth.
+    """
+    x, last = _checked_block(input, block_size, data_format, "SpaceToDepth")
+    h, w = (1, 2) if last else (2, 3)
+    height, width = x.shape[h], x.shape[w]
+    if (height or 0) % block_size or (width or 0) % block_size:
+        raise invalid(
+            f"Image width {width} and height {height} should be divisible by block_size: {block_size} "
+            "[Op:SpaceToDepth]"
+        )
+    e = extents_of(x)
+    if last:
+        cut = reshape(x, [e[0], e[1] // block_size, block_size, e[2] // block_size, block_size, e[3]])
+        moved = transpose_p(cut, perm=(0, 1, 3, 2, 4, 5))
+        result = [e[0], e[1] // block_size, e[2] // block_size, e[3] * block_size * block_size]
+    else:
+        cut = reshape(x, [e[0], e[1], e[2] // block_size, block_size, e[3] // block_size, block_size])
+        moved = transpose_p(cut, perm=(0, 3, 5, 1, 2, 4))
+        result = [e[0], e[1] * block_size * block_size, e[2] // block_size, e[3] // block_size]
+    return reshape(moved, result, name=name)
+
+
+@public("nn.depth_to_space")
+def depth_to_space(input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None) -> Any:
+    """Channels as blocks of block_size x block_size pixels. t[n, h, w, b * b * c] -> t[n, h * b, w * b, c].
+
+    Raises: InvalidArgumentError for channels that b * b does not divide. Source: tf.nn.depth_to_space.
+    """
+    x, last = _checked_block(input, block_size, data_format, "DepthToSpace")
+    depth, square = x.shape[3 if last else 1], block_size * block_size
+    if (depth or 0) % square:
+        raise invalid(f"Input depth dimension {depth} should be divisible by: {square} [Op:DepthToSpace]")
+    e = extents_of(x)
+    if last:
+        cut = reshape(x, [e[0], e[1], e[2], block_size, block_size, e[3] // square])
+        moved = transpose_p(cut, perm=(0, 1, 3, 2, 4, 5))
+        return reshape(moved, [e[0], e[1] * block_size, e[2] * block_size, e[3] // square], name=name)
+    cut = reshape(x, [e[0], block_size, block_size, e[1] // square, e[2], e[3]])
+    moved = transpose_p(cut, perm=(0, 3, 4, 1, 5, 2))
+    return reshape(moved, [e[0], e[1] // square, e[2] * block_size, e[3] * block_size], name=name)
+
+
+def _block(block_shape: Any) -> list[int]:
+    found = np.ravel(np.asarray(block_shape)).tolist()
+    return [int(b) for b in found]
+
+
+@public("space_to_batch")
+def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None = None) -> Any:
+    """Blocks of the padded axes after the first as batches. t[n, *m, *r] -> t[n * prod(block), *m / block, *r].
+
+    Raises: InvalidArgumentError for extents that the block does not divide. Source: tf.space_to_batch.
+    """
+    x, block = as_tensor(input), _block(block_shape)
+    k, rank = len(block), x.shape.rank
+    sides = [[int(a), int(c)] for a, c in np.asarray(paddings).reshape(k, 2)]
+    x = pad(x, [[0, 0], *sides, *[[0, 0]] * (rank - k - 1)])
+    e = extents_of(x)
+    for i, b in enumerate(block):
+        if isinstance(e[i + 1], int) and e[i + 1] % b:
+            raise invalid(f"padded_shape[{i}]={e[i + 1]} is not divisible by block_shape[{i}]={b} [Op:SpaceToBatchND]")
+    cut = [e[0], *[n for i, b in enumerate(block) for n in (e[i + 1] // b, b)], *e[k + 1 :]]
+    perm = (*[2 * i + 2 for i in range(k)], 0, *[2 * i + 1 for i in range(k)], *range(2 * k + 1, rank + k))
+    result = [e[0] * product_of(block), *[e[i + 1] // b for i, b in enumerate(block)], *e[k + 1 :]]
+    return reshape(transpose_p(reshape(x, cut), perm=perm), result, name=name)
+
+
+@public("batch_to_space")
+def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Any:
+    """Batches as blocks of the axes after the first, which are then cropped: the inverse of space_to_batch.
+
+    t[n * prod(block), *m, *r] -> t[n, *m * block - crops, *r].
+    Raises: InvalidArgumentError for a batch that the block does not divide. Source: tf.batch_to_space.
+    """
+    x, block = as_tensor(input), _block(block_shape)
+    k, rank = len(block), x.shape.rank
+    e, total = extents_of(x), int(np.prod(block))
+    if isinstance(e[0], int) and e[0] % total:
+        raise invalid(f"Input batch dimension ({e[0]}) is not divisible by product of block sizes ({total}) [Op:BatchToSpaceND]")
+    cut = reshape(x, [*block, e[0] // total, *e[1:]])
+    perm = (k, *[i for j in range(k) for i in (k + 1 + j, j)], *range(2 * k + 1, rank + k))
+    wide = reshape(transpose_p(cut, perm=perm), [e[0] // total, *[e[i + 1] * b for i, b in enumerate(block)], *e[k + 1 :]])
+    key = [slice(int(a), -int(c) if c else None) for a, c in np.asarray(crops).reshape(k, 2)]
+    return wide[(slice(None), *key)]
+
+
+@public("reverse_sequence")
+def reverse_sequence(
+    input: Any, seq_lengths: Any, seq_axis: Any = None, batch_axis: Any = None, name: str | None = None
+) -> Any:
+    """Each slice along batch_axis with its first seq_lengths elements along seq_axis reversed. t[*s], i[n] -> t[*s].
+
+    Source: tf.reverse_sequence.
+    """
+    x, lengths = as_tensor(input), cast(as_tensor(seq_lengths), int32)
+    rank = x.shape.rank
+    seq, batch = (0 if seq_axis is None else seq_axis) % rank, (0 if batch_axis is None else batch_axis) % rank
+    order = (batch, seq, *[i for i in range(rank) if i not in (batch, seq)])
+    back = tuple(int(i) for i in np.argsort(order))
+    moved = transpose_p(x, perm=order)
+    at = expand_dims(range_(extents_of(moved)[1]), 0)
+    n = expand_dims(lengths, 1)
+    places = select(at < n, n - 1 - at, at)
+    return transpose_p(named(name, gather_p, moved, places, axis=1, batch_dims=1), perm=back)
+
+
+# ---- order and polynomials ------------------------------------------------------------------------------------------
+
+
+@public("math.is_non_decreasing")
+def is_non_decreasing(x: Any, name: str | None = None) -> Any:
+    """Whether no element is less than the one before, in row-major order. t[*s] -> bool[].
+
+    Source: tf.math.is_non_decreasing.
+    """
+    flat = reshape(x, [-1])
+    return reduce_all(flat[1:] >= flat[:-1], name=name)
+
+
+@public("math.is_strictly_increasing")
+def is_strictly_increasing(x: Any, name: str | None = None) -> Any:
+    """Whether every element is greater than the one before, in row-major order. t[*s] -> bool[].
+
+    Source: tf.math.is_strictly_increasing.
+    """
+    flat = reshape(x, [-1])
+    return reduce_all(flat[1:] > flat[:-1], name=name)
+
+
+@public("math.polyval")
+def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
+    """The polynomial of these coefficients, the highest power first, at x. [t[*s], ...], t[*s] -> t[*s].
+
+    By Horner's rule. Raises: ValueError if coeffs is no list. Source: tf.math.polyval.
+    """
+    if not isinstance(coeffs, list):
+        raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
+    x = as_tensor(x)
+    total = as_tensor(0, x.dtype)
+    for c in coeffs:
+        total = as_tensor(c, x.dtype) + total * x
+    return total
+
+
+@public("math.scalar_mul")
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+    """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError if it is no scalar. Source: tf.math.scalar_mul."""
+    x = as_tensor(x)
+    factor = as_tensor(scalar, x.dtype)
+    if factor.shape.rank not in (None, 0):
+        raise ValueError(f"The input scalar must be a 0-D value. Received shape {factor.shape}.")
+    return multiply(factor, x, name=name)
