@@ -282,6 +282,8 @@ class GraphTrace(Trace):
         self.variables: list[Any] = []  # Variables made while tracing
         self.derivatives: dict[Any, Any] = {}  # backward graphs by what they are with respect to
         self.flattened: dict[Value, tuple[Value, Value]] = {}  # of a loop's body: what its gradient saves as vectors
+        self.n_random_ops = 0  # what tells a function's random ops apart
+        self.generators: list[Any] = []  # the cells of random ops, which nothing else keeps
         self.sealed = False
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
         self._captured: dict[Any, Value] = {}
@@ -401,6 +403,8 @@ class GraphTrace(Trace):
         self._captured[key] = value
         if is_cell:
             self._cells[value] = weakref.ref(tensor)
+            if tensor.name == "generator":
+                self.generators.append(tensor)
         return value
 
     def _residual(self, tensor: Any) -> Value | None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import _philox
+from fastgraph import _philox, flags
 
 
 def numbers(x: Any) -> Any:
@@ -68,49 +68,199 @@ DRAWS = {
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_graphs_draw_what_eager_mode_draws(name: str) -> None:
+def test_a_function_draws_what_eager_mode_draws(name: str) -> None:
     def three() -> Any:
         return [DRAWS[name]() for _ in range(3)]
 
     fg.random.set_seed(42)
-    eager = [numbers(x) for x in three() + three()]
-    fg.random.set_seed(42)
+    eager = [numbers(x) for x in three()]
     function = fg.function(three)
-    graph = [numbers(x) for x in function() + function()]
-    assert np.array_equal(eager, graph)
+    first = [numbers(x) for x in function()]
+    second = [numbers(x) for x in function()]
+    assert np.array_equal(eager, first)
+    assert not np.array_equal(first, second)
+    fg.random.set_seed(42)
+    assert np.array_equal([first, second], [[numbers(x) for x in function()] for _ in range(2)])
 
 
-def test_graph_and_eager_draws_share_one_generator() -> None:
+def two(seed: int | None = None) -> Any:
+    return fg.random.uniform([3], seed=seed), fg.random.uniform([3], seed=seed)
+
+
+# The examples of tf.random.set_seed's documentation.
+
+
+def test_functions_of_one_text_draw_the_same_under_a_global_seed() -> None:
+    fg.random.set_seed(1234)
+    f, g = fg.function(lambda: two()), fg.function(lambda: two())
+    a, b = (numbers(x) for x in f())
+    assert not np.array_equal(a, b)
+    assert np.array_equal([a, b], [numbers(x) for x in g()])
+
+
+def test_an_op_seed_in_eager_mode_counts_its_calls() -> None:
+    for global_seed in (None, 1234):
+        fg.random.set_seed(global_seed)
+        a, b = (numbers(x) for x in two(seed=1))
+        assert not np.array_equal(a, b)
+        fg.random.set_seed(global_seed)
+        assert np.array_equal([a, b], [numbers(x) for x in two(seed=1)])
+
+
+def test_ops_of_a_function_with_one_seed_draw_the_same_and_count_each_for_itself() -> None:
+    fg.random.set_seed(None)
+    foo = fg.function(lambda: two(seed=1))
+    a1, a2 = (numbers(x) for x in foo())
+    b1, b2 = (numbers(x) for x in foo())
+    assert np.array_equal(a1, a2) and np.array_equal(b1, b2) and not np.array_equal(a1, b1)
+    bar = fg.function(lambda: two())
+    drawn = [numbers(x) for _ in range(2) for x in bar()]
+    assert len({tuple(x) for x in drawn}) == 4
+
+
+def test_set_seed_resets_the_counters_of_functions() -> None:
+    fg.random.set_seed(5)
+    function = fg.function(lambda: (*two(), *two(seed=3)))
+    first = [numbers(x) for x in function()]
+    assert not np.array_equal(first, [numbers(x) for x in function()])
+    fg.random.set_seed(5)
+    assert np.array_equal(first, [numbers(x) for x in function()])
+
+
+def test_eager_ops_and_functions_do_not_disturb_each_other() -> None:
+    fg.random.set_seed(3)
     function = fg.function(lambda: fg.random.uniform([2]))
+    alone = [numbers(function()) for _ in range(3)]
     fg.random.set_seed(3)
-    mixed = [numbers(function()), numbers(fg.random.uniform([2])), numbers(function())]
-    fg.random.set_seed(3)
-    eager = [numbers(fg.random.uniform([2])) for _ in range(3)]
-    assert np.array_equal(mixed, eager)
+    mixed = []
+    for _ in range(3):
+        mixed.append(numbers(function()))
+        fg.random.uniform([2])
+    assert np.array_equal(alone, mixed)
 
 
-def test_a_draw_whose_numbers_are_unused_still_advances() -> None:
+def test_draws_in_branches_loops_and_inner_functions() -> None:
+    inner = fg.function(lambda: fg.random.uniform([2]))
+
+    @fg.function
+    def outer(n: Any) -> Any:
+        local = fg.function(lambda: fg.random.uniform([2]))  # gone when the trace ends; its generator is not
+        total = fg.while_loop(lambda i, x: i < n, lambda i, x: (i + 1, x + fg.random.uniform([2])), [0, fg.zeros([2])])
+        return inner(), local(), total[1], fg.cond(n > 1, lambda: fg.random.uniform([2]), lambda: fg.zeros([2]))
+
+    fg.random.set_seed(11)
+    first = [numbers(x) for x in outer(fg.constant(3))]
+    second = [numbers(x) for x in outer(fg.constant(3))]
+    fg.random.set_seed(11)
+    assert np.array_equal(first, [numbers(x) for x in outer(fg.constant(3))])
+    assert all(not np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+    assert np.array_equal(first[0], first[1])  # each is the first op of a Function
+    assert len({tuple(x) for x in (*first, *second)}) == 6
+
+
+def test_a_draw_whose_numbers_are_unused_still_counts() -> None:
     @fg.function
     def unused() -> Any:
         fg.random.uniform([3])
-        return fg.constant(1)
+        return fg.random.uniform([3])
 
     fg.random.set_seed(5)
-    unused()
-    after = numbers(fg.random.uniform([3]))
+    _, wanted = two()
     fg.random.set_seed(5)
-    fg.random.uniform([3])
-    assert np.array_equal(after, numbers(fg.random.uniform([3])))
+    assert np.array_equal(numbers(unused()), numbers(wanted))
 
 
 def test_a_shape_known_only_at_run_time() -> None:
-    function = fg.function(lambda n: fg.random.uniform([n, 2]))
+    function = fg.function(lambda n: fg.random.uniform([n, 2], seed=4))
     fg.random.set_seed(9)
     got = [function(fg.constant(n)) for n in (3, 0, 1)]
     fg.random.set_seed(9)
-    wanted = [fg.random.uniform([n, 2]) for n in (3, 0, 1)]
+    wanted = [fg.random.uniform([n, 2], seed=4) for n in (3, 0, 1)]
     for g, w in zip(got, wanted, strict=True):
         assert np.array_equal(g.numpy(), w.numpy())
+
+
+STATELESS = {
+    "uniform": lambda seed: fg.random.stateless_uniform([3, 2], seed),
+    "uniform int": lambda seed: fg.random.stateless_uniform([9], seed, 2, 1000, fg.int32),
+    "full range": lambda seed: fg.random.stateless_uniform([4], seed, None, None, fg.int64),
+    "normal": lambda seed: fg.random.stateless_normal([4], seed, 1.0, 2.0),
+    "normal float64": lambda seed: fg.random.stateless_normal([4], seed, dtype=fg.float64),
+    "truncated": lambda seed: fg.random.stateless_truncated_normal([4], seed),
+    "categorical": lambda seed: fg.random.stateless_categorical(fg.zeros([2, 50]), 5, seed),
+    "shuffle": lambda seed: fg.random.experimental.stateless_shuffle(fg.range(30), seed),
+    "dropout": lambda seed: fg.nn.experimental.stateless_dropout(fg.ones([40]), 0.5, seed),
+    "split": lambda seed: fg.random.split(seed, 3),
+    "fold_in": lambda seed: fg.random.fold_in(seed, 7),
+}
+
+
+@pytest.mark.parametrize("name", STATELESS)
+def test_stateless_numbers_follow_from_the_seed(name: str) -> None:
+    draw = STATELESS[name]
+    first = numbers(draw([1, 2]))
+    fg.random.set_seed(99)
+    assert np.array_equal(first, numbers(draw(fg.constant([1, 2]))))
+    assert not np.array_equal(first, numbers(draw([2, 1]))) and not np.array_equal(first, numbers(draw([1, 3])))
+    for tier in ("first", "last"):
+        with flags.override(tier=tier):
+            got = numbers(fg.function(draw)(fg.constant([1, 2])))
+        np.testing.assert_allclose(got, first, rtol=1e-6)
+
+
+def test_stateless_seeds_are_checked() -> None:
+    with pytest.raises(fg.errors.InvalidArgumentError, match=r"seed must have shape \[2\], not \[3\]"):
+        fg.random.stateless_uniform([2], [1, 2, 3])
+    with pytest.raises(fg.errors.InvalidArgumentError, match="Value for attr 'Tseed' of float is not in the list"):
+        fg.random.stateless_uniform([2], [1.0, 2])
+    with pytest.raises(ValueError, match="must be both None or not None"):
+        fg.random.stateless_uniform([2], [1, 2], dtype=fg.int32)
+    with pytest.raises(fg.errors.InvalidArgumentError, match="Need minval < maxval, got 5 >= 3"):
+        fg.random.stateless_uniform([2], [1, 2], 5, 3, fg.int32)
+
+
+def test_shuffle() -> None:
+    fg.random.set_seed(8)
+    x = fg.reshape(fg.range(60), [20, 3])
+    for result in (fg.random.shuffle(x), fg.function(fg.random.shuffle)(x)):
+        rows = result.numpy()
+        assert not np.array_equal(rows, x.numpy()) and np.array_equal(rows[np.argsort(rows[:, 0])], x.numpy())
+    firsts = np.bincount([int(fg.random.shuffle([0, 1, 2, 3])[0]) for _ in range(400)], minlength=4)
+    assert firsts.min() > 60
+    assert int(fg.random.shuffle(fg.constant(3))) == 3 and fg.random.shuffle(fg.zeros([0, 2])).shape == (0, 2)
+
+
+def test_categorical() -> None:
+    fg.random.set_seed(4)
+    logits = np.log(np.array([[1.0, 0.0, 3.0], [0.2, 0.2, 0.6]]) + 1e-300)
+    logits[0, 1] = -np.inf
+    drawn = fg.random.categorical(logits, 20_000).numpy()
+    assert not (drawn[0] == 1).any() and abs((drawn[0] == 2).mean() - 0.75) < 0.015
+    assert np.abs(np.bincount(drawn[1]) / 20_000 - [0.2, 0.2, 0.6]).max() < 0.015
+    graph = fg.function(lambda t: fg.random.categorical(t, 7), input_signature=[fg.TensorSpec([None, None])])
+    assert graph(fg.zeros([3, 4])).shape == (3, 7)
+    for arguments, text in (
+        ((fg.zeros([3]), 5), r"logits should be a matrix, got shape \[3\]"),
+        ((fg.zeros([2, 0]), 5), "num_classes should be positive, got 0"),
+        ((fg.zeros([2, 3]), -1), "num_samples should be non-negative, got -1"),
+    ):
+        with pytest.raises(fg.errors.InvalidArgumentError, match=text):
+            fg.random.categorical(*arguments)
+
+
+def test_dropout_refuses() -> None:
+    x = fg.ones([2, 3])
+    for rate, text in (
+        (1.5, "in the range"),
+        (1, "in the range"),
+        ("a", "`rate` must be a scalar or scalar tensor. Received: rate=a"),
+        (fg.constant(0), "`x.dtype` must be compatible with `rate.dtype`"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            fg.nn.dropout(x, rate)
+    with pytest.raises(ValueError, match="`x.dtype` must be a floating point tensor"):
+        fg.nn.dropout(fg.ones([2], fg.int32), 0.5)
+    assert set(fg.nn.dropout(fg.ones([30, 4]), 0.5, noise_shape=[None, 1]).numpy().std(1)) == {0.0}
 
 
 def test_distributions() -> None:
