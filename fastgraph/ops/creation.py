@@ -13,13 +13,13 @@ import numpy as np
 
 from fastgraph._tensor import Tensor, current_trace, from_array
 from fastgraph.conversion import filled
-from fastgraph.dtype import DType, as_dtype, float32, string
+from fastgraph.dtype import DType, as_dtype, float32, int32, string
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.op_errors import DEVICE, out_of_memory
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int
-from fastgraph.ops.elementwise import cast, select
-from fastgraph.ops.families import Array, body_of, custom, invalid, movement, public, shape_text
-from fastgraph.ops.movement import broadcast_to, reshape, shape_of_value
+from fastgraph.ops.elementwise import cast, identity, select
+from fastgraph.ops.families import Array, body_of, canonical_axis, custom, invalid, movement, public, shape_text
+from fastgraph.ops.movement import broadcast_to, reshape, shape_of_value, transpose_p
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.sums import is_half
 from fastgraph.shapes import Aval
@@ -267,6 +267,10 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, nam
     """
     if limit is None:
         start, limit = 0, start
+    if type(start) is type(limit) is type(delta) is int and dtype is None and current_trace() is None:
+        # Half of all calls: plain numbers, of which no tensors need be made.
+        if delta > 0 and -(2**31) <= start <= limit < 2**31 - delta:
+            return from_array(np.arange(start, limit, delta, np.int32), int32, True)
     target = None if dtype is None else as_dtype(dtype)
     bounds = [_scalar(x, target) for x in (start, limit, delta)]
     if target is None:
@@ -293,12 +297,10 @@ def _scalar(x: Any, dtype: DType | None) -> Tensor:
 
 @public("linspace")
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any = 0) -> Any:
-    """num numbers from start to stop, evenly spaced, along a new axis 0. t[*s], t[*s] -> t[num, *s].
+    """num numbers from start to stop, evenly spaced, along a new axis. t[*s], t[*s] -> t[*s with num].
 
-    Integers give float64. Raises: NotImplementedError for another axis. Source: tf.linspace.
+    Integers give float64. Source: tf.linspace.
     """
-    if axis != 0:
-        raise NotImplementedError("linspace: only axis=0 is built yet")
     start = as_tensor(start)
     if start.dtype.is_integer:
         start = cast(start, "float64")
@@ -311,9 +313,12 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
         raise NotImplementedError("linspace needs bounds of known rank")
     steps = reshape(cast(range_(number), start.dtype), (number, *(1,) * rank))
     points = start + (stop - start) / max(number - 1, 1) * steps
-    if number < 2:
-        return points
-    return select(steps < number - 1, points, stop, name=name) if name else select(steps < number - 1, points, stop)
+    if number >= 2:
+        points = select(steps < number - 1, points, stop)
+    at = canonical_axis(axis, rank + 1)
+    if at:
+        points = transpose_p(points, perm=(*range(1, at + 1), 0, *range(at + 1, rank + 1)))
+    return points if name is None else identity(points, name=name)
 
 
 # ---- eye ------------------------------------------------------------------------------------------------------------

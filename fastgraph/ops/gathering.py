@@ -493,9 +493,10 @@ def one_hot_p(indices: Array, on_value: Array, off_value: Array, *, depth: int, 
         _one_hot_shape(indices.shape, depth, axis)
     except ValueError as error:
         raise invalid(str(error)) from None
-    chosen = np.expand_dims(indices, axis)
-    line = np.arange(depth).reshape([-1 if i == axis % chosen.ndim else 1 for i in range(chosen.ndim)])
-    return np.where(chosen == line, on_value, off_value)
+    at = indices.ndim if axis == -1 else axis
+    chosen = indices.reshape((*indices.shape[:at], 1, *indices.shape[at:]))
+    line = np.arange(depth)
+    return np.where(chosen == (line if axis == -1 else line.reshape((-1, *(1,) * (indices.ndim - at)))), on_value, off_value)
 
 
 def _infer_one_hot_dynamic(indices: Aval, depth: Aval, on_value: Aval, off_value: Aval, *, axis: int) -> Aval:

@@ -11,6 +11,7 @@ an eager op with a seed shares one with all calls of the same op and seed. `set_
 
 from __future__ import annotations
 
+import math
 import os
 import weakref
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import Extents, as_tensor
 from fastgraph.ops.creation import check_dims
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.families import Array, Dims, body_of, custom, invalid
+from fastgraph.ops.families import Array, Dims, body_of, custom, elementwise, invalid
 from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.reduction import reduce_prod
 from fastgraph.shapes import Aval
@@ -121,7 +122,7 @@ def random_bits(state: Array, *, shape: tuple[int, ...], dtype: DType) -> Any:
         raise invalid(str(error)) from None
     key, counter = (int(n) % 2**64 for n in state)
     make = _philox.words64 if dtype.size == 8 else _philox.words32
-    return make(key, counter, int(np.prod(shape, dtype=np.int64))).reshape(shape)
+    return make(key, counter, math.prod(shape)).reshape(shape)
 
 
 def _infer_bits_dynamic(state: Aval, shape: Aval, *, dtype: DType) -> Aval:
@@ -262,6 +263,54 @@ generators = _Generators()
 def global_seed() -> int | None:
     """The seed given to `set_seed` last."""
     return generators.seed
+
+
+# ---- bits as numbers ------------------------------------------------------------------------------------------------
+
+#: How many bits of a word a float of each kind holds exactly.
+MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+
+
+def _lower_unit(b: Any, node: Any) -> list[Any]:
+    word, dtype = node.inputs[0].aval.dtype, node.attrs["dtype"]
+    drop = b.const(8 * word.size - MANTISSA[dtype.name], word.name)
+    scale = b.const(2.0 ** -MANTISSA[dtype.name], dtype.name)
+    return [lambda index: b.cast(b.op("rshift", b.input(0).at(index), drop), dtype) * scale]
+
+
+@elementwise(
+    op="UnitFromBits",
+    dtypes="uint32 uint64",
+    out="dtype",
+    lower=_lower_unit,
+    samples=lambda: [
+        ((np.array([0, 1, 2**31, 2**32 - 1]).astype(t) * k,), {"dtype": as_dtype(f)})
+        for t, k in (("uint32", np.uint32(1)), ("uint64", np.uint64(2**32 + 1)))
+        for f in ("float16", "bfloat16", "float32", "float64")
+        if f != "float64" or t == "uint64"
+    ],
+)
+def unit_from_bits(x: Array, *, dtype: DType) -> Any:
+    """Words as floats in [0, 1): the leading bits, as many as the mantissa holds. u[*s] -> dtype[*s]."""
+    kept = MANTISSA[dtype.name]
+    words = np.right_shift(x, x.dtype.type(8 * x.dtype.itemsize - kept))
+    return words.astype(dtype.numpy_dtype) * dtype.numpy_dtype.type(2.0**-kept)
+
+
+@elementwise(
+    op="NormalFromBits",
+    groups=("uint64",),
+    out="float32",
+    expr="sqrt(log(1 - float32(uint32(x & 4294967295) >> 8) * 5.960464477539063e-08) * -2)"
+    " * cos(float32(uint32(x >> 32) >> 8) * 5.960464477539063e-08 * 6.283185307179586)",
+    samples=lambda: [((np.array([0, 1, 2**40 + 12345, 2**64 - 1, 0x9E3779B97F4A7C15], np.uint64),), {})],
+)
+def normal_from_bits(x: Array) -> Any:
+    """Words as numbers of the standard normal distribution. u64[*s] -> f32[*s]. Source: Box and Muller 1958."""
+    halves = ((x & np.uint64(0xFFFFFFFF)).astype(np.uint32), (x >> np.uint64(32)).astype(np.uint32))
+    radius, angle = [(h >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24) for h in halves]
+    # 1 - u lies in (0, 1]: its logarithm is finite.
+    return np.sqrt(np.log(np.float32(1) - radius) * np.float32(-2)) * np.cos(angle * np.float32(6.283185307179586))
 
 
 # ---- bits of a shape ------------------------------------------------------------------------------------------------

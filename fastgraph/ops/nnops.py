@@ -36,8 +36,10 @@ def _log_softmax(x: Array) -> Any:
 
 
 def _softmax(x: Array) -> Any:
-    grown = np.exp(x - np.maximum.reduce(x, axis=-1, keepdims=True, initial=-np.inf))
-    return grown / block_sum(grown, (x.ndim - 1,), keepdims=True)
+    grown = x - np.maximum.reduce(x, axis=-1, keepdims=True, initial=-np.inf)
+    np.exp(grown, out=grown)
+    grown /= block_sum(grown, (x.ndim - 1,), keepdims=True)
+    return grown
 
 
 def _row_sum(x: Any) -> Any:
@@ -91,7 +93,7 @@ _FLOATS = "float16 bfloat16 float32 float64"
 def softmax_p(logits: Array) -> Any:
     """exp(logits) / sum(exp(logits)) along the last axis. f[*s] -> f[*s]."""
     _check_rows(logits)
-    return _softmax(_wide(logits)).astype(logits.dtype)
+    return _softmax(_wide(logits)).astype(logits.dtype, copy=False)
 
 
 @custom(
@@ -105,7 +107,7 @@ def softmax_p(logits: Array) -> Any:
 def log_softmax_p(logits: Array) -> Any:
     """logits - log(sum(exp(logits))) along the last axis. f[*s] -> f[*s]."""
     _check_rows(logits)
-    return _log_softmax(_wide(logits)).astype(logits.dtype)
+    return _log_softmax(_wide(logits)).astype(logits.dtype, copy=False)
 
 
 def _along(primitive: Any, logits: Any, axis: Any, name: str | None) -> Any:

@@ -16,7 +16,6 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import Extents, as_tensor, extents, known_value, static_int
 from fastgraph.ops.elementwise import (
     add,
-    bitwise_and,
     bitwise_xor,
     cast,
     cos,
@@ -33,7 +32,7 @@ from fastgraph.ops.elementwise import (
 )
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import dim, gather_p
-from fastgraph.ops.generators import Source, bits, generators
+from fastgraph.ops.generators import Source, bits, generators, normal_from_bits, unit_from_bits
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import shape
 from fastgraph.ops.nnops import softmax_p
@@ -84,18 +83,6 @@ def _scrambled(seed: Any) -> Any:
 
 # ---- numbers --------------------------------------------------------------------------------------------------------
 
-_MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-
-
-def _unit(words: Any, dtype: DType) -> Any:
-    """Bits as floats in [0, 1): the leading ones, as many as the mantissa holds. u[*s] -> f[*s]."""
-    kept = _MANTISSA[dtype.name]
-    total = words.dtype.size * 8
-    if kept < total:
-        words = right_shift(words, as_tensor(total - kept, words.dtype))
-    return multiply(cast(words, dtype), as_tensor(2.0**-kept, dtype))
-
-
 def _word(dtype: DType) -> str:
     return "uint64" if dtype.name == "float64" else "uint32"
 
@@ -114,7 +101,7 @@ def _uniform(source: Source, size: Extents, low: Any, high: Any, target: DType, 
         span = cast(subtract(cast(high_, int64), cast(low_, int64)), "uint64")
         offset = floormod(bits(source, size, "uint64"), span)
         return add(cast(cast(offset, int64), target), low_, name=name)
-    unit = _unit(bits(source, size, _word(target)), target)
+    unit = unit_from_bits(bits(source, size, _word(target)), dtype=target)
     if type(low) in (int, float) and low == 0 and type(high) in (int, float) and high == 1:
         return unit
     return add(multiply(unit, subtract(high_, low_)), low_, name=name)
@@ -148,17 +135,10 @@ def uniform(
 
 def _standard_normal(source: Source, size: Extents, dtype: DType) -> Any:
     """Numbers of the standard normal distribution. Source: Box and Muller 1958."""
-    if dtype.name == "float64":
-        first, second = bits(source, size, "uint64"), bits(source, size, "uint64")
-        radius, angle = _unit(first, dtype), _unit(second, dtype)
-    else:
-        both = bits(source, size, "uint64")
-        low = cast(bitwise_and(both, as_tensor(0xFFFFFFFF, both.dtype)), "uint32")
-        high = cast(right_shift(both, as_tensor(32, both.dtype)), "uint32")
-        radius, angle = _unit(low, float32), _unit(high, float32)
-    # 1 - u lies in (0, 1]: its logarithm is finite.
-    result = sqrt(log(1.0 - radius) * -2.0) * cos(angle * 6.283185307179586)
-    return cast(result, dtype)
+    if dtype.name != "float64":
+        return cast(normal_from_bits(bits(source, size, "uint64")), dtype)
+    radius, angle = (unit_from_bits(bits(source, size, "uint64"), dtype=dtype) for _ in range(2))
+    return sqrt(log(1.0 - radius) * -2.0) * cos(angle * 6.283185307179586)
 
 
 def _check_floating(target: DType, what: str) -> None:
@@ -185,7 +165,7 @@ def _truncated(source: Source, size: Extents, mean: Any, stddev: Any, target: DT
     """By the inverse of the distribution function, within two standard deviations."""
     wide = float32 if target.size < 8 else target
     # erf(2 / sqrt(2)): the mass within two standard deviations.
-    x = (_unit(bits(source, size, _word(wide)), wide) * 2.0 - 1.0) * 0.954499736103642
+    x = (unit_from_bits(bits(source, size, _word(wide)), dtype=wide) * 2.0 - 1.0) * 0.954499736103642
     standard = cast(erfinv(x) * 1.4142135623730951, target)
     # Rounded, the outermost could lie a little beyond.
     standard = maximum(minimum(standard, as_tensor(2, target)), as_tensor(-2, target))
@@ -219,7 +199,7 @@ def _categorical(source: Source, logits: Any, num_samples: Any, dtype: Any, name
         raise invalid(f"num_samples should be non-negative, got {number} [Op:Multinomial]")
     totals = cumsum_p(softmax_p(cast(logits, "float64")), axis=1, exclusive=False, reverse=False)
     size = extents([dim(logits, 0), num_samples if number is None else number])
-    unit = _unit(bits(source, size, "uint64"), as_dtype("float64"))
+    unit = unit_from_bits(bits(source, size, "uint64"), dtype=as_dtype("float64"))
     # Of the last total, which rounding may leave short of 1, no share is lost; a class of no mass is never met.
     found = search_sorted(totals, unit * totals[:, -1:], right=True, out_type=int64)
     return cast(minimum(found, cast(dim(logits, 1), int64) - 1), dtype or int64, name)
@@ -282,7 +262,7 @@ def _dropped(source_of: Any, x: Any, rate: Any, noise_shape: Any) -> Any:
         raise ValueError(
             f"`x.dtype` must be compatible with `rate.dtype`. Received: x.dtype={x.dtype} and rate.dtype={share.dtype}"
         )
-    unit = _unit(bits(source_of(), _noise(x, noise_shape), _word(x.dtype)), x.dtype)
+    unit = unit_from_bits(bits(source_of(), _noise(x, noise_shape), _word(x.dtype)), dtype=x.dtype)
     scaled = x * (1.0 / (1.0 - share))
     return select(unit >= share, scaled, zeros_like_p(scaled))
 
