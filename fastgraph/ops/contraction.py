@@ -222,6 +222,9 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
         if len(axes) != 2:
             raise ValueError(f"`axes` must be an integer or have length 2. Received {axes}.")
         over_a, over_b = (static_axes(x) for x in axes)  # type: ignore[assignment]
+        for own, rank in ((over_a, rank_a), (over_b, rank_b)):
+            if any(not -rank <= x < rank for x in own):
+                raise IndexError(f"`axes` {own} are out of range for a tensor of rank {rank}.")
         over_a = tuple(x % rank_a for x in over_a)
         over_b = tuple(x % rank_b for x in over_b)
         if len(over_a) != len(over_b):
@@ -233,7 +236,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
     extent_a, extent_b = extents_of(left), extents_of(right)
     rows, inner, columns = extent_a[: len(free_a)], extent_a[len(free_a) :], extent_b[len(over_b) :]
     left = reshape(left, [product_of(rows), product_of(inner)])
-    right = reshape(right, [product_of(inner), product_of(columns)])
+    right = reshape(right, [product_of(extent_b[: len(over_b)]), product_of(columns)])
     return reshape(matmul(left, right), [*rows, *columns], name=name)
 
 

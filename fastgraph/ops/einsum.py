@@ -78,17 +78,16 @@ def _parse(equation: str, ranks: tuple[int, ...]) -> tuple[list[Labels], Labels]
         widest = max(widest, spare)
         head, _, tail = part.partition("...")
         operands.append((*head, *_ellipsis(spare), *tail) if "..." in part else tuple(part))
+    if widest and (len(sides) == 1 or "..." not in sides[1]):
+        raise _invalid(
+            f"Output contains {widest} broadcasting dimension(s) but no ellipsis (...) was found in the output "
+            "subscripts."
+        )
     if len(sides) == 2:
-        if widest and "..." not in sides[1]:
-            raise _invalid(
-                f"Output contains {widest} broadcasting dimension(s) but no ellipsis (...) was found in the output "
-                "subscripts."
-            )
         head, _, tail = sides[1].partition("...")
         result: Labels = (*head, *_ellipsis(widest), *tail) if "..." in sides[1] else tuple(sides[1])
     else:
-        once = [c for c in sorted(set(sides[0]) - set(",.")) if sides[0].count(c) == 1]
-        result = (*_ellipsis(widest), *once)
+        result = tuple([c for c in sorted(set(sides[0]) - set(",.")) if sides[0].count(c) == 1])
     if len(set(result)) != len(result):
         raise ValueError(f"Output subscripts contain a label appearing more than once: {equation}")
     for label in result:

@@ -18,6 +18,7 @@ from fastgraph.ops.elementwise import abs, add, cast, conj, is_finite, maximum, 
 from fastgraph.ops.exponentials import exp, log, log1p, sqrt
 from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import gather, one_hot_dynamic, one_hot_p
+from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p, transpose_p
 from fastgraph.ops.reduction import max_p, reduce_sum, sum_p
 from fastgraph.ops.sums import HALF, block_sum, is_half
@@ -452,10 +453,10 @@ def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | No
 
     Raises: InvalidArgumentError for an id out of range. Source: tf.nn.embedding_lookup.
     """
-    if isinstance(params, (list, tuple)):
-        if len(params) != 1:
-            raise NotImplementedError("embedding_lookup in a list of partitions is not built yet; give one tensor")
-        params = params[0]
+    if params is None or (isinstance(params, (list, tuple)) and not params):
+        raise ValueError("params must be specified")
+    if isinstance(params, (list, tuple)):  # parts of one table, one after the other
+        params = params[0] if len(params) == 1 else concat([as_tensor(p) for p in params], 0)
     rows = gather(params, ids, axis=0, name=name)
     if max_norm is None:
         return rows

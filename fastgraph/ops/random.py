@@ -157,8 +157,10 @@ def normal(
     target = as_dtype(dtype)
     mean_, stddev_ = as_tensor(mean, target), as_tensor(stddev, target)
     _check_floating(target, "normal")
-    source = generators.source(f"normal_{target.name}", seed)
-    return add(multiply(_standard_normal(source, extents(shape), target), stddev_), mean_, name=name)
+    standard = _standard_normal(generators.source(f"normal_{target.name}", seed), extents(shape), target)
+    if type(mean) is type(stddev) is float and mean == 0 and stddev == 1:
+        return standard
+    return add(multiply(standard, stddev_), mean_, name=name)
 
 
 def _truncated(source: Source, size: Extents, mean: Any, stddev: Any, target: DType, name: str | None) -> Any:

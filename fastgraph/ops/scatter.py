@@ -18,7 +18,7 @@ from fastgraph.ops.families import Array, Dims, custom, invalid, movement, publi
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import broadcast_to, reshape, shape, shape_of_value
-from fastgraph.ops.sums import HALF
+from fastgraph.ops.sums import HALF, is_half
 from fastgraph.shapes import Aval
 
 _INDICES = "int16 int32 int64"
@@ -37,8 +37,9 @@ def _checked(indices: Array, dims: Sequence[int], text: str) -> tuple[Array, ...
         first = int(np.argmax(bad))
         where = [int(i) for i in np.unravel_index(first, indices.shape[:-1])]
         found = ", ".join(str(int(i)) for i in rows[first])
-        raise invalid(f"indices{shape_text(where) if where else '[]'} = [{found}] does not index into {text} {shape_text(dims)}")
-    return tuple(np.moveaxis(indices, -1, 0))
+        place = f"indices{shape_text(where)}" if where else "indices[]"
+        raise invalid(f"{place} = [{found}] does not index into {text.format(shape_text(dims))}")
+    return tuple([indices[..., d] for d in range(indices.shape[-1])])
 
 
 # ---- gather_nd ------------------------------------------------------------------------------------------------------
@@ -113,7 +114,7 @@ def gather_nd_p(params: Array, indices: Array) -> Any:
         raise invalid(str(error)) from None
     if params.size == 0 and int(np.prod(indices.shape[:-1])) > 0 and 0 in params.shape[: indices.shape[-1] or None]:
         raise invalid(f"Requested more than 0 entries, but params is empty.  Params shape: {shape_text(params.shape)}")
-    where = _checked(indices, params.shape, "param shape")
+    where = _checked(indices, params.shape, "param shape {}, node name: GatherNd")
     if not where:
         return np.broadcast_to(params, dims)  # type: ignore[arg-type]
     return params[where]
@@ -245,8 +246,8 @@ def scatter_nd_p(indices: Array, updates: Array, shape: Array) -> Any:
     problem = _scatter_problem(indices.shape, updates.shape, dims)
     if problem is not None:
         raise invalid(problem)
-    result = np.zeros(dims, np.float32 if updates.dtype.name in HALF else updates.dtype)
-    _apply("add", result, _checked(indices, dims, "shape"), updates)
+    result = np.zeros(dims, np.float32 if is_half(updates.dtype) else updates.dtype)
+    _apply("add", result, _checked(indices, dims, "shape {}"), updates)
     return result.astype(updates.dtype, copy=False)
 
 
@@ -314,7 +315,7 @@ def _tensor_scatter(how: str, tensor: Array, indices: Array, updates: Array) -> 
     if problem is not None:
         raise invalid(problem)
     result = np.array(tensor)
-    _apply(how, result, _checked(indices, tensor.shape, "shape"), updates)
+    _apply(how, result, _checked(indices, tensor.shape, "shape {}"), updates)
     return result
 
 

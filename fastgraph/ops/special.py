@@ -86,7 +86,8 @@ def erfcinv(x: Any, name: str | None = None) -> Any:
 )
 def lgamma(x: Array) -> Any:
     """log(|gamma(x)|); infinite at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.lgamma."""
-    return _special().gammaln(_widened(x)).astype(x.dtype)
+    wide = _widened(x)  # SciPy's is -inf at -inf
+    return np.where(wide == -np.inf, np.asarray(np.inf, wide.dtype), _special().gammaln(wide)).astype(x.dtype)
 
 
 @elementwise(

@@ -1,4 +1,5 @@
-"""Public ops give TensorFlow's values, dtypes, error classes and texts: the rows of op_rows.py, and in graphs as well."""
+"""Public ops give TensorFlow's values, dtypes, error classes and texts: the rows of op_rows.py
+and op_rows_wide.py, and in graphs as well."""
 
 from __future__ import annotations
 
@@ -7,10 +8,14 @@ import re
 from typing import Any
 
 import numpy as np
+import op_rows
+import op_rows_wide
 import pytest
-from op_rows import ERRORS, VALUES
 
 import fastgraph as fg
+
+VALUES = [*op_rows.VALUES, *op_rows_wide.VALUES]
+ERRORS = [*op_rows.ERRORS, *op_rows_wide.ERRORS]
 
 
 def call(text: str) -> Any:
