@@ -102,6 +102,10 @@ def argmin(input: Any, axis: Any = None, output_type: Any = ..., name: builtins.
     """Position of the least element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin."""
+def argsort(values: Any, axis: Any = -1, direction: builtins.str = 'ASCENDING', stable: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """The positions of the elements along `axis` in order, the first of equals first. t[*s] -> i32[*s].
+
+    Raises: ValueError for another direction. Source: tf.argsort."""
 def as_string(input: Any, precision: Any = -1, scientific: Any = False, shortest: Any = False, width: Any = -1, fill: Any = '', name: builtins.str | None = None) -> Any:
     """Each element as text. t[*s] -> string[*s].
 
@@ -130,10 +134,25 @@ def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
     """Angle of the point (x, y) in [-pi, pi]. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.atan2."""
 def atanh(x: Any, name: str | None = None) -> Tensor:
     """Number whose hyperbolic tangent is x. f[*s] -> f[*s]. Source: tf.atanh."""
+def batch_to_space(input: Any, block_shape: Any, crops: Any, name: builtins.str | None = None) -> Any:
+    """Batches as blocks of the axes after the first, which are then cropped: the inverse of space_to_batch.
+
+    t[n * prod(block), *m, *r] -> t[n, *m * block - crops, *r].
+    Raises: InvalidArgumentError for a batch that the block does not divide. Source: tf.batch_to_space."""
+def bitcast(input: Any, type: Any, name: builtins.str | None = None) -> Any:
+    """The same bytes as elements of another dtype; narrower ones add a last axis, wider ones take it. t[*s] -> u[*r].
+
+    Raises: InvalidArgumentError where the last axis does not make up one element. Source: tf.bitcast."""
 def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: builtins.str | None = 'boolean_mask') -> Any:
     """The slices of tensor where mask holds; the mask covers axes from `axis` (0) on. t[*a, *m, *r] -> t[*a, n, *r].
 
     Raises: ValueError for a scalar mask or shapes that do not fit. Source: tf.boolean_mask."""
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
+    """The extents to which two shapes broadcast, at run time. i[m], i[n] -> i[max(m, n)].
+
+    Raises: InvalidArgumentError if they do not. Source: tf.broadcast_dynamic_shape."""
+def broadcast_static_shape(shape_x: Any, shape_y: Any) -> Any:
+    """The shape to which two shapes broadcast. Raises: ValueError if they do not. Source: tf.broadcast_static_shape."""
 def broadcast_to(input: Any, shape: Any, name: builtins.str | None = None) -> Any:
     """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape].
 
@@ -163,9 +182,19 @@ def cos(x: Any, name: str | None = None) -> Tensor:
 def cosh(x: Any, name: str | None = None) -> Tensor:
     """Hyperbolic cosine. f[*s] -> f[*s]. Source: tf.cosh."""
 def cumsum(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: builtins.str | None = None) -> Any:
-    """Running sum along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s]. Source: tf.cumsum."""
+    """Running sum along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
+
+    Raises: InvalidArgumentError for an axis out of range. Source: tf.cumsum."""
 def divide(x: Any, y: Any, name: builtins.str | None = None) -> Any:
     """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting. Source: tf.divide."""
+def einsum(equation: builtins.str, *inputs: Any, **kwargs: Any) -> Any:
+    """The sum of products that `equation` says, "ij,jk->ik": labels not in the result are summed over.
+
+    Without "->" the result has the labels that stand once, sorted. "..." stands for any axes, which broadcast; a label
+    twice in one operand takes its diagonal. t[*a], t[*b], ... -> t[*c].
+
+    Raises: ValueError for an equation that is none; InvalidArgumentError for extents that do not fit.
+    Source: tf.einsum."""
 def ensure_shape(x: Any, shape: Any, name: builtins.str | None = None) -> Any:
     """x itself, whose shape is known to be `shape` from here on. t[*s] -> t[*s].
 
@@ -192,20 +221,35 @@ def gather(params: Any, indices: Any, validate_indices: Any = None, axis: Any = 
     """Slices of params along `axis` at indices. t[*p], i[*q] -> t[*p before axis, *q, *p after axis].
 
     Raises: InvalidArgumentError for an index out of range. Source: tf.gather."""
+def gather_nd(params: Any, indices: Any, batch_dims: Any = 0, name: builtins.str | None = None, bad_indices_policy: builtins.str = '') -> Any:
+    """The slices of params at the index vectors in the last axis of indices. t[*b, *p], i[*b, *q, d] -> t[*b, *q, *r].
+
+    The first `batch_dims` axes of both are batches.
+    Raises: InvalidArgumentError for an index out of range or too long. Source: tf.gather_nd."""
 def greater(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x > y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater."""
 def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x >= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater_equal."""
+def group(*inputs: Any, **kwargs: Any) -> None:
+    """Nothing: what has been given as `inputs` has been done, or will be, in program order. Source: tf.group."""
+def histogram_fixed_width(values: Any, value_range: Any, nbins: Any = 100, dtype: Any = ..., name: builtins.str | None = None) -> Any:
+    """How many values fall into each of nbins equal parts of value_range; those outside count at its ends.
+
+    t[*s], t[2] -> dtype[nbins]. Source: tf.histogram_fixed_width."""
 def identity(input: Any, name: str | None = None) -> Tensor:
     """The input itself. t[*s] -> t[*s]. Source: tf.identity."""
+def identity_n(input: Any, name: builtins.str | None = None) -> Any:
+    """The tensors of a list themselves. t[*s]... -> [t[*s], ...].
+
+    Raises: InvalidArgumentError for an empty list. Source: tf.identity_n."""
 def less(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x < y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less."""
 def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x <= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less_equal."""
 def linspace(start: Any, stop: Any, num: Any, name: builtins.str | None = None, axis: Any = 0) -> Any:
-    """num numbers from start to stop, evenly spaced, along a new axis 0. t[*s], t[*s] -> t[num, *s].
+    """num numbers from start to stop, evenly spaced, along a new axis. t[*s], t[*s] -> t[*s with num].
 
-    Integers give float64. Raises: NotImplementedError for another axis. Source: tf.linspace."""
+    Integers give float64. Source: tf.linspace."""
 def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether both hold. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_and."""
 def logical_not(x: Any, name: str | None = None) -> Tensor:
@@ -227,6 +271,8 @@ def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Product of x and y, element by element. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.multiply."""
 def negative(x: Any, name: str | None = None) -> Tensor:
     """Minus x. t[*s] -> t[*s]. Source: tf.negative."""
+def no_op(name: builtins.str | None = None) -> None:
+    """Nothing: effects come in program order without it. Source: tf.no_op."""
 def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: builtins.bool | None = None, name: builtins.str | None = None) -> Any:
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
@@ -314,14 +360,34 @@ def reverse(tensor: Any, axis: Any, name: builtins.str | None = None) -> Any:
     """tensor read backwards along the axes `axis`. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reverse."""
+def reverse_sequence(input: Any, seq_lengths: Any, seq_axis: Any = None, batch_axis: Any = None, name: builtins.str | None = None) -> Any:
+    """Each slice along batch_axis with its first seq_lengths elements along seq_axis reversed. t[*s], i[n] -> t[*s].
+
+    Source: tf.reverse_sequence."""
 def roll(input: Any, shift: Any, axis: Any, name: builtins.str | None = None) -> Any:
     """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s].
 
     Source: tf.roll."""
 def round(x: Any, name: str | None = None) -> Tensor:
     """The nearest whole number, halves to even. t[*s] -> t[*s]. Source: tf.round."""
+def saturate_cast(value: Any, dtype: Any, name: builtins.str | None = None) -> Any:
+    """value with elements of `dtype`, limited to what that holds. t[*s] -> dtype[*s]. Source: tf.saturate_cast."""
+def scatter_nd(indices: Any, updates: Any, shape: Any, name: builtins.str | None = None) -> Any:
+    """Zeros of `shape` to which each update is added where its index vector says. i[*q, d], t[*q, *r] -> t[*shape].
+
+    Raises: InvalidArgumentError for an index out of range or shapes that do not fit. Source: tf.scatter_nd."""
+def searchsorted(sorted_sequence: Any, values: Any, side: builtins.str = 'left', out_type: Any = ..., name: builtins.str | None = None) -> Any:
+    """Where each value would go in a sorted sequence (last axis): before its equals, or after ("right").
+
+    t[*s, n], t[*s, m] -> i[*s, m]. Raises: ValueError for another side. Source: tf.searchsorted."""
+def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = ..., name: builtins.str | None = None) -> Any:
+    """Rows that hold up to each length, then not. i[*s] -> dtype[*s, maxlen].
+
+    Raises: ValueError if maxlen is no scalar. Source: tf.sequence_mask."""
 def shape(input: Any, out_type: Any = None, name: builtins.str | None = None) -> Any:
     """The extents of input at run time. t[*s] -> i32[rank]. Source: tf.shape."""
+def shape_n(input: Any, out_type: Any = ..., name: builtins.str | None = None) -> Any:
+    """The extents of each tensor of a list at run time. t[*s]... -> [i[rank], ...]. Source: tf.shape_n."""
 def sigmoid(x: Any, name: str | None = None) -> Tensor:
     """1 / (1 + exp(-x)). f[*s] -> f[*s]. Source: tf.sigmoid."""
 def sign(x: Any, name: str | None = None) -> Tensor:
@@ -336,6 +402,12 @@ def slice(input_: Any, begin: Any, size: Any, name: builtins.str | None = None) 
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s] -> t[*size].
 
     Raises: InvalidArgumentError if it does not lie inside. Source: tf.slice."""
+def sort(values: Any, axis: Any = -1, direction: builtins.str = 'ASCENDING', name: builtins.str | None = None) -> Any:
+    """The elements along `axis` in order. t[*s] -> t[*s]. Raises: ValueError for another direction. Source: tf.sort."""
+def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: builtins.str | None = None) -> Any:
+    """Blocks of the padded axes after the first as batches. t[n, *m, *r] -> t[n * prod(block), *m / block, *r].
+
+    Raises: InvalidArgumentError for extents that the block does not divide. Source: tf.space_to_batch."""
 def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: builtins.str | None = 'split') -> Any:
     """value in pieces along `axis`: so many equal ones, or of the sizes given (one may be -1). t[*s] -> list of t[*r].
 
@@ -354,12 +426,43 @@ def stack(values: Any, axis: Any = 0, name: builtins.str | None = 'stack') -> An
     Raises: InvalidArgumentError if shapes differ; ValueError for an axis out of range. Source: tf.stack."""
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     """The input, through which no gradient flows. t[*s] -> t[*s]. Source: tf.stop_gradient."""
+def strided_slice(input_: Any, begin: Any, end: Any, strides: Any = None, begin_mask: builtins.int = 0, end_mask: builtins.int = 0, ellipsis_mask: builtins.int = 0, new_axis_mask: builtins.int = 0, shrink_axis_mask: builtins.int = 0, var: Any = None, name: builtins.str | None = None) -> Any:
+    """input_[begin:end:strides], one number per axis; bit i of a mask says what entry i is instead. t[*s] -> t[*r].
+
+    begin_mask and end_mask: from or to the edge; ellipsis_mask: as many whole axes as there are; new_axis_mask: a new
+    axis; shrink_axis_mask: the element at begin. Raises: InvalidArgumentError for a stride of 0, an index out of
+    bounds or numbers that do not fit. Source: tf.strided_slice."""
 def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Difference x - y. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.subtract."""
 def tan(x: Any, name: str | None = None) -> Tensor:
     """Tangent of x, in radians. f[*s] -> f[*s]. Source: tf.tan."""
 def tanh(x: Any, name: str | None = None) -> Tensor:
     """Hyperbolic tangent. f[*s] -> f[*s]. Source: tf.tanh."""
+def tensor_scatter_nd_add(tensor: Any, indices: Any, updates: Any, name: builtins.str | None = None) -> Any:
+    """tensor with each update added to the slice at its index vector. t[*s], i[*q, d], t[*q, *r] -> t[*s].
+
+    Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
+    Source: tf.tensor_scatter_nd_add."""
+def tensor_scatter_nd_max(tensor: Any, indices: Any, updates: Any, name: builtins.str | None = None) -> Any:
+    """tensor with the greater of each update and the slice at its index vector. t[*s], i[*q, d], t[*q, *r] -> t[*s].
+
+    Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
+    Source: tf.tensor_scatter_nd_max."""
+def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, name: builtins.str | None = None) -> Any:
+    """tensor with the lesser of each update and the slice at its index vector. t[*s], i[*q, d], t[*q, *r] -> t[*s].
+
+    Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
+    Source: tf.tensor_scatter_nd_min."""
+def tensor_scatter_nd_sub(tensor: Any, indices: Any, updates: Any, name: builtins.str | None = None) -> Any:
+    """tensor with each update subtracted from the slice at its index vector. t[*s], i[*q, d], t[*q, *r] -> t[*s].
+
+    Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
+    Source: tf.tensor_scatter_nd_sub."""
+def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, name: builtins.str | None = None) -> Any:
+    """tensor with each slice at an index vector replaced by the update for it, the last of several. t[*s], i[*q, d], t[*q, *r] -> t[*s].
+
+    Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
+    Source: tf.tensor_scatter_nd_update."""
 def tensordot(a: Any, b: Any, axes: Any, name: builtins.str | None = None) -> Any:
     """Sum of products over pairs of axes: the last n of a with the first n of b, or the lists given.
 
@@ -376,6 +479,26 @@ def truediv(x: Any, y: Any, name: builtins.str | None = None) -> Any:
     """Quotient as Python's `/`: integers of up to 16 bits divide as float32, wider ones as float64.
 
     t[*s], t[*s] -> f[*s], broadcasting. Raises: TypeError if the dtypes differ or are no numbers. Source: tf.truediv."""
+def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Quotient rounded towards zero. t[*s], t[*s] -> t[*s], broadcasting.
+
+    Raises: InternalError for an integer y of 0. Source: tf.truncatediv."""
+def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Remainder with the sign of x. t[*s], t[*s] -> t[*s], broadcasting.
+
+    Raises: InternalError for an integer y of 0. Source: tf.truncatemod."""
+def tuple(tensors: Any, control_inputs: Any = None, name: builtins.str | None = None) -> Any:
+    """The tensors of a list, None among them, as a list. t[*s]... -> [t[*s], ...]. Source: tf.tuple."""
+def unique(x: Any, out_idx: Any = ..., name: builtins.str | None = None) -> Any:
+    """The different elements in order of appearance, and where each element is among them. t[n] -> t[m], i[n].
+
+    Raises: InvalidArgumentError for other ranks. Source: tf.unique."""
+def unique_with_counts(x: Any, out_idx: Any = ..., name: builtins.str | None = None) -> Any:
+    """`unique`, and how often each element occurs. t[n] -> t[m], i[n], i[m]. Source: tf.unique_with_counts."""
+def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
+    """The index in a tensor of shape dims of each row-major position. i[*s], i[d] -> i[d, *s].
+
+    Raises: InvalidArgumentError for a position outside. Source: tf.unravel_index."""
 def unstack(value: Any, num: Any = None, axis: Any = 0, name: builtins.str | None = 'unstack') -> Any:
     """The slices of value along `axis`, without it. t[*s] -> list of t[*r].
 

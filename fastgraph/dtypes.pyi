@@ -1,6 +1,7 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
 from fastgraph import cast as cast
 from fastgraph import complex as complex
+from fastgraph import saturate_cast as saturate_cast
 from fastgraph.dtype import DType as DType
 from fastgraph.dtype import as_dtype as as_dtype
 from fastgraph.dtype import bfloat16 as bfloat16

@@ -132,7 +132,7 @@ class Fusion:
         """Merge a new cluster with those of its producers, nearest first, where that is legal and pays."""
         tried: set[Cluster] = set()
         while True:
-            # What has been merged may have producers of its own, with which the whole goes together where a part did not.
+            # What has been merged has producers of its own: the whole may go together with one where a part did not.
             producers = {self.cluster[v.node] for v in self.inputs(cluster.nodes) if v.node in self.cluster} - tried
             producers.discard(cluster)
             if not producers:

@@ -80,12 +80,15 @@ class _Shapes:
 
 def ordered(node: Node, number: Mapping[Value, int], avals: Mapping[Value, Aval]) -> Ordered | None:
     """The kernel of a node whose op is of one of these kinds; None where no kernel can compute it."""
-    kind, _, how = (node.op.step or "").partition(".")
-    make = _KINDS.get(kind)
+    make, how = _KINDS.get(_kind(node)), (node.op.step or "").partition(".")[2]
     values = (*node.inputs, *node.outputs)
     if make is None or any(v.aval.dtype.name in _OTHER or avals[v].shape is None for v in values):
         return None
     return make(node, how, _Shapes(number, avals))
+
+
+def _kind(node: Node) -> str:
+    return (node.op.step or "").partition(".")[0]
 
 
 # ---- running totals --------------------------------------------------------------------------------------------------
@@ -190,7 +193,7 @@ class _Layout:
 
 def _scatter(node: Node, how: str, shapes: _Shapes, layout: _Layout, base: Value | None) -> Ordered | None:
     """out = base, then for each update in order: out[row] = combination of out[row] and the update."""
-    updates, indices = (node.inputs[i] for i in _PLACES[node.op.step.partition(".")[0]])
+    updates, indices = (node.inputs[i] for i in _PLACES[_kind(node)])
     out = node.outputs[0]
     dtype, index = out.aval.dtype.name, indices.aval.dtype.name
     if dtype in spell.HALVES and how in ("add", "sub", "mul"):
@@ -272,7 +275,7 @@ _PLACES = {"scatter_nd": (1, 0), "tensor_scatter": (2, 1), "segment": (0, 1), "g
 
 
 def _nd(node: Node, how: str, shapes: _Shapes, base: Value | None) -> Ordered | None:
-    updates, indices = (node.inputs[i] for i in _PLACES[node.op.step.partition(".")[0]])
+    indices = node.inputs[_PLACES[_kind(node)][1]]
     out = node.outputs[0]
     depth = indices.aval.shape[-1] if indices.aval.shape else None
     if depth is None:

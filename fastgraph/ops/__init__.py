@@ -6,6 +6,7 @@ from fastgraph.ops import (  # noqa: F401
     contraction,
     conv,
     convolutions,
+    counting,
     creation,
     einsum,
     elementwise,

@@ -267,10 +267,9 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, nam
     """
     if limit is None:
         start, limit = 0, start
-    if type(start) is type(limit) is type(delta) is int and dtype is None and current_trace() is None:
-        # Half of all calls: plain numbers, of which no tensors need be made.
-        if delta > 0 and -(2**31) <= start <= limit < 2**31 - delta:
-            return from_array(np.arange(start, limit, delta, np.int32), int32, True)
+    plain = type(start) is type(limit) is type(delta) is int and dtype is None and current_trace() is None
+    if plain and delta > 0 and -(2**31) <= start <= limit < 2**31 - delta:  # most calls: no tensors need be made
+        return from_array(np.arange(start, limit, delta, dtype=np.int32), int32, True)
     target = None if dtype is None else as_dtype(dtype)
     bounds = [_scalar(x, target) for x in (start, limit, delta)]
     if target is None:

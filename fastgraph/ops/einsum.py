@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -233,7 +233,7 @@ def _plan(operands: tuple[Labels, ...], result: Labels, sizes: tuple[tuple[str, 
     def price(sets: tuple[frozenset[str], ...], i: int, j: int) -> float:
         return volume(set(sets[i] | sets[j])) + volume(set(left(sets, i, j)))
 
-    @lru_cache(maxsize=None)
+    @cache
     def best(sets: tuple[frozenset[str], ...]) -> tuple[float, tuple[tuple[int, int], ...]]:
         if len(sets) == 1:
             return 0.0, ()
@@ -295,4 +295,3 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
     last = terms[0].without([c for c in terms[0].labels if c not in result])
     moved = last.ordered(tuple(c for c in result if c in last.labels))
     return moved if name is None and moved is not tensors[0] else identity(moved, name=name)
-

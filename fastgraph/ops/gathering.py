@@ -202,7 +202,6 @@ def dim(x: Any, axis: int) -> Any:
     return shape(x)[axis] if n is None else n
 
 
-
 # ---- gather ---------------------------------------------------------------------------------------------------------
 
 
@@ -496,7 +495,9 @@ def one_hot_p(indices: Array, on_value: Array, off_value: Array, *, depth: int, 
     at = indices.ndim if axis == -1 else axis
     chosen = indices.reshape((*indices.shape[:at], 1, *indices.shape[at:]))
     line = np.arange(depth)
-    return np.where(chosen == (line if axis == -1 else line.reshape((-1, *(1,) * (indices.ndim - at)))), on_value, off_value)
+    return np.where(
+        chosen == (line if axis == -1 else line.reshape((-1, *(1,) * (indices.ndim - at)))), on_value, off_value
+    )
 
 
 def _infer_one_hot_dynamic(indices: Aval, depth: Aval, on_value: Aval, off_value: Aval, *, axis: int) -> Aval:

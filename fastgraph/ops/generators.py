@@ -37,6 +37,7 @@ _MULTIPLIER, _WEYL = 0xD256D193, 0x9E3779B9
 
 # ---- the two primitives ---------------------------------------------------------------------------------------------
 
+
 @custom(
     op="RandomDraw",
     infer=lambda generator, n: _STATE,

@@ -103,7 +103,9 @@ def _diag_shape(shape: Dims, k: Span, rows: int, columns: int) -> Dims:
         if columns < least_columns:
             raise ValueError("The number of columns is too small.")
         if rows != least_rows and columns != least_columns:
-            raise ValueError("The number of rows or columns is not consistent with the specified d_lower, d_upper, and diagonal.")
+            raise ValueError(
+                "The number of rows or columns is not consistent with the specified d_lower, d_upper, and diagonal."
+            )
         size = rows, columns
     return (*shape[: -1 - several], *size)
 
@@ -127,7 +129,10 @@ def _lower_diag(b: Any, node: Any) -> list[Any]:
 def _diag_samples() -> list[Any]:
     zero = np.array(0.0)
     found = [
-        ((np.array([1, 2, 3]).astype(t), np.array(p, t)), {"k": (d, d), "rows": -1, "columns": -1, "align": "RIGHT_LEFT"})
+        (
+            (np.array([1, 2, 3]).astype(t), np.array(p, t)),
+            {"k": (d, d), "rows": -1, "columns": -1, "align": "RIGHT_LEFT"},
+        )
         for t, p in (("float32", 0), ("int32", 9), ("bool", 0))
         for d in (0, 1, -2)
     ]
@@ -212,8 +217,13 @@ def _part_errors() -> list[Any]:
     text = r"lower_diag_index is out of bound: 5. It must be between -2 and 3"
     return [
         ((np.ones([2, 3]), np.array(0.0)), {"k": (5, 5), "align": "RIGHT_LEFT"}, InvalidArgumentError, text),
-        ((np.ones([2]), np.array(0.0)), {"k": (0, 0), "align": "RIGHT_LEFT"}, InvalidArgumentError, r"input must be at least 2-dim, received shape: \[2\]"),
-    ]  # fmt: skip
+        (
+            (np.ones([2]), np.array(0.0)),
+            {"k": (0, 0), "align": "RIGHT_LEFT"},
+            InvalidArgumentError,
+            r"input must be at least 2-dim, received shape: \[2\]",
+        ),
+    ]
 
 
 def _shaped_diag(dy: Any, x_shape: Any, k: Span, align: str) -> Any:
@@ -362,10 +372,20 @@ def _lower_band(b: Any, node: Any) -> list[Any]:
         for a, c in ((1, 0), (-1, 0), (0, -1), (0, 0), (-1, -1), (2, 1))
     ],
     error_samples=lambda: [
-        ((np.ones([3, 3]),), {"lower": 4, "upper": 0}, InvalidArgumentError, r"num_lower must be negative or less or equal to number of rows \(3\) got: 4"),
-        ((np.ones([2]),), {"lower": 1, "upper": 0}, InvalidArgumentError, r"input must be at least 2-dim, received shape: \[2\]"),
+        (
+            (np.ones([3, 3]),),
+            {"lower": 4, "upper": 0},
+            InvalidArgumentError,
+            r"num_lower must be negative or less or equal to number of rows \(3\) got: 4",
+        ),
+        (
+            (np.ones([2]),),
+            {"lower": 1, "upper": 0},
+            InvalidArgumentError,
+            r"input must be at least 2-dim, received shape: \[2\]",
+        ),
     ],
-)  # fmt: skip
+)
 def matrix_band_part(input: Array, *, lower: int, upper: int) -> Any:
     """Matrices with zeros outside a band of diagonals; a negative number of them means all. t[*s, m, n] -> same."""
     _valued(_check_band, input.shape, lower, upper)
@@ -516,7 +536,9 @@ def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: b
     if rank is None:
         raise NotImplementedError("matrix_transpose needs a tensor of known rank")
     if rank < 2:
-        raise ValueError(f"Argument `a` should be a (batch) matrix with rank >= 2.  Received `a` = {x} with shape: {x.shape}")
+        raise ValueError(
+            f"Argument `a` should be a (batch) matrix with rank >= 2.  Received `a` = {x} with shape: {x.shape}"
+        )
     moved = transpose_p(x, perm=(*range(rank - 2), rank - 1, rank - 2))
     return conj(moved) if conjugate else moved
 

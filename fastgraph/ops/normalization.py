@@ -60,9 +60,7 @@ def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: 
 
 
 @public("nn.weighted_moments")
-def weighted_moments(
-    x: Any, axes: Any, frequency_weights: Any, keepdims: bool = False, name: str | None = None
-) -> Any:
+def weighted_moments(x: Any, axes: Any, frequency_weights: Any, keepdims: bool = False, name: str | None = None) -> Any:
     """Mean and variance along `axes` of elements that count as often as their weights say. f[*s] -> f[*r], f[*r].
 
     Source: tf.nn.weighted_moments.
@@ -81,9 +79,7 @@ def weighted_moments(
 
 
 @public("nn.sufficient_statistics")
-def sufficient_statistics(
-    x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
-) -> Any:
+def sufficient_statistics(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
     """Number of elements, sum, sum of squares along `axes`, and the shift. f[*s] -> f[], f[*r], f[*r], shift.
 
     Source: tf.nn.sufficient_statistics.
@@ -146,7 +142,6 @@ def _invalid(text: str) -> InvalidArgumentError:
     return InvalidArgumentError(None, None, f"{text} [Op:FusedBatchNormV3]")
 
 
-@public("compat.v1.nn.fused_batch_norm")
 def fused_batch_norm(
     x: Any,
     scale: Any,
@@ -182,7 +177,10 @@ def fused_batch_norm(
             "Both `mean` and `variance` must be a 1D tensor when `is_training` is False or `exponential_avg_factor` != "
             f"1.0. Received: `mean` {mean!r} and `variance` {variance!r}"
         )
-    given = None if mean is None else as_tensor(mean, "float32"), None if variance is None else as_tensor(variance, "float32")
+    given: tuple[Any, Any] = (
+        None if mean is None else as_tensor(mean, "float32"),
+        None if variance is None else as_tensor(variance, "float32"),
+    )
     others = tuple(i for i in range(rank) if i != axis)
     lined_up = tuple([-1 if i == axis else 1 for i in range(rank)]) if axis != rank - 1 else None
     wide = _wide(x)
@@ -251,7 +249,9 @@ def weighted_cross_entropy_with_logits(labels: Any, logits: Any, pos_weight: Any
     logits = as_tensor(logits)
     labels = as_tensor(labels, logits.dtype)
     if not labels.shape.is_compatible_with(logits.shape):
-        raise ValueError(f"`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape}).")
+        raise ValueError(
+            f"`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape})."
+        )
     weight = (as_tensor(pos_weight, logits.dtype) - 1) * labels + ones_like(logits)
     return add((1 - labels) * logits, multiply(weight, softplus(-logits)), name=name)
 
@@ -267,8 +267,7 @@ def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = Fal
     targets = as_tensor(targets, log_input.dtype)
     if not log_input.shape.is_compatible_with(targets.shape):
         raise ValueError(
-            "`log_input` and `targets` must have the same shape, received "
-            f"({log_input.shape} vs {targets.shape})."
+            f"`log_input` and `targets` must have the same shape, received ({log_input.shape} vs {targets.shape})."
         )
     loss = exp(log_input) - log_input * targets
     if not compute_full_loss:

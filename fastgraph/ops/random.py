@@ -73,15 +73,22 @@ class Stateless(Source):
 def _scrambled(seed: Any) -> Any:
     """A 64-bit key that depends on all bits of a seed. i[2] -> i64[]. Source: SplitMix64, Steele et al. 2014."""
     words = cast(cast(seed, int64), "uint64")
-    state = as_tensor(0x9E3779B97F4A7C15, "uint64")
+
+    def word(n: int) -> Any:
+        return as_tensor(n, "uint64")
+
+    state = word(0x9E3779B97F4A7C15)
     for i in range(2):
         state = bitwise_xor(state, words[i]) * as_tensor(0xBF58476D1CE4E5B9, "uint64")
-        state = bitwise_xor(state, right_shift(state, as_tensor(27, "uint64"))) * as_tensor(0x94D049BB133111EB, "uint64")
+        state = bitwise_xor(state, right_shift(state, as_tensor(27, "uint64"))) * as_tensor(
+            0x94D049BB133111EB, "uint64"
+        )
         state = bitwise_xor(state, right_shift(state, as_tensor(31, "uint64")))
     return cast(state, int64)
 
 
 # ---- numbers --------------------------------------------------------------------------------------------------------
+
 
 def _word(dtype: DType) -> str:
     return "uint64" if dtype.name == "float64" else "uint32"
@@ -347,9 +354,7 @@ def stateless_truncated_normal(
 
 
 @public("random.stateless_categorical")
-def stateless_categorical(
-    logits: Any, num_samples: Any, seed: Any, dtype: Any = int64, name: str | None = None
-) -> Any:
+def stateless_categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any = int64, name: str | None = None) -> Any:
     """Classes drawn with the probabilities softmax(logits), the same for the same seed. f[n, c] -> i64[n, samples].
 
     Source: tf.random.stateless_categorical.

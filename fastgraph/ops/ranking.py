@@ -1,29 +1,22 @@
-"""Order and counts: top_k, in_top_k, sort, unique, searchsorted, bincount, confusion matrices, permutations.
+"""Order: top_k, in_top_k, sort, unique, searchsorted.
 
 Rule: of equal elements the first comes first; NaN counts as greater than any number.
 """
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph._tensor import current_trace
 from fastgraph.dtype import DType, as_dtype, int32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_axes, named, static_int
-
-from fastgraph.ops.elementwise import cast, clip_by_value, floor, less, logical_and, maximum, minimum, ones_like, select
-from fastgraph.ops.families import Array, Dims, canonical_axis, custom, invalid, public, shape_text
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.families import Array, Dims, canonical_axis, custom, invalid, public
 from fastgraph.ops.gathering import dim, gather_grad, gather_p
-from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import reshape, shape, transpose_p
-from fastgraph.ops.reduction import reduce_max
-from fastgraph.ops.scatter import scatter_nd
-from fastgraph.ops.segments import unsorted_segment_sum
 from fastgraph.shapes import Aval
 
 _ORDERED = "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64"
@@ -33,8 +26,8 @@ _ORDERED = "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16
 
 def _descending(x: Array) -> Array:
     """Positions along the last axis, the greatest first, the first of equals first."""
-    n = x.shape[-1]
-    return n - 1 - np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+    backwards = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+    return np.asarray(x.shape[-1] - 1 - backwards)
 
 
 def _top_shape(dims: Dims, k: int | None) -> Dims:
@@ -66,18 +59,36 @@ def _top_grad(dys: Any, input: Any, outs: Any) -> dict[str, Any]:
 
 def _top_samples() -> list[Any]:
     x = np.array([[3, 1, 4, 0, 5], [9, 2, 6, 5, 3]])
-    found = [((x.astype(as_dtype(t).numpy_dtype),), {"k": k, "index_type": int32}) for t in ("float32", "float64", "int32", "uint8", "bfloat16") for k in (0, 1, 3, 5)]
+    found = [
+        ((x.astype(as_dtype(t).numpy_dtype),), {"k": k, "index_type": int32})
+        for t in ("float32", "float64", "int32", "uint8", "bfloat16")
+        for k in (0, 1, 3, 5)
+    ]
     nan = np.array([1.0, np.nan, 3.0, 5.0, np.nan], np.float32)
-    return [*found, ((nan,), {"k": 4, "index_type": as_dtype("int64")}), ((np.array([2, 2, 2]),), {"k": 2, "index_type": int32})]  # fmt: skip
+    return [
+        *found,
+        ((nan,), {"k": 4, "index_type": as_dtype("int64")}),
+        ((np.array([2, 2, 2]),), {"k": 2, "index_type": int32}),
+    ]
 
 
 def _top_errors() -> list[Any]:
     x = np.ones([4])
     return [
-        ((x,), {"k": 5, "index_type": int32}, InvalidArgumentError, "input must have at least k columns. Had 4, needed 5"),
+        (
+            (x,),
+            {"k": 5, "index_type": int32},
+            InvalidArgumentError,
+            "input must have at least k columns. Had 4, needed 5",
+        ),
         ((x,), {"k": -1, "index_type": int32}, InvalidArgumentError, "Need k >= 0, got -1"),
-        ((np.array(1.0),), {"k": 1, "index_type": int32}, InvalidArgumentError, r"input must be >= 1-D, got shape \[\]"),
-    ]  # fmt: skip
+        (
+            (np.array(1.0),),
+            {"k": 1, "index_type": int32},
+            InvalidArgumentError,
+            r"input must be >= 1-D, got shape \[\]",
+        ),
+    ]
 
 
 @custom(
@@ -100,7 +111,11 @@ def top_k_p(input: Array, *, k: int, index_type: DType) -> Any:
     return np.take_along_axis(input, places, -1), places.astype(index_type.numpy_dtype)
 
 
-TopKV2 = namedtuple("TopKV2", ["values", "indices"])
+class TopKV2(NamedTuple):
+    """The k greatest elements, and where they stand."""
+
+    values: Any
+    indices: Any
 
 
 @public("math.top_k", "nn.top_k")
@@ -163,11 +178,26 @@ def _lower_in_top(b: Any, node: Any) -> list[Any]:
         )
     ],
     error_samples=lambda: [
-        ((np.ones([2, 2], np.float32), np.array([0]), np.array(1)), {}, InvalidArgumentError, "First dimension of predictions 2 must match length of targets 1"),
-        ((np.ones([1, 2], np.float32), np.array([[0]]), np.array(1)), {}, InvalidArgumentError, "targets must be 1-dimensional"),
-        ((np.ones([2], np.float32), np.array([0]), np.array(1)), {}, InvalidArgumentError, "predictions must be 2-dimensional"),
+        (
+            (np.ones([2, 2], np.float32), np.array([0]), np.array(1)),
+            {},
+            InvalidArgumentError,
+            "First dimension of predictions 2 must match length of targets 1",
+        ),
+        (
+            (np.ones([1, 2], np.float32), np.array([[0]]), np.array(1)),
+            {},
+            InvalidArgumentError,
+            "targets must be 1-dimensional",
+        ),
+        (
+            (np.ones([2], np.float32), np.array([0]), np.array(1)),
+            {},
+            InvalidArgumentError,
+            "predictions must be 2-dimensional",
+        ),
     ],
-)  # fmt: skip
+)
 def in_top_k_p(predictions: Array, targets: Array, k: Array) -> Any:
     """Whether fewer than k classes have more than the target's; never where something is not finite."""
     try:
@@ -226,7 +256,9 @@ def _to_last(x: Any, axis: Any) -> tuple[Any, tuple[int, ...] | None]:
 
 def _is_descending(direction: str) -> bool:
     if direction not in ("ASCENDING", "DESCENDING"):
-        raise ValueError(f"Argument `direction` should be one of ASCENDING, DESCENDING. Received: direction={direction}")
+        raise ValueError(
+            f"Argument `direction` should be one of ASCENDING, DESCENDING. Received: direction={direction}"
+        )
     return direction == "DESCENDING"
 
 
@@ -280,20 +312,40 @@ def unique_p(x: Array, *, out_idx: DType) -> Any:
     """The different elements in order of appearance, where each element is among them, and how many there are."""
     if x.ndim != 1:
         raise invalid("unique expects a 1D vector.")
+    index = out_idx.numpy_dtype
     if x.dtype == object:  # NumPy sorts no bytes of Python
         table: dict[Any, int] = {}
         where = np.array([table.setdefault(v, len(table)) for v in x.tolist()], np.int64)
         found = np.array(list(table), object)
-        return found, where.astype(out_idx.numpy_dtype), np.bincount(where, minlength=len(table)).astype(out_idx.numpy_dtype)
+        return (
+            found,
+            where.astype(index),
+            np.bincount(where, minlength=len(table)).astype(index),
+        )
     values, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(first, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    return values[order], rank[inverse.reshape(-1)].astype(out_idx.numpy_dtype), counts[order].astype(out_idx.numpy_dtype)
+    return (
+        values[order],
+        rank[inverse.reshape(-1)].astype(index),
+        counts[order].astype(index),
+    )
 
 
-Unique = namedtuple("Unique", ["y", "idx"])
-UniqueWithCounts = namedtuple("UniqueWithCounts", ["y", "idx", "count"])
+class Unique(NamedTuple):
+    """The different elements, and where each element is among them."""
+
+    y: Any
+    idx: Any
+
+
+class UniqueWithCounts(NamedTuple):
+    """The different elements, where each element is among them, and how often each occurs."""
+
+    y: Any
+    idx: Any
+    count: Any
 
 
 @public("unique")
@@ -321,11 +373,14 @@ def _infer_search(sequence: Aval, values: Aval, *, right: bool, out_type: DType)
     dtypes=_ORDERED,
     step="search",
     samples=lambda: [
-        ((np.array([[1, 3, 3, 5], [0, 2, 4, 6]]).astype(t), np.array([[0, 3, 6], [2, 7, 1]]).astype(t)), {"right": r, "out_type": int32})
+        (
+            (np.array([[1, 3, 3, 5], [0, 2, 4, 6]]).astype(t), np.array([[0, 3, 6], [2, 7, 1]]).astype(t)),
+            {"right": r, "out_type": int32},
+        )
         for t in ("float32", "int32", "float64", "uint8")
         for r in (False, True)
     ],
-)  # fmt: skip
+)
 def search_sorted(sequence: Array, values: Array, *, right: bool, out_type: DType) -> Any:
     """Where each value would go in its sorted row: before its equals, or after them. t[b, n], t[b, m] -> i[b, m]."""
     side: Any = "right" if right else "left"
@@ -349,180 +404,3 @@ def searchsorted(
     rows = reshape(wanted, [-1, dim(wanted, -1)])
     found = named(name, search_sorted, flat, rows, right=side == "right", out_type=as_dtype(out_type))
     return reshape(found, shape(wanted))
-
-
-# ---- counts ---------------------------------------------------------------------------------------------------------
-
-
-@public("math.bincount")
-def bincount(
-    arr: Any,
-    weights: Any = None,
-    minlength: Any = None,
-    maxlength: Any = None,
-    dtype: Any = int32,
-    name: str | None = None,
-    axis: Any = None,
-    binary_output: bool = False,
-) -> Any:
-    """How often each number occurs, or the sum of the weights of its occurrences. i[*s] -> dtype[n].
-
-    There are as many results as the greatest number and `minlength` say, at most `maxlength`.
-    Raises: InvalidArgumentError for negative numbers; NotImplementedError for an axis. Source: tf.math.bincount.
-    """
-    if axis is not None or binary_output:
-        raise NotImplementedError("bincount: axis and binary_output are not built yet")
-    x = cast(arr, int32)
-    if current_trace() is None and (x.numpy() < 0).any():
-        raise invalid("Input arr must be non-negative! [Op:DenseBincount]")
-    flat = reshape(x, [-1])
-    size = maximum(reduce_max(flat) + 1, 0)  # of no numbers the greatest is the least integer
-    if minlength is not None:
-        size = maximum(size, cast(minlength, int32))
-    if maxlength is not None:
-        size = minimum(size, cast(maxlength, int32))
-        flat = select(less(flat, size), flat, ones_like(flat) * -1)
-    values = ones_like(flat, dtype=dtype) if weights is None else reshape(weights, [-1])
-    return unsorted_segment_sum(values, flat, size, name=name)
-
-
-@public("histogram_fixed_width")
-def histogram_fixed_width(
-    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
-) -> Any:
-    """How many values fall into each of nbins equal parts of value_range; those outside count at its ends.
-
-    t[*s], t[2] -> dtype[nbins]. Source: tf.histogram_fixed_width.
-    """
-    x = reshape(values, [-1])
-    low, high = (cast(v, x.dtype) for v in (as_tensor(value_range)[0], as_tensor(value_range)[1]))
-    scaled = cast(x - low, "float64") / cast(high - low, "float64") * cast(nbins, "float64")
-    places = cast(clip_by_value(floor(scaled), 0.0, cast(nbins, "float64") - 1.0), int32)
-    return unsorted_segment_sum(ones_like(places, dtype=dtype), places, nbins, name=name)
-
-
-@public("math.confusion_matrix")
-def confusion_matrix(
-    labels: Any,
-    predictions: Any,
-    num_classes: Any = None,
-    weights: Any = None,
-    dtype: Any = int32,
-    name: str | None = None,
-) -> Any:
-    """How often each label (row) met each prediction (column), or the sum of weights. i[n], i[n] -> dtype[c, c].
-
-    Raises: InvalidArgumentError for a negative number, or one that is no class. Source: tf.math.confusion_matrix.
-    """
-    from fastgraph.ops.checks import assert_less, assert_non_negative
-
-    labels, predictions = (cast(reshape(v, [-1]), "int64") for v in (labels, predictions))
-    if current_trace() is None:  # in a graph the scatter says which pair is wrong
-        for what, given in (("labels", labels), ("predictions", predictions)):
-            assert_non_negative(given, message=f"`{what}` contains negative values.  ")
-            if num_classes is not None:
-                assert_less(given, cast(num_classes, "int64"), message=f"`{what}` out of bound")
-    n = maximum(reduce_max(labels), reduce_max(predictions)) + 1 if num_classes is None else cast(num_classes, "int64")
-    counted = ones_like(predictions, dtype=dtype) if weights is None else cast(weights, dtype)
-    if static_int(num_classes if num_classes is not None else n) is not None:
-        n = static_int(num_classes if num_classes is not None else n)
-    return scatter_nd(stack([labels, predictions], axis=1), counted, stack([n, n]) if not isinstance(n, int) else [n, n], name=name)
-
-
-# ---- permutations ---------------------------------------------------------------------------------------------------
-
-
-def _check_permutation(dims: Dims) -> Dims:
-    if dims is not None and len(dims) != 1:
-        raise ValueError("invert_permutation expects a 1D vector.")
-    return dims
-
-
-@custom(
-    "math.invert_permutation",
-    op="InvertPermutation",
-    infer=lambda x: Aval(x.dtype, _check_permutation(x.shape)),
-    dtypes="index",
-    step="permutation",
-    samples=lambda: [((np.array(p, t),), {}) for t in ("int32", "int64") for p in ([2, 0, 1], [0], [], [3, 2, 1, 0])],
-    error_samples=lambda: [
-        ((np.array([2, 0, 0]),), {}, InvalidArgumentError, "0 is duplicated in the input."),
-        ((np.array([3, 0, 1]),), {}, InvalidArgumentError, "3 is not between 0 and 3"),
-        ((np.array([[0]]),), {}, InvalidArgumentError, "invert_permutation expects a 1D vector."),
-    ],
-)
-def invert_permutation(x: Array) -> Any:
-    """The permutation that undoes x: y[x[i]] = i. i[n] -> i[n].
-
-    Raises: InvalidArgumentError for numbers that are no permutation. Source: tf.math.invert_permutation.
-    """
-    if x.ndim != 1:
-        raise invalid("invert_permutation expects a 1D vector.")
-    result = np.full(x.shape, -1, x.dtype)
-    for i, at in enumerate(x.tolist()):
-        if not 0 <= at < len(x):
-            raise invalid(f"{at} is not between 0 and {len(x)}")
-        if result[at] != -1:
-            raise invalid(f"{at} is duplicated in the input.")
-        result[at] = i
-    return result
-
-
-def _unravelled(indices: Dims, dims: Dims) -> Dims:
-    if dims is not None and len(dims) != 1:
-        raise ValueError("The indices can only be scalar or vector.")
-    if indices is None or dims is None:
-        return None
-    return (dims[0], *indices)
-
-
-def _lower_unravel(b: Any, node: Any) -> list[Any]:
-    indices, dims = b.input(0), b.input(1)
-    n = node.inputs[1].aval.shape[0]
-
-    def element(index: Sequence[Any]) -> Any:
-        extents = [b.cast(dims.at((b.const(d, "int64"),)), "int64") for d in range(n)]
-        rest = b.cast(indices.at(index[1:]), "int64")
-        total = b.const(1, "int64")
-        for extent in extents:
-            total = total * extent
-        place, inside = b.const(0, "int64"), (rest >= 0) & (rest < total)
-        for d in reversed(range(n)):
-            whole = b.op("max", extents[d], b.const(1, "int64"))
-            place = b.select(index[0].eq(d), rest % whole, place)
-            rest = rest // whole
-        return b.check(inside, b.cast(place, node.inputs[0].aval.dtype), b.flat(index[1:], indices.shape))
-
-    return [element]
-
-
-@custom(
-    "unravel_index",
-    op="UnravelIndex",
-    infer=lambda indices, dims: Aval(indices.dtype, _unravelled(indices.shape, dims.shape)),
-    groups=("Tidx", "Tidx"),
-    dtypes={"Tidx": "index"},
-    lower=_lower_unravel,
-    samples=lambda: [
-        ((np.array(i, t), np.array([3, 4], t)), {}) for t in ("int32", "int64") for i in ([5, 7], 5, [0, 11, 3])
-    ],
-    error_samples=lambda: [
-        ((np.array([12]), np.array([3, 4])), {}, InvalidArgumentError, "index is out of bound as with dims"),
-        ((np.array([1]), np.array([3, 0])), {}, InvalidArgumentError, "Input dims cannot contain a dim of zero, but dims contains zero at index 1"),
-    ],
-)  # fmt: skip
-def unravel_index(indices: Array, dims: Array) -> Any:
-    """The index in a tensor of shape dims of each row-major position. i[*s], i[d] -> i[d, *s].
-
-    Raises: InvalidArgumentError for a position outside. Source: tf.unravel_index.
-    """
-    try:
-        _unravelled(indices.shape, dims.shape)
-    except ValueError as error:
-        raise invalid(str(error)) from None
-    if (dims == 0).any():
-        at = int(np.argmax(dims == 0))
-        raise invalid(f"Input dims cannot contain a dim of zero, but dims contains zero at index {at}")
-    if ((indices < 0) | (indices >= np.prod(dims, dtype=np.int64))).any():
-        raise invalid("index is out of bound as with dims")
-    return np.array(np.unravel_index(indices, tuple(dims.tolist()))).astype(indices.dtype)

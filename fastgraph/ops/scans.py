@@ -1,6 +1,6 @@
 """Running totals along an axis: cumsum, cumprod, cumulative_logsumexp.
 
-Rule: each element is combined with the total before it, in order and once, so eager mode and kernels give the same bits.
+Rule: each element is combined with the total before it, in order and once: eager mode and kernels give the same bits.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ Rule: updates are applied in the order in which they are given; an index out of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,15 +32,16 @@ def _vector(shape_: Any) -> Any:
 
 def _checked(indices: Array, dims: Sequence[int], text: str) -> tuple[Array, ...]:
     """The indices of each axis. InvalidArgumentError with the first index vector that is out of range."""
-    rows = indices.reshape(-1, indices.shape[-1]) if indices.shape[-1] else np.zeros([int(np.prod(indices.shape[:-1])), 0], int)
-    bad = ((rows < 0) | (rows >= np.array(dims[: rows.shape[1]], np.int64))).any(axis=1)
+    depth = indices.shape[-1]
+    rows = indices.reshape((math.prod(indices.shape[:-1]), depth))
+    bad = ((rows < 0) | (rows >= np.array(dims[:depth], np.int64))).any(axis=1)
     if bad.any():
         first = int(np.argmax(bad))
         where = [int(i) for i in np.unravel_index(first, indices.shape[:-1])]
         found = ", ".join(str(int(i)) for i in rows[first])
         place = f"indices{shape_text(where)}" if where else "indices[]"
         raise invalid(f"{place} = [{found}] does not index into {text.format(shape_text(dims))}")
-    return tuple([indices[..., d] for d in range(indices.shape[-1])])
+    return tuple([indices[..., d] for d in range(depth)])
 
 
 # ---- gather_nd ------------------------------------------------------------------------------------------------------
@@ -83,17 +85,35 @@ def _gather_nd_samples() -> list[Any]:
         ((np.arange(24).reshape(2, 3, 4).astype(t), np.array(i, it)), {})
         for t, it in (("float32", "int32"), ("int64", "int64"), ("bool", "int16"))
         for i in ([[1], [0]], [[1, 2], [0, 0]], [[[1, 2, 3]], [[0, 0, 1]]], [1, 2, 3], [0])
-    ] + [((np.arange(6.0).reshape(2, 3), np.zeros([2, 0], np.int32)), {}), ((np.ones([2, 3]), np.zeros([0, 1], np.int32)), {})]
+    ] + [
+        ((np.arange(6.0).reshape(2, 3), np.zeros([2, 0], np.int32)), {}),
+        ((np.ones([2, 3]), np.zeros([0, 1], np.int32)), {}),
+    ]
 
 
 def _gather_nd_errors() -> list[Any]:
     x = np.array([[1, 2], [3, 4]])
     return [
-        ((x, np.array([[0, 2]])), {}, InvalidArgumentError, r"indices\[0\] = \[0, 2\] does not index into param shape \[2,2\]"),
-        ((x, np.array([[1, 0], [-1, 0]])), {}, InvalidArgumentError, r"indices\[1\] = \[-1, 0\] does not index into param shape \[2,2\]"),
-        ((x, np.array([[0, 0, 0]])), {}, InvalidArgumentError, "index innermost dimension length must be <= params rank; saw: 3 vs. 2"),
+        (
+            (x, np.array([[0, 2]])),
+            {},
+            InvalidArgumentError,
+            r"indices\[0\] = \[0, 2\] does not index into param shape \[2,2\]",
+        ),
+        (
+            (x, np.array([[1, 0], [-1, 0]])),
+            {},
+            InvalidArgumentError,
+            r"indices\[1\] = \[-1, 0\] does not index into param shape \[2,2\]",
+        ),
+        (
+            (x, np.array([[0, 0, 0]])),
+            {},
+            InvalidArgumentError,
+            "index innermost dimension length must be <= params rank; saw: 3 vs. 2",
+        ),
         ((x, np.array(0)), {}, InvalidArgumentError, "indices must be at least a vector"),
-    ]  # fmt: skip
+    ]
 
 
 @movement(
@@ -149,7 +169,9 @@ def gather_nd(
 # ---- scatter_nd -----------------------------------------------------------------------------------------------------
 
 
-def _scatter_problem(indices: Sequence[int | None], updates: Sequence[int | None], dims: Sequence[int | None]) -> str | None:
+def _scatter_problem(
+    indices: Sequence[int | None], updates: Sequence[int | None], dims: Sequence[int | None]
+) -> str | None:
     """What does not fit in a scatter_nd, as TensorFlow says it."""
     if not indices:
         return "Indices shape must have rank at least one. Found:[]"
@@ -175,9 +197,7 @@ def _scatter_problem(indices: Sequence[int | None], updates: Sequence[int | None
 
 
 def _differ(a: Sequence[int | None], b: Sequence[int | None]) -> bool:
-    return len(a) != len(b) or any(
-        m is not None and n is not None and m != n for m, n in zip(a, b, strict=True)
-    )
+    return len(a) != len(b) or any(m is not None and n is not None and m != n for m, n in zip(a, b, strict=True))
 
 
 def _check(problem: str | None) -> None:
@@ -216,13 +236,38 @@ def _scatter_nd_samples() -> list[Any]:
 def _scatter_nd_errors() -> list[Any]:
     one, four = np.array([1.0, 2.0]), np.array([4])
     return [
-        ((np.array([[0], [4]]), one, four), {}, InvalidArgumentError, r"indices\[1\] = \[4\] does not index into shape \[4\]"),
-        ((np.array([[0], [-1]]), one, four), {}, InvalidArgumentError, r"indices\[1\] = \[-1\] does not index into shape \[4\]"),
-        ((np.array([[0]]), one, four), {}, InvalidArgumentError, r"Dimensions \[0,1\) of indices\[shape=\[1,1\]\] must match"),
-        ((np.array([[0, 0]]), one[:1], four), {}, InvalidArgumentError, r"Dimensions \[2,1\) of input\[shape=\[4\]\] must match dimensions \[1,1\) of updates\[shape=\[1\]\]"),
-        ((np.array([[0]]), one[:1], np.array([0])), {}, InvalidArgumentError, r"Indices and updates specified for empty output.  indices shape: \[1,1\]"),
+        (
+            (np.array([[0], [4]]), one, four),
+            {},
+            InvalidArgumentError,
+            r"indices\[1\] = \[4\] does not index into shape \[4\]",
+        ),
+        (
+            (np.array([[0], [-1]]), one, four),
+            {},
+            InvalidArgumentError,
+            r"indices\[1\] = \[-1\] does not index into shape \[4\]",
+        ),
+        (
+            (np.array([[0]]), one, four),
+            {},
+            InvalidArgumentError,
+            r"Dimensions \[0,1\) of indices\[shape=\[1,1\]\] must match",
+        ),
+        (
+            (np.array([[0, 0]]), one[:1], four),
+            {},
+            InvalidArgumentError,
+            r"Dimensions \[2,1\) of input\[shape=\[4\]\] must match dimensions \[1,1\) of updates\[shape=\[1\]\]",
+        ),
+        (
+            (np.array([[0]]), one[:1], np.array([0])),
+            {},
+            InvalidArgumentError,
+            r"Indices and updates specified for empty output.  indices shape: \[1,1\]",
+        ),
         ((np.array([[0]]), one[:1], np.array([-1])), {}, InvalidArgumentError, "Dimension -1 must be >= 0"),
-    ]  # fmt: skip
+    ]
 
 
 @custom(
@@ -237,7 +282,7 @@ def _scatter_nd_errors() -> list[Any]:
     error_samples=_scatter_nd_errors,
 )
 def scatter_nd_p(indices: Array, updates: Array, shape: Array) -> Any:
-    """Zeros of `shape` to which each update is added where its index vector says. i[*q, d], t[*q, *r], i[n] -> t[*s]."""
+    """Zeros of `shape` to which each update is added where its index says. i[*q, d], t[*q, *r], i[n] -> t[*s]."""
     dims = tuple(shape.tolist())
     if any(n < 0 for n in dims):
         raise invalid(f"Dimension {min(dims)} must be >= 0")
@@ -322,7 +367,7 @@ def _tensor_scatter(how: str, tensor: Array, indices: Array, updates: Array) -> 
 def _tensor_scatter_samples(how: str) -> Callable[[], list[Any]]:
     def samples() -> list[Any]:
         # The gradient of an update that is overwritten is not that of the last one alone: names are distinct there.
-        twice = ([[0], [2], [0]] if how in ("add", "sub") else [[0], [2], [1]])
+        twice = [[0], [2], [0]] if how in ("add", "sub") else [[0], [2], [1]]
         wide = np.arange(3.0 * 130).reshape(3, 130) % 11
         found: list[Any] = []
         for t, it in (("float32", "int32"), ("int64", "int64"), ("float64", "int32"), ("uint8", "int16")):
@@ -349,11 +394,31 @@ def _tensor_scatter_samples(how: str) -> Callable[[], list[Any]]:
 def _tensor_scatter_errors() -> list[Any]:
     x = np.array([1.0, 2.0, 3.0])
     return [
-        ((x, np.array([[3]]), np.array([5.0])), {}, InvalidArgumentError, r"indices\[0\] = \[3\] does not index into shape \[3\]"),
-        ((x, np.array([[0], [-1]]), np.array([5.0, 6.0])), {}, InvalidArgumentError, r"indices\[1\] = \[-1\] does not index into shape \[3\]"),
-        ((x, np.array([[0]]), np.array([5.0, 6.0])), {}, InvalidArgumentError, r"Outer dimensions of indices and update must match. Indices shape: \[1,1\], updates shape:\[2\]"),
-        ((np.ones([2, 2]), np.array([[0]]), np.array([5.0])), {}, InvalidArgumentError, r"Inner dimensions of output shape must match inner dimensions of updates shape. Output: \[2,2\] updates: \[1\]"),
-    ]  # fmt: skip
+        (
+            (x, np.array([[3]]), np.array([5.0])),
+            {},
+            InvalidArgumentError,
+            r"indices\[0\] = \[3\] does not index into shape \[3\]",
+        ),
+        (
+            (x, np.array([[0], [-1]]), np.array([5.0, 6.0])),
+            {},
+            InvalidArgumentError,
+            r"indices\[1\] = \[-1\] does not index into shape \[3\]",
+        ),
+        (
+            (x, np.array([[0]]), np.array([5.0, 6.0])),
+            {},
+            InvalidArgumentError,
+            r"Outer dimensions of indices and update must match. Indices shape: \[1,1\], updates shape:\[2\]",
+        ),
+        (
+            (np.ones([2, 2]), np.array([[0]]), np.array([5.0])),
+            {},
+            InvalidArgumentError,
+            r"Inner dimensions of output shape must match inner dimensions of updates shape. Output: \[2,2\] up",
+        ),
+    ]
 
 
 def _kept(dy: Any, tensor: Any, indices: Any, updates: Any, out: Any) -> tuple[Any, Any, Any]:

@@ -5,19 +5,20 @@ Rule: an id out of range is an error with the id in it; negative ids of unsorted
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from fastgraph.dtype import as_dtype
+from fastgraph._tensor import bind
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, static_int
-from fastgraph.ops.elementwise import cast, equal_p, maximum, not_equal_p, ones_like, select, sqrt, truediv, zeros_like
-from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, public, shape_text
+from fastgraph.ops.elementwise import cast, equal_p, maximum, ones_like, select, sqrt, truediv, zeros_like
+from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import gather_p
 from fastgraph.ops.movement import expand_dims_p, reshape, shape
 from fastgraph.ops.sums import HALF
+from fastgraph.primitive import get
 from fastgraph.shapes import Aval
 
 _COUNTED = "the number of results is data: a pass over all elements decides it"
@@ -63,7 +64,7 @@ def _unsorted(kind: str, data: Array, segment_ids: Array, n: int) -> Any:
     if n < 0:
         raise invalid(f"Input num_segments == {n} must not be negative.")
     try:
-        dims = _unsorted_shape(data.shape, segment_ids.shape, n)
+        _unsorted_shape(data.shape, segment_ids.shape, n)
     except ValueError as error:
         raise invalid(str(error)) from None
     bad = segment_ids >= n
@@ -71,7 +72,7 @@ def _unsorted(kind: str, data: Array, segment_ids: Array, n: int) -> Any:
         first = tuple(int(i) for i in np.argwhere(bad)[0])
         place = f"segment_ids{shape_text(first)}" if first else "segment_ids"
         raise invalid(f"{place} = {int(segment_ids[first])} is out of range [0, {n})")
-    result = np.full(dims, _start(kind, data.dtype), data.dtype)  # type: ignore[arg-type]
+    result: Array = np.full((n, *data.shape[segment_ids.ndim :]), _start(kind, data.dtype), data.dtype)
     kept = segment_ids >= 0
     _combine(kind, result, segment_ids[kept], data[kept])
     return result
@@ -86,7 +87,10 @@ def _unsorted_samples(kind: str) -> Callable[[], list[Any]]:
             for t in ("float32", "float64", "int32", "int64", "uint8")
             for it in ("int32", "int64")
         ]
-        found += [((rows, np.array([1, -1, 1])), {"num_segments": 2}), ((wide, np.array([1, 0, 1, 1])), {"num_segments": 2})]
+        found += [
+            ((rows, np.array([1, -1, 1])), {"num_segments": 2}),
+            ((wide, np.array([1, 0, 1, 1])), {"num_segments": 2}),
+        ]
         found += [((wide[:, :9], np.array([1, 0, 1, 5])), {"num_segments": 9})]
         found += [((rows, np.array([[0, 3], [3, 1], [0, 0]])), {"num_segments": 4})]
         found += [((rows, np.array([0, 1, 0])), {"num_segments": 2})]
@@ -99,10 +103,25 @@ def _unsorted_samples(kind: str) -> Callable[[], list[Any]]:
 
 def _unsorted_errors() -> list[Any]:
     return [
-        ((np.ones([3]), np.array([0, 4, 2])), {"num_segments": 4}, InvalidArgumentError, r"segment_ids\[1\] = 4 is out of range \[0, 4\)"),
-        ((np.ones([3]), np.array([0, 1])), {"num_segments": 4}, InvalidArgumentError, r"data.shape = \[3\] does not start with segment_ids.shape = \[2\]"),
-        ((np.ones([3]), np.array([0, 1, 2])), {"num_segments": -1}, InvalidArgumentError, "Input num_segments == -1 must not be negative."),
-    ]  # fmt: skip
+        (
+            (np.ones([3]), np.array([0, 4, 2])),
+            {"num_segments": 4},
+            InvalidArgumentError,
+            r"segment_ids\[1\] = 4 is out of range \[0, 4\)",
+        ),
+        (
+            (np.ones([3]), np.array([0, 1])),
+            {"num_segments": 4},
+            InvalidArgumentError,
+            r"data.shape = \[3\] does not start with segment_ids.shape = \[2\]",
+        ),
+        (
+            (np.ones([3]), np.array([0, 1, 2])),
+            {"num_segments": -1},
+            InvalidArgumentError,
+            "Input num_segments == -1 must not be negative.",
+        ),
+    ]
 
 
 def _infer_unsorted(data: Aval, segment_ids: Aval, *, num_segments: int) -> Aval:
@@ -145,19 +164,19 @@ def _prod_grad(prod: Callable[..., Any], total: Callable[..., Any], dy: Any, dat
     return select(live, alone * _taken(dy, ids), zeros_like(data))
 
 
-def _static(primitive: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
-    """An unsorted segment op with as many segments as `like` has rows."""
+def _combined(kind: str) -> Callable[..., Any]:
+    """The unsorted segment op of a kind, with as many segments as `like` has rows."""
 
     def apply(data: Any, ids: Any, like: Any) -> Any:
         n = like.shape[0]
-        static, dynamic = primitive()
-        return static(data, ids, num_segments=n) if n is not None else dynamic(data, ids, shape(like)[0])
+        if n is None:
+            return bind(get(f"unsorted_segment_{kind}_dynamic"), (data, ids, shape(like)[0]), {})
+        return bind(get(f"unsorted_segment_{kind}"), (data, ids), {"num_segments": n})
 
     return apply
 
 
-_total = _static(lambda: (unsorted_segment_sum_p, unsorted_segment_sum_dynamic))
-_product = _static(lambda: (unsorted_segment_prod_p, unsorted_segment_prod_dynamic))
+_total, _product = _combined("sum"), _combined("prod")
 _VJP: dict[str, dict[str, Callable[..., Any]]] = {
     "sum": dict(data=lambda dy, segment_ids: _taken(dy, segment_ids)),
     "prod": dict(data=lambda dy, data, segment_ids: _prod_grad(_product, _total, dy, data, segment_ids)),
@@ -308,9 +327,14 @@ def _sorted_errors() -> list[Any]:
     return [
         ((x, np.array([0, 2, 1])), {}, InvalidArgumentError, "segment ids are not increasing"),
         ((x, np.array([-1, 0, 1])), {}, InvalidArgumentError, r"Segment id -1 out of range \[0, 2\)"),
-        ((x, np.array([0, 1])), {}, InvalidArgumentError, "segment_ids should be the same size as dimension 0 of input."),
+        (
+            (x, np.array([0, 1])),
+            {},
+            InvalidArgumentError,
+            "segment_ids should be the same size as dimension 0 of input.",
+        ),
         ((x, np.array([[0, 1, 1]])), {}, InvalidArgumentError, "segment_ids should be a vector."),
-    ]  # fmt: skip
+    ]
 
 
 def _mean_grad(dy: Any, ids: Any) -> Any:

@@ -175,7 +175,11 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: st
     known = static_int(limit) if limit.dtype.is_integer else None
     if maxlen is None:
         limit = maximum(cast(limit, lengths.dtype), cast(0, lengths.dtype))
-    line = cast(range_(known), limit.dtype) if known is not None and known >= 0 else range_(cast(0, limit.dtype), limit, cast(1, limit.dtype))
+    line = (
+        cast(range_(known), limit.dtype)
+        if known is not None and known >= 0
+        else range_(cast(0, limit.dtype), limit, cast(1, limit.dtype))
+    )
     mask = less(line, cast(expand_dims(lengths, -1), limit.dtype))
     return mask if as_dtype(dtype) is bool_ else cast(mask, dtype, name)
 
@@ -194,8 +198,16 @@ def _cast_shape(dims: Dims, old: int, new: int) -> Dims:
 
 
 def _bitcast_samples() -> list[Any]:
-    pairs = [("float32", "int32"), ("int32", "float32"), ("float64", "int64"), ("bfloat16", "int16"), ("uint8", "int8"),
-             ("float32", "uint8"), ("float64", "int32"), ("int64", "float32")]  # fmt: skip
+    pairs = [
+        ("float32", "int32"),
+        ("int32", "float32"),
+        ("float64", "int64"),
+        ("bfloat16", "int16"),
+        ("uint8", "int8"),
+        ("float32", "uint8"),
+        ("float64", "int32"),
+        ("int64", "float32"),
+    ]
     numbers = np.array([[1.0, 2.0], [3.0, 0.5]])
     found = [((numbers.astype(as_dtype(a).numpy_dtype),), {"type": as_dtype(b)}) for a, b in pairs]
     return [*found, ((np.array([[0, 0, 128, 63]], np.uint8),), {"type": as_dtype("float32")})]
@@ -208,9 +220,14 @@ def _bitcast_samples() -> list[Any]:
     step="alias",
     samples=_bitcast_samples,
     error_samples=lambda: [
-        ((np.array([0, 0, 1], np.uint8),), {"type": as_dtype("float32")}, InvalidArgumentError, "Cannot bitcast from 4 to 1")
+        (
+            (np.array([0, 0, 1], np.uint8),),
+            {"type": as_dtype("float32")},
+            InvalidArgumentError,
+            "Cannot bitcast from 4 to 1",
+        )
     ],
-)  # fmt: skip
+)
 def bitcast_p(input: Array, *, type: DType) -> Any:
     """The same bytes as elements of another dtype; narrower ones add a last axis, wider ones take it."""
     try:
@@ -276,8 +293,7 @@ def space_to_depth(input: Any, block_size: int, data_format: str = "NHWC", name:
     height, width = x.shape[h], x.shape[w]
     if (height or 0) % block_size or (width or 0) % block_size:
         raise invalid(
-            f"Image width {width} and height {height} should be divisible by block_size: {block_size} "
-            "[Op:SpaceToDepth]"
+            f"Image width {width} and height {height} should be divisible by block_size: {block_size} [Op:SpaceToDepth]"
         )
     e = extents_of(x)
     if last:
@@ -311,6 +327,12 @@ def depth_to_space(input: Any, block_size: int, data_format: str = "NHWC", name:
     return reshape(moved, [e[0], e[1] // square, e[2] * block_size, e[3] * block_size], name=name)
 
 
+def _rank(x: Any) -> int:
+    if x.shape.rank is None:
+        raise NotImplementedError("this op needs a tensor of known rank")
+    return int(x.shape.rank)
+
+
 def _block(block_shape: Any) -> list[int]:
     found = np.ravel(np.asarray(block_shape)).tolist()
     return [int(b) for b in found]
@@ -323,7 +345,7 @@ def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None
     Raises: InvalidArgumentError for extents that the block does not divide. Source: tf.space_to_batch.
     """
     x, block = as_tensor(input), _block(block_shape)
-    k, rank = len(block), x.shape.rank
+    k, rank = len(block), _rank(x)
     sides = [[int(a), int(c)] for a, c in np.asarray(paddings).reshape(k, 2)]
     x = pad(x, [[0, 0], *sides, *[[0, 0]] * (rank - k - 1)])
     e = extents_of(x)
@@ -344,13 +366,17 @@ def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = 
     Raises: InvalidArgumentError for a batch that the block does not divide. Source: tf.batch_to_space.
     """
     x, block = as_tensor(input), _block(block_shape)
-    k, rank = len(block), x.shape.rank
+    k, rank = len(block), _rank(x)
     e, total = extents_of(x), int(np.prod(block))
     if isinstance(e[0], int) and e[0] % total:
-        raise invalid(f"Input batch dimension ({e[0]}) is not divisible by product of block sizes ({total}) [Op:BatchToSpaceND]")
+        raise invalid(
+            f"Input batch dimension ({e[0]}) is not divisible by product of block sizes ({total}) [Op:BatchToSpaceND]"
+        )
     cut = reshape(x, [*block, e[0] // total, *e[1:]])
     perm = (k, *[i for j in range(k) for i in (k + 1 + j, j)], *range(2 * k + 1, rank + k))
-    wide = reshape(transpose_p(cut, perm=perm), [e[0] // total, *[e[i + 1] * b for i, b in enumerate(block)], *e[k + 1 :]])
+    wide = reshape(
+        transpose_p(cut, perm=perm), [e[0] // total, *[e[i + 1] * b for i, b in enumerate(block)], *e[k + 1 :]]
+    )
     key = [slice(int(a), -int(c) if c else None) for a, c in np.asarray(crops).reshape(k, 2)]
     return wide[(slice(None), *key)]
 
@@ -364,7 +390,7 @@ def reverse_sequence(
     Source: tf.reverse_sequence.
     """
     x, lengths = as_tensor(input), cast(as_tensor(seq_lengths), int32)
-    rank = x.shape.rank
+    rank = _rank(x)
     seq, batch = (0 if seq_axis is None else seq_axis) % rank, (0 if batch_axis is None else batch_axis) % rank
     order = (batch, seq, *[i for i in range(rank) if i not in (batch, seq)])
     back = tuple(int(i) for i in np.argsort(order))
@@ -415,7 +441,7 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
 
 @public("math.scalar_mul")
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
-    """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError if it is no scalar. Source: tf.math.scalar_mul."""
+    """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError for no scalar. Source: tf.math.scalar_mul."""
     x = as_tensor(x)
     factor = as_tensor(scalar, x.dtype)
     if factor.shape.rank not in (None, 0):

@@ -169,10 +169,12 @@ def xdivy(x: Array, y: Array) -> Any:
     op="Xlog1py",
     expr="select(x == 0, x, x * log1p(y))",
     dtypes="floating",
-    vjp=dict(x=lambda dy, x, y: dy * select(not_equal_p(x, zeros_like_p(x)), log1p(y), zeros_like_p(y)),
-             y=lambda dy, x, y: dy * xdivy(x, y + 1)),
+    vjp=dict(
+        x=lambda dy, x, y: dy * select(not_equal_p(x, zeros_like_p(x)), log1p(y), zeros_like_p(y)),
+        y=lambda dy, x, y: dy * xdivy(x, y + 1),
+    ),
     domain=(0.3, 3),
-)  # fmt: skip
+)
 def xlog1py(x: Array, y: Array) -> Any:
     """x * log(1 + y), and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.xlog1py."""
     x, y = np.broadcast_arrays(x, y)
@@ -212,8 +214,8 @@ _DIVISIBLE = "bfloat16 float16 float32 float64 uint8 int8 uint16 int16 int32 uin
 
 def _division_samples() -> list[Any]:
     x, y = np.array([[7, -7, 6], [-6, 0, 5]]), np.array([2, 2, -4])
-    floats = [((x.astype(t) + t(0.5), y.astype(t)), {}) for t in (np.float32, np.float64, np.float16)]
-    whole = [((x.astype(t), y.astype(t)), {}) for t in ("int32", "int64", "int8")]
+    floats: list[Any] = [(((x + 0.5).astype(t), y.astype(t)), {}) for t in ("float32", "float64", "float16")]
+    whole: list[Any] = [((x.astype(t), y.astype(t)), {}) for t in ("int32", "int64", "int8")]
     return [*floats, *whole, ((np.array([7, 200], np.uint8), np.array([3], np.uint8)), {})]
 
 

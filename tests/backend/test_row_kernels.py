@@ -31,7 +31,6 @@ def cross_entropy(x: Any, p: Any) -> Any:
     return fg.nn.softmax_cross_entropy_with_logits(p, x)
 
 
-
 def labelled(x: Any, p: Any, labels: Any) -> Any:
     return fg.nn.sparse_softmax_cross_entropy_with_logits(labels, x)
 

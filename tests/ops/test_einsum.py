@@ -98,7 +98,9 @@ def test_einsum_in_graphs(unknown: bool, tier: str) -> None:
         assert np.allclose(got.numpy(), wanted) and got.shape == wanted.shape, equation
 
 
-@pytest.mark.parametrize("equation", ["ij,jk->ik", "ii->i", "iij,jk->ki", "...ij,...jk->...ik", "bi,bj,ijk->bk", "i,j->ji"])
+@pytest.mark.parametrize(
+    "equation", ["ij,jk->ik", "ii->i", "iij,jk->ki", "...ij,...jk->...ik", "bi,bj,ijk->bk", "i,j->ji"]
+)
 def test_gradients(equation: str) -> None:
     arrays = operands(EQUATIONS.get(equation, [(2, 2, 3), (3, 4)]))
     fg.testing.check_gradients(lambda *x: fg.einsum(equation, *x), *[fg.constant(a) for a in arrays])
@@ -114,18 +116,38 @@ def test_the_cheapest_order() -> None:
     ("equation", "shapes", "error", "text"),
     [
         ("i->ii", [(2,)], ValueError, "Output subscripts contain a label appearing more than once: i->ii"),
-        ("ij,jk->il", [(1, 2), (2, 1)], ValueError, "Output subscripts contain the label l not present in the input subscripts."),
+        (
+            "ij,jk->il",
+            [(1, 2), (2, 1)],
+            ValueError,
+            "Output subscripts contain the label l not present in the input subscripts.",
+        ),
         ("i.j->i", [(2, 2)], ValueError, "Subscripts have incorrect format: i.j->i"),
         ("ij->j->i", [(1, 2)], ValueError, "Subscripts have incorrect format: ij->j->i"),
         ("i1->i", [(1, 2)], ValueError, "Subscripts have incorrect format: i1->i"),
         ("ij,jk->ik", [(1, 2)], ValueError, 'Got 1 inputs for equation "ij,jk->ik", expecting 2'),
-        ("ij,jk->ik", [(1, 2), (1, 2)], "invalid", r"Expected dimension 2 at axis 0 of the input shaped \[1,2\] but got dimension 1"),
-        ("i,i->i", [(1,), (2,)], "invalid", r"Expected dimension 1 at axis 0 of the input shaped \[2\] but got dimension 2"),
-        ("ii->i", [(2, 3)], "invalid", r"Expected dimension 2 at axis 1 of the input shaped \[2,3\] but got dimension 3"),
+        (
+            "ij,jk->ik",
+            [(1, 2), (1, 2)],
+            "invalid",
+            r"Expected dimension 2 at axis 0 of the input shaped \[1,2\] but got dimension 1",
+        ),
+        (
+            "i,i->i",
+            [(1,), (2,)],
+            "invalid",
+            r"Expected dimension 1 at axis 0 of the input shaped \[2\] but got dimension 2",
+        ),
+        (
+            "ii->i",
+            [(2, 3)],
+            "invalid",
+            r"Expected dimension 2 at axis 1 of the input shaped \[2,3\] but got dimension 3",
+        ),
         ("ij", [(2,)], "invalid", "Expected input 0 to have rank 2 but got: 1"),
         ("i...->", [(2, 3)], "invalid", r"Output contains 1 broadcasting dimension\(s\) but no ellipsis"),
     ],
-)  # fmt: skip
+)
 def test_einsum_refuses(equation: str, shapes: Any, error: Any, text: str) -> None:
     with pytest.raises(fg.errors.InvalidArgumentError if error == "invalid" else error, match=text):
         fg.einsum(equation, *[fg.ones(s) for s in shapes])
@@ -184,5 +206,7 @@ def test_matvec() -> None:
     assert np.array_equal(fg.linalg.matvec(a, x[:, :3], transpose_a=True).numpy(), np.einsum("bij,bi->bj", a, x[:, :3]))
     z = (a + 1j * a)[0]
     assert np.array_equal(fg.linalg.matvec(z, z[:, 0], adjoint_a=True).numpy(), z.conj().T @ z[:, 0])
-    with pytest.raises(fg.errors.InvalidArgumentError, match=r"Matrix size-incompatible: In\[0\]: \[2,2\], In\[1\]: \[3,1\]"):
+    with pytest.raises(
+        fg.errors.InvalidArgumentError, match=r"Matrix size-incompatible: In\[0\]: \[2,2\], In\[1\]: \[3,1\]"
+    ):
         fg.linalg.matvec(np.ones([2, 2]), np.ones(3))

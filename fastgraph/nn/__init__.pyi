@@ -2,6 +2,7 @@
 from fastgraph import sigmoid as sigmoid
 from fastgraph import tanh as tanh
 from fastgraph._tensor import Tensor
+from fastgraph.nn import experimental as experimental
 from fastgraph.nn import silu as swish
 from typing import Any
 import builtins
@@ -18,6 +19,10 @@ def avg_pool3d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: 
     """The mean of each window of three spatial axes. f[n, d, h, w, c] -> f[n, od, oh, ow, c].
 
     Source: tf.nn.avg_pool3d."""
+def batch_normalization(x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any, name: builtins.str | None = None) -> Any:
+    """(x - mean) / sqrt(variance + epsilon), times scale and plus offset where given; all broadcast. f[*s] -> f[*s].
+
+    Source: Ioffe and Szegedy 2015; tf.nn.batch_normalization."""
 def bias_add(value: Any, bias: Any, data_format: Any = None, name: builtins.str | None = None) -> Any:
     """value plus a bias per channel (the last axis; the second of "NC..."). t[*s, c], t[c] -> t[*s, c].
 
@@ -64,10 +69,16 @@ def depthwise_conv2d(input: Any, filter: Any, strides: Any, padding: Any, data_f
     """Correlation of each channel with m filters of its own. t[n, h, w, c], t[kh, kw, c, m] -> t[n, oh, ow, c * m].
 
     Raises: InvalidArgumentError for shapes that do not fit, or strides that differ. Source: tf.nn.depthwise_conv2d."""
+def crelu(features: Any, axis: Any = -1, name: builtins.str | None = None) -> Any:
+    """relu of features and of minus features, joined along `axis`. f[*s, n] -> f[*s, 2n]. Source: tf.nn.crelu."""
+def depth_to_space(input: Any, block_size: builtins.int, data_format: builtins.str = 'NHWC', name: builtins.str | None = None) -> Any:
+    """Channels as blocks of block_size x block_size pixels. t[n, h, w, b * b * c] -> t[n, h * b, w * b, c].
+
+    Raises: InvalidArgumentError for channels that b * b does not divide. Source: tf.nn.depth_to_space."""
 def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: Any = None, name: builtins.str | None = None) -> Any:
     """x with a share `rate` of the elements 0, the others scaled up by 1 / (1 - rate). f[*s] -> f[*s].
 
-    `noise_shape`, which broadcasts to x's, says which elements fall together.
+    `noise_shape`, which broadcasts to x's, says which elements fall together; None in it is x's own extent.
     Raises: ValueError for integers or a rate outside [0, 1). Source: tf.nn.dropout; Srivastava et al. 2014."""
 def elu(features: Any, name: str | None = None) -> Tensor:
     """exp(features) - 1 where negative, else features. f[*s] -> f[*s]. Source: tf.nn.elu."""
@@ -77,12 +88,22 @@ def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: builtins
     Raises: InvalidArgumentError for an id out of range. Source: tf.nn.embedding_lookup."""
 def gelu(features: Any, approximate: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Gaussian error linear unit, or its tanh form. f[*s] -> f[*s]. Source: Hendrycks and Gimpel 2016; tf.nn.gelu."""
+def in_top_k(targets: Any, predictions: Any, k: Any, name: builtins.str | None = None) -> Any:
+    """Whether the target of each row is among its k greatest predictions. i[n], f32[n, c] -> bool[n].
+
+    Never for a target out of range or where something is not finite.
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.math.in_top_k."""
 def l2_loss(t: Any, name: builtins.str | None = None) -> Any:
     """Half the sum of squares. f[*s] -> f[]. Source: tf.nn.l2_loss."""
 def l2_normalize(x: Any, axis: Any = None, epsilon: Any = 1e-12, name: builtins.str | None = None) -> Any:
     """x over its Euclidean norm along `axis`. f[*s] -> f[*s]. Source: tf.nn.l2_normalize."""
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
     """features where positive, else alpha * features. f[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
+def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """exp(c) - z * c for a Poisson count z and the log c of its rate. f[*s], f[*s] -> f[*s].
+
+    With compute_full_loss Stirling's approximation of log(z!) is added where z > 1.
+    Raises: ValueError if shapes differ. Source: tf.nn.log_poisson_loss."""
 def log_softmax(logits: Any, axis: Any = None, name: builtins.str | None = None) -> Any:
     """log(softmax(logits)) along `axis` (-1), without overflow. f[*s] -> f[*s]. Source: tf.nn.log_softmax."""
 def max_pool(input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: builtins.str | None = None) -> Any:
@@ -107,6 +128,10 @@ def pool(input: Any, window_shape: Any, pooling_type: builtins.str, strides: Any
 
     With dilations a window takes every d-th element (padding "VALID" only). Raises: ValueError for what does not go
     together. Source: tf.nn.pool."""
+def normalize_moments(counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: builtins.str | None = None) -> Any:
+    """Mean and variance from what `sufficient_statistics` gives. f[], f[*r], f[*r] -> f[*r], f[*r].
+
+    Source: tf.nn.normalize_moments."""
 def relu(features: Any, name: str | None = None) -> Tensor:
     """features where positive, else 0; NaN stays. t[*s] -> t[*s]. Source: tf.nn.relu."""
 def relu6(features: Any, name: str | None = None) -> Tensor:
@@ -133,8 +158,33 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: Any = -1, 
     Raises: InvalidArgumentError for shapes that do not broadcast. Source: tf.nn.softmax_cross_entropy_with_logits."""
 def softplus(features: Any, name: str | None = None) -> Tensor:
     """log(1 + exp(features)), without overflow. f[*s] -> f[*s]. Source: tf.math.softplus."""
+def softsign(features: Any, name: str | None = None) -> Tensor:
+    """features / (1 + |features|). f[*s] -> f[*s]. Source: tf.nn.softsign."""
+def space_to_depth(input: Any, block_size: builtins.int, data_format: builtins.str = 'NHWC', name: builtins.str | None = None) -> Any:
+    """Blocks of block_size x block_size pixels as channels. t[n, h, w, c] -> t[n, h / b, w / b, b * b * c].
+
+    Raises: InvalidArgumentError for extents that b does not divide. Source: tf.nn.space_to_depth."""
 def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: builtins.str | None = None) -> Any:
     """-log(softmax(logits)) at the label of each row. i[*s], f[*s, n] -> f[*s].
 
     Raises: InvalidArgumentError for a label out of range; ValueError for shapes that do not fit.
     Source: tf.nn.sparse_softmax_cross_entropy_with_logits."""
+def sufficient_statistics(x: Any, axes: Any, shift: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """Number of elements, sum, sum of squares along `axes`, and the shift. f[*s] -> f[], f[*r], f[*r], shift.
+
+    Source: tf.nn.sufficient_statistics."""
+def top_k(input: Any, k: Any = 1, sorted: builtins.bool = True, index_type: Any = ..., name: builtins.str | None = None) -> Any:
+    """The k greatest elements along the last axis, falling, and where they stand. t[*s, n] -> t[*s, k], i[*s, k].
+
+    Raises: InvalidArgumentError for more than there are. Source: tf.math.top_k."""
+def weighted_cross_entropy_with_logits(labels: Any, logits: Any, pos_weight: Any, name: builtins.str | None = None) -> Any:
+    """Cross entropy of yes/no labels z where a yes counts pos_weight times. f[*s], f[*s] -> f[*s].
+
+    (1 - z) * x + (1 + (q - 1) * z) * log(1 + exp(-x)), without overflow.
+    Raises: ValueError if shapes differ. Source: tf.nn.weighted_cross_entropy_with_logits."""
+def weighted_moments(x: Any, axes: Any, frequency_weights: Any, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """Mean and variance along `axes` of elements that count as often as their weights say. f[*s] -> f[*r], f[*r].
+
+    Source: tf.nn.weighted_moments."""
+def zero_fraction(value: Any, name: builtins.str | None = None) -> Any:
+    """The share of elements that are 0; NaN of none. t[*s] -> f32[]. Source: tf.math.zero_fraction."""

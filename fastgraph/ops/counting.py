@@ -1,0 +1,204 @@
+"""Counts and places: bincount, histograms, confusion matrices, permutations, positions as indices.
+
+Rule: what counts is a scatter; a number out of range is an error that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tensor import current_trace
+from fastgraph.dtype import int32
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, static_int
+from fastgraph.ops.checks import assert_less, assert_non_negative
+from fastgraph.ops.elementwise import cast, clip_by_value, floor, less, maximum, minimum, ones_like, select
+from fastgraph.ops.families import Array, Dims, custom, invalid, public
+from fastgraph.ops.joining import stack
+from fastgraph.ops.movement import reshape
+from fastgraph.ops.reduction import reduce_max
+from fastgraph.ops.scatter import scatter_nd
+from fastgraph.ops.segments import unsorted_segment_sum
+from fastgraph.shapes import Aval
+
+# ---- counts ---------------------------------------------------------------------------------------------------------
+
+
+@public("math.bincount")
+def bincount(
+    arr: Any,
+    weights: Any = None,
+    minlength: Any = None,
+    maxlength: Any = None,
+    dtype: Any = int32,
+    name: str | None = None,
+    axis: Any = None,
+    binary_output: bool = False,
+) -> Any:
+    """How often each number occurs, or the sum of the weights of its occurrences. i[*s] -> dtype[n].
+
+    There are as many results as the greatest number and `minlength` say, at most `maxlength`.
+    Raises: InvalidArgumentError for negative numbers; NotImplementedError for an axis. Source: tf.math.bincount.
+    """
+    if axis is not None or binary_output:
+        raise NotImplementedError("bincount: axis and binary_output are not built yet")
+    x = cast(arr, int32)
+    if current_trace() is None and (x.numpy() < 0).any():
+        raise invalid("Input arr must be non-negative! [Op:DenseBincount]")
+    flat = reshape(x, [-1])
+    size = maximum(reduce_max(flat) + 1, 0)  # of no numbers the greatest is the least integer
+    if minlength is not None:
+        size = maximum(size, cast(minlength, int32))
+    if maxlength is not None:
+        size = minimum(size, cast(maxlength, int32))
+        flat = select(less(flat, size), flat, ones_like(flat) * -1)
+    values = ones_like(flat, dtype=dtype) if weights is None else reshape(weights, [-1])
+    return unsorted_segment_sum(values, flat, size, name=name)
+
+
+@public("histogram_fixed_width")
+def histogram_fixed_width(
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+) -> Any:
+    """How many values fall into each of nbins equal parts of value_range; those outside count at its ends.
+
+    t[*s], t[2] -> dtype[nbins]. Source: tf.histogram_fixed_width.
+    """
+    x = reshape(values, [-1])
+    low, high = (cast(v, x.dtype) for v in (as_tensor(value_range)[0], as_tensor(value_range)[1]))
+    scaled = cast(x - low, "float64") / cast(high - low, "float64") * cast(nbins, "float64")
+    places = cast(clip_by_value(floor(scaled), 0.0, cast(nbins, "float64") - 1.0), int32)
+    return unsorted_segment_sum(ones_like(places, dtype=dtype), places, nbins, name=name)
+
+
+@public("math.confusion_matrix")
+def confusion_matrix(
+    labels: Any,
+    predictions: Any,
+    num_classes: Any = None,
+    weights: Any = None,
+    dtype: Any = int32,
+    name: str | None = None,
+) -> Any:
+    """How often each label (row) met each prediction (column), or the sum of weights. i[n], i[n] -> dtype[c, c].
+
+    Raises: InvalidArgumentError for a negative number, or one that is no class. Source: tf.math.confusion_matrix.
+    """
+    labels, predictions = (cast(reshape(v, [-1]), "int64") for v in (labels, predictions))
+    if current_trace() is None:  # in a graph the scatter says which pair is wrong
+        for what, given in (("labels", labels), ("predictions", predictions)):
+            assert_non_negative(given, message=f"`{what}` contains negative values.  ")
+            if num_classes is not None:
+                assert_less(given, cast(num_classes, "int64"), message=f"`{what}` out of bound")
+    n = maximum(reduce_max(labels), reduce_max(predictions)) + 1 if num_classes is None else cast(num_classes, "int64")
+    counted = ones_like(predictions, dtype=dtype) if weights is None else cast(weights, dtype)
+    known = static_int(n)
+    sides = stack([n, n]) if known is None else [known, known]
+    return scatter_nd(stack([labels, predictions], axis=1), counted, sides, name=name)
+
+
+# ---- permutations ---------------------------------------------------------------------------------------------------
+
+
+def _check_permutation(dims: Dims) -> Dims:
+    if dims is not None and len(dims) != 1:
+        raise ValueError("invert_permutation expects a 1D vector.")
+    return dims
+
+
+@custom(
+    "math.invert_permutation",
+    op="InvertPermutation",
+    infer=lambda x: Aval(x.dtype, _check_permutation(x.shape)),
+    dtypes="index",
+    step="permutation",
+    samples=lambda: [((np.array(p, t),), {}) for t in ("int32", "int64") for p in ([2, 0, 1], [0], [], [3, 2, 1, 0])],
+    error_samples=lambda: [
+        ((np.array([2, 0, 0]),), {}, InvalidArgumentError, "0 is duplicated in the input."),
+        ((np.array([3, 0, 1]),), {}, InvalidArgumentError, "3 is not between 0 and 3"),
+        ((np.array([[0]]),), {}, InvalidArgumentError, "invert_permutation expects a 1D vector."),
+    ],
+)
+def invert_permutation(x: Array) -> Any:
+    """The permutation that undoes x: y[x[i]] = i. i[n] -> i[n].
+
+    Raises: InvalidArgumentError for numbers that are no permutation. Source: tf.math.invert_permutation.
+    """
+    if x.ndim != 1:
+        raise invalid("invert_permutation expects a 1D vector.")
+    result = np.full(x.shape, -1, x.dtype)
+    for i, at in enumerate(x.tolist()):
+        if not 0 <= at < len(x):
+            raise invalid(f"{at} is not between 0 and {len(x)}")
+        if result[at] != -1:
+            raise invalid(f"{at} is duplicated in the input.")
+        result[at] = i
+    return result
+
+
+def _unravelled(indices: Dims, dims: Dims) -> Dims:
+    if dims is not None and len(dims) != 1:
+        raise ValueError("The indices can only be scalar or vector.")
+    if indices is None or dims is None:
+        return None
+    return (dims[0], *indices)
+
+
+def _lower_unravel(b: Any, node: Any) -> list[Any]:
+    indices, dims = b.input(0), b.input(1)
+    n = node.inputs[1].aval.shape[0]
+
+    def element(index: Sequence[Any]) -> Any:
+        extents = [b.cast(dims.at((b.const(d, "int64"),)), "int64") for d in range(n)]
+        rest = b.cast(indices.at(index[1:]), "int64")
+        total = b.const(1, "int64")
+        for extent in extents:
+            total = total * extent
+        place, inside = b.const(0, "int64"), (rest >= 0) & (rest < total)
+        for d in reversed(range(n)):
+            whole = b.op("max", extents[d], b.const(1, "int64"))
+            place = b.select(index[0].eq(d), rest % whole, place)
+            rest = rest // whole
+        return b.check(inside, b.cast(place, node.inputs[0].aval.dtype), b.flat(index[1:], indices.shape))
+
+    return [element]
+
+
+@custom(
+    "unravel_index",
+    op="UnravelIndex",
+    infer=lambda indices, dims: Aval(indices.dtype, _unravelled(indices.shape, dims.shape)),
+    groups=("Tidx", "Tidx"),
+    dtypes={"Tidx": "index"},
+    lower=_lower_unravel,
+    samples=lambda: [
+        ((np.array(i, t), np.array([3, 4], t)), {}) for t in ("int32", "int64") for i in ([5, 7], 5, [0, 11, 3])
+    ],
+    error_samples=lambda: [
+        ((np.array([12]), np.array([3, 4])), {}, InvalidArgumentError, "index is out of bound as with dims"),
+        (
+            (np.array([1]), np.array([3, 0])),
+            {},
+            InvalidArgumentError,
+            "Input dims cannot contain a dim of zero, but dims contains zero at index 1",
+        ),
+    ],
+)
+def unravel_index(indices: Array, dims: Array) -> Any:
+    """The index in a tensor of shape dims of each row-major position. i[*s], i[d] -> i[d, *s].
+
+    Raises: InvalidArgumentError for a position outside. Source: tf.unravel_index.
+    """
+    try:
+        _unravelled(indices.shape, dims.shape)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    if (dims == 0).any():
+        at = int(np.argmax(dims == 0))
+        raise invalid(f"Input dims cannot contain a dim of zero, but dims contains zero at index {at}")
+    if ((indices < 0) | (indices >= np.prod(dims, dtype=np.int64))).any():
+        raise invalid("index is out of bound as with dims")
+    return np.array(np.unravel_index(indices, tuple(dims.tolist()))).astype(indices.dtype)
