@@ -10,28 +10,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.activations import divide_no_nan, relu, softplus
 from fastgraph.ops.arguments import as_tensor, known_axes
 from fastgraph.ops.elementwise import (
     add,
     cast,
-    divide_no_nan,
-    exp,
     identity,
-    log,
     logical_and,
     maximum,
     multiply,
     ones_like,
-    relu,
-    rsqrt,
     select,
-    softplus,
     square,
     squared_difference,
     stop_gradient,
     subtract,
     zeros_like,
 )
+from fastgraph.ops.exponentials import exp, log, rsqrt
 from fastgraph.ops.families import canonical_axes, public, shape_text
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.joining import concat

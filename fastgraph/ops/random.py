@@ -18,18 +18,16 @@ from fastgraph.ops.elementwise import (
     add,
     bitwise_xor,
     cast,
-    cos,
     floormod,
-    log,
     maximum,
     minimum,
     multiply,
     right_shift,
     select,
-    sqrt,
     subtract,
     zeros_like_p,
 )
+from fastgraph.ops.exponentials import cos, log, sqrt
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.generators import Source, bits, generators, normal_from_bits, unit_from_bits

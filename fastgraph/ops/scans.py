@@ -12,7 +12,8 @@ import numpy as np
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_axes, named
-from fastgraph.ops.elementwise import exp, log, select, subtract
+from fastgraph.ops.elementwise import select, subtract
+from fastgraph.ops.exponentials import exp, log
 from fastgraph.ops.families import Array, custom, invalid, public
 from fastgraph.ops.sums import is_half
 from fastgraph.shapes import Aval

@@ -11,21 +11,10 @@ from typing import Any
 import numpy as np
 
 from fastgraph.errors import InternalError
+from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor
-from fastgraph.ops.elementwise import (
-    _widened,
-    atan2,
-    cast,
-    divide_no_nan,
-    exp,
-    imag,
-    log1p,
-    not_equal_p,
-    ones_like,
-    real,
-    select,
-    zeros_like_p,
-)
+from fastgraph.ops.elementwise import cast, imag, not_equal_p, ones_like, real, select, widened, zeros_like_p
+from fastgraph.ops.exponentials import atan2, exp, log1p
 from fastgraph.ops.families import Array, elementwise, lower_elementwise, public
 
 _SQRT_HALF = 0.7071067811865476
@@ -50,7 +39,7 @@ def _special() -> Any:
 )
 def erfinv(x: Array) -> Any:
     """The number whose erf is x; infinite at -1 and 1, NaN outside. f[*s] -> f[*s]. Source: tf.math.erfinv."""
-    return _special().erfinv(_widened(x)).astype(x.dtype)
+    return _special().erfinv(widened(x)).astype(x.dtype)
 
 
 @elementwise(
@@ -63,7 +52,7 @@ def erfinv(x: Array) -> Any:
 )
 def ndtri(x: Array) -> Any:
     """The quantile of the standard normal distribution. f[*s] -> f[*s]. Source: Wichura 1988; tf.math.ndtri."""
-    return _special().ndtri(_widened(x)).astype(x.dtype)
+    return _special().ndtri(widened(x)).astype(x.dtype)
 
 
 @public("math.erfcinv")
@@ -86,7 +75,7 @@ def erfcinv(x: Any, name: str | None = None) -> Any:
 )
 def lgamma(x: Array) -> Any:
     """log(|gamma(x)|); infinite at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.lgamma."""
-    wide = _widened(x)  # SciPy's is -inf at -inf
+    wide = widened(x)  # SciPy's is -inf at -inf
     return np.where(wide == -np.inf, np.asarray(np.inf, wide.dtype), _special().gammaln(wide)).astype(x.dtype)
 
 
@@ -100,7 +89,7 @@ def lgamma(x: Array) -> Any:
 )
 def digamma(x: Array) -> Any:
     """The derivative of lgamma; NaN at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.digamma."""
-    wide = _widened(x)
+    wide = widened(x)
     return np.where(wide == 0, np.asarray(np.nan, wide.dtype), _special().psi(wide)).astype(x.dtype)
 
 
@@ -178,7 +167,7 @@ def xdivy(x: Array, y: Array) -> Any:
 def xlog1py(x: Array, y: Array) -> Any:
     """x * log(1 + y), and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.xlog1py."""
     x, y = np.broadcast_arrays(x, y)
-    wide, other = _widened(x), _widened(y)
+    wide, other = widened(x), widened(y)
     return np.where(wide == 0, wide, wide * np.log1p(other)).astype(x.dtype)
 
 
@@ -238,7 +227,7 @@ def truncatediv(x: Array, y: Array) -> Any:
     """
     _check_divisor(y)
     if y.dtype.kind not in "iu":
-        return np.trunc(np.divide(_widened(x), _widened(y))).astype(x.dtype)
+        return np.trunc(np.divide(widened(x), widened(y))).astype(x.dtype)
     if y.dtype.kind == "u":
         return x // y
     quotient = x // y
@@ -259,7 +248,7 @@ def truncatemod(x: Array, y: Array) -> Any:
     Raises: InternalError for an integer y of 0. Source: tf.truncatemod.
     """
     _check_divisor(y)
-    return np.fmod(_widened(x), _widened(y)).astype(x.dtype)
+    return np.fmod(widened(x), widened(y)).astype(x.dtype)
 
 
 @elementwise("math.nextafter", op="NextAfter", expr="nextafter(x1, x2)", dtypes="float64 float32")
@@ -291,5 +280,5 @@ def angle(input: Any, name: str | None = None) -> Any:
 )
 def softsign(features: Array) -> Any:
     """features / (1 + |features|). f[*s] -> f[*s]. Source: tf.nn.softsign."""
-    wide = _widened(features)
+    wide = widened(features)
     return (wide / (np.abs(wide) + np.ones((), wide.dtype))).astype(features.dtype)
