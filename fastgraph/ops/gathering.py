@@ -17,7 +17,7 @@ from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axes
 from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import Array, Dims, body_of, canonical_axis, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import reshape, shape, shape_of_value, transpose_p
-from fastgraph.ops.sums import is_half
+from fastgraph.ops.sums import HALF, is_half
 from fastgraph.shapes import Aval
 
 # ---- slice ----------------------------------------------------------------------------------------------------------
@@ -266,7 +266,10 @@ def _gather_params(dy: Any, indices: Any, params_shape: Any, axis: int, batch_di
                     else (indices.shape.num_elements(), *params_shape[1:]),
                 )
                 return slices(values, reshape(indices, (-1,)), index_vector(params_shape))
-    return gather_grad(dy, indices, _vector(params_shape), axis=axis, batch_dims=batch_dims)
+    where = _vector(params_shape)
+    if dy.dtype.name in HALF:  # many are added: in float32, rounded once
+        return cast(gather_grad(cast(dy, "float32"), indices, where, axis=axis, batch_dims=batch_dims), dy.dtype)
+    return gather_grad(dy, indices, where, axis=axis, batch_dims=batch_dims)
 
 
 def _gather_samples() -> list[Any]:

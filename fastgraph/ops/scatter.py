@@ -122,7 +122,7 @@ def _gather_nd_errors() -> list[Any]:
     groups=("Tparams", "Tindices"),
     dtypes={"Tindices": _INDICES},
     lower=_lower_gather_nd,
-    vjp=dict(params=lambda dy, indices, params_shape: scatter_nd_p(indices, dy, _vector(params_shape))),
+    vjp=dict(params=lambda dy, indices, params_shape: _scattered(indices, dy, _vector(params_shape))),
     samples=_gather_nd_samples,
     error_samples=_gather_nd_errors,
 )
@@ -319,9 +319,15 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
 
     Raises: InvalidArgumentError for an index out of range or shapes that do not fit. Source: tf.scatter_nd.
     """
-    size, updates = extents(shape), as_tensor(updates)
-    dims = index_vector(size.static) if size.static is not None else size.tensor
-    if updates.dtype.name in HALF:  # many of them are added: in float32, rounded once
+    size = extents(shape)
+    return _scattered(
+        indices, as_tensor(updates), _vector(size.static or ()) if size.tensor is None else size.tensor, name
+    )
+
+
+def _scattered(indices: Any, updates: Any, dims: Any, name: str | None = None) -> Any:
+    """`scatter_nd` to a shape that is an input. Many are added: 16-bit floats in float32, rounded once."""
+    if updates.dtype.name in HALF:
         return cast(scatter_nd_p(indices, cast(updates, "float32"), dims), updates.dtype, name)
     return named(name, scatter_nd_p, indices, updates, dims)
 

@@ -111,7 +111,6 @@ def test_substitute_is_the_same_name_elsewhere() -> None:
 @pytest.mark.parametrize(
     ("name", "advice"),
     [
-        ("gather_nd", "The nearest name that is built is fastgraph.gather."),
         ("losses.CategoricalFocalCrossentropy", "name that is built is fastgraph.losses.CategoricalCrossentropy."),
         ("qint8", "There is no near substitute yet."),  # int8 is like it in letters only
         ("math.bessel_i0", "There is no near substitute yet."),
