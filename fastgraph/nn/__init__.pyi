@@ -65,16 +65,16 @@ def convolution(input: Any, filters: Any, strides: Any = None, padding: Any = 'V
 
     t[*b, *s, c], t[*k, c/groups, f] -> t[*b, *o, f]. Raises: ValueError for strides and dilations together, or ranks
     that do not fit."""
-def depthwise_conv2d(input: Any, filter: Any, strides: Any, padding: Any, data_format: Any = None, dilations: Any = None, name: builtins.str | None = None) -> Any:
-    """Correlation of each channel with m filters of its own. t[n, h, w, c], t[kh, kw, c, m] -> t[n, oh, ow, c * m].
-
-    Raises: InvalidArgumentError for shapes that do not fit, or strides that differ. Source: tf.nn.depthwise_conv2d."""
 def crelu(features: Any, axis: Any = -1, name: builtins.str | None = None) -> Any:
     """relu of features and of minus features, joined along `axis`. f[*s, n] -> f[*s, 2n]. Source: tf.nn.crelu."""
 def depth_to_space(input: Any, block_size: builtins.int, data_format: builtins.str = 'NHWC', name: builtins.str | None = None) -> Any:
     """Channels as blocks of block_size x block_size pixels. t[n, h, w, b * b * c] -> t[n, h * b, w * b, c].
 
     Raises: InvalidArgumentError for channels that b * b does not divide. Source: tf.nn.depth_to_space."""
+def depthwise_conv2d(input: Any, filter: Any, strides: Any, padding: Any, data_format: Any = None, dilations: Any = None, name: builtins.str | None = None) -> Any:
+    """Correlation of each channel with m filters of its own. t[n, h, w, c], t[kh, kw, c, m] -> t[n, oh, ow, c * m].
+
+    Raises: InvalidArgumentError for shapes that do not fit, or strides that differ. Source: tf.nn.depthwise_conv2d."""
 def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: Any = None, name: builtins.str | None = None) -> Any:
     """x with a share `rate` of the elements 0, the others scaled up by 1 / (1 - rate). f[*s] -> f[*s].
 
@@ -123,15 +123,15 @@ def max_pool3d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: 
     Source: tf.nn.max_pool3d."""
 def moments(x: Any, axes: Any, shift: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Mean and variance along `axes`. f[*s] -> f[*r], f[*r]. Source: tf.nn.moments."""
+def normalize_moments(counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: builtins.str | None = None) -> Any:
+    """Mean and variance from what `sufficient_statistics` gives. f[], f[*r], f[*r] -> f[*r], f[*r].
+
+    Source: tf.nn.normalize_moments."""
 def pool(input: Any, window_shape: Any, pooling_type: builtins.str, strides: Any = None, padding: Any = 'VALID', data_format: Any = None, dilations: Any = None, name: builtins.str | None = None) -> Any:
     """The maximum ("MAX") or mean ("AVG") of windows over len(window_shape) axes. t[n, *s, c] -> t[n, *o, c].
 
     With dilations a window takes every d-th element (padding "VALID" only). Raises: ValueError for what does not go
     together. Source: tf.nn.pool."""
-def normalize_moments(counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: builtins.str | None = None) -> Any:
-    """Mean and variance from what `sufficient_statistics` gives. f[], f[*r], f[*r] -> f[*r], f[*r].
-
-    Source: tf.nn.normalize_moments."""
 def relu(features: Any, name: str | None = None) -> Tensor:
     """features where positive, else 0; NaN stays. t[*s] -> t[*s]. Source: tf.nn.relu."""
 def relu6(features: Any, name: str | None = None) -> Tensor:
