@@ -418,8 +418,10 @@ def zeta(s: Lane, q: Lane) -> Lane:
     for k, b in enumerate(_BERNOULLI):
         total = total + factor * (b / math.factorial(2 * k + 2))
         factor = factor * (order + (2.0 * k + 1.0)) * (order + (2.0 * k + 2.0)) * inverse
+    total = ((z >= INF) & (order > 1.0)).select(0.0, total)  # where the terms are 0 times infinity
     value = order.equals(1.0).select(INF, (order < 1.0).select(NAN, total))
-    return (z <= 0.0).select(z.floor().equals(z).select(z.constant(INF), NAN), value).to(s.dtype)
+    pole = (order.equals(order) & z.floor().equals(z)).select(z.constant(INF), NAN)
+    return (z <= 0.0).select(pole, value).to(s.dtype)
 
 
 def polygamma(n: Lane, x: Lane) -> Lane:
@@ -429,7 +431,8 @@ def polygamma(n: Lane, x: Lane) -> Lane:
     half = order * 0.5
     sign = half.floor().equals(half).select(order.constant(-1.0), 1.0)
     value = sign * factorial * zeta(order + 1.0, wide)
-    return order.equals(0.0).select(digamma(wide), value).to(n.dtype)
+    whole = (order >= 0.0) & order.floor().equals(order) & (order < INF)
+    return whole.select(order.equals(0.0).select(digamma(wide), value), NAN).to(n.dtype)
 
 
 def rsqrt(x: Lane) -> Lane:

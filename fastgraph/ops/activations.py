@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from fastgraph.ops.arguments import as_tensor
-from fastgraph.ops.elementwise import logical_and, negative, not_equal, select, widened, zeros_like_p
-from fastgraph.ops.exponentials import erf, log, pow, sigmoid, tanh
+from fastgraph.ops.elementwise import negative, select, widened, zeros_like_p
+from fastgraph.ops.exponentials import erf, pow, sigmoid, tanh
 from fastgraph.ops.families import Array, elementwise, public
 
 # ---- activations ----------------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def relu_grad(gradients: Array, features: Array) -> Any:
     op="Relu6",
     expr="min(max(features, 0), 6)",
     dtypes="ordered",
-    vjp=dict(features=lambda dy, out: select(logical_and(out > 0, out < 6), dy, zeros_like_p(dy))),
+    vjp=dict(features=lambda dy, out: relu6_grad(dy, out)),
 )
 def relu6(features: Array) -> Any:
     """features limited to [0, 6]. t[*s] -> t[*s]. Source: tf.nn.relu6."""
@@ -55,15 +55,42 @@ def relu6(features: Array) -> Any:
 
 
 @elementwise(
+    op="Relu6Grad",
+    expr="select((features > 0) & (features < 6), gradients, 0)",
+    dtypes="ordered",
+    vjp=dict(
+        gradients=lambda dy, features: relu6_grad(dy, features), features=lambda dy, features: zeros_like_p(features)
+    ),
+)
+def relu6_grad(gradients: Array, features: Array) -> Any:
+    """gradients where features are between 0 and 6, else 0. t[*s], t[*s] -> t[*s]. Source: Relu6Grad."""
+    return np.where((features > 0) & (features < 6), gradients, np.zeros((), features.dtype))
+
+
+@elementwise(
     "nn.leaky_relu",
     op="LeakyRelu",
     expr="select(features > 0, features, features * alpha)",
     dtypes="floating",
-    vjp=dict(features=lambda dy, features, alpha: select(features > 0, dy, dy * alpha)),
+    vjp=dict(features=lambda dy, features, alpha: leaky_relu_grad(dy, features, alpha=alpha)),
 )
 def leaky_relu(features: Array, *, alpha: float = 0.2) -> Any:
     """features where positive, else alpha * features. f[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
     return np.where(features > 0, features, features * np.asarray(alpha, features.dtype))
+
+
+@elementwise(
+    op="LeakyReluGrad",
+    expr="select(features > 0, gradients, gradients * alpha)",
+    dtypes="floating",
+    vjp=dict(
+        gradients=lambda dy, features, alpha: leaky_relu_grad(dy, features, alpha=alpha),
+        features=lambda dy, features: zeros_like_p(features),
+    ),
+)
+def leaky_relu_grad(gradients: Array, features: Array, *, alpha: float = 0.2) -> Any:
+    """gradients where features are positive, else alpha times them. f[*s], f[*s] -> f[*s]. Source: LeakyReluGrad."""
+    return np.where(features > 0, gradients, gradients * np.asarray(alpha, features.dtype))
 
 
 @elementwise(
@@ -134,24 +161,6 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> A
 
 
 # ---- values that must not become NaN --------------------------------------------------------------------------------
-
-
-@elementwise(
-    "math.xlogy",
-    op="Xlogy",
-    expr="select(x == 0, x * 0, x * log(y))",
-    dtypes="floating",
-    vjp=dict(
-        x=lambda dy, x, y: dy * select(not_equal(x, 0), log(y), zeros_like_p(y)),
-        y=lambda dy, x, y: dy * divide_no_nan(x, y),
-    ),
-    domain=(0.3, 3),
-)
-def xlogy(x: Array, y: Array) -> Any:
-    """x * log(y), and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.xlogy."""
-    x, y = np.broadcast_arrays(x, y)
-    wide, other = widened(x), widened(y)
-    return np.where(wide == 0, np.zeros((), wide.dtype), wide * np.log(other)).astype(x.dtype)
 
 
 @elementwise(

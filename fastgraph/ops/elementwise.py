@@ -156,11 +156,21 @@ def complex_abs(x: Array) -> Any:
     op="Sign",
     expr="sign(x)",
     dtypes="signed_complex",
-    vjp=dict(x=lambda dy, x: zeros_like_p(x)),
+    vjp=dict(x=lambda dy, x: _turned(dy, x) if x.dtype.is_complex else zeros_like_p(x)),
 )
 def sign(x: Array) -> Any:
     """-1, 0 or 1 with the sign of x; NaN of NaN; x / |x| of complex numbers. t[*s] -> t[*s]. Source: tf.sign."""
     return np.sign(x)
+
+
+def _turned(dy: Any, x: Any) -> Any:
+    """dy's part across the direction of x, over |x|: what changes x / |x|. c[*s], c[*s] -> c[*s]."""
+    way, size = sign(x), complex_abs(x)
+    along = real_p(conj_p(way) * dy)
+    across = dy - way * complex_of(along, zeros_like_p(along))
+    there = not_equal_p(size, zeros_like_p(size))
+    size = select(there, size, ones_like(size))
+    return select(there, across / complex_of(size, zeros_like_p(size)), zeros_like_p(across))
 
 
 @elementwise(

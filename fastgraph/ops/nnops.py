@@ -12,9 +12,20 @@ import numpy as np
 
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.activations import relu
 from fastgraph.ops.arguments import as_tensor, known_axes, named
-from fastgraph.ops.elementwise import abs, add, cast, conj, is_finite, maximum, minimum, multiply, realdiv, select
+from fastgraph.ops.elementwise import (
+    add,
+    cast,
+    conj,
+    greater_equal,
+    is_finite,
+    maximum,
+    minimum,
+    multiply,
+    realdiv,
+    select,
+    zeros_like_p,
+)
 from fastgraph.ops.exponentials import exp, log, log1p, sqrt
 from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import gather, one_hot_dynamic, one_hot_p
@@ -351,7 +362,10 @@ def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, na
         raise ValueError(
             f"`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape})."
         )
-    return add(relu(logits) - logits * labels, log1p(exp(-abs(logits))), name=name)
+    # Not by relu and abs: their slopes at 0 would sum to that of another function.
+    above = greater_equal(logits, 0)
+    small = select(above, -logits, logits)
+    return add(select(above, logits, zeros_like_p(logits)) - logits * labels, log1p(exp(small)), name=name)
 
 
 # ---- sums of many, norms --------------------------------------------------------------------------------------------
@@ -499,12 +513,12 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 
 @public("linalg.global_norm")
 def global_norm(t_list: Any, name: str | None = None) -> Any:
-    """The norm of all elements of a list of tensors (None is passed over). f[*s]... -> f[].
+    """The norm of all elements of a list of tensors (None is passed over; of none 0). f[*s]... -> f[].
 
     Source: tf.linalg.global_norm.
     """
     squares = [reduce_sum(as_tensor(t) * as_tensor(t)) for t in t_list if t is not None]
-    return sqrt(add_n(squares), name=name)
+    return sqrt(add_n(squares) if squares else as_tensor(0.0), name=name)
 
 
 @public("clip_by_global_norm")

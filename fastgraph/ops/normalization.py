@@ -67,7 +67,7 @@ def weighted_moments(x: Any, axes: Any, frequency_weights: Any, keepdims: bool =
     weights = add(weights, wide * 0) if weights.shape != wide.shape else weights  # each element has its own
     total = reduce_sum(weights, axes, True)
     mean = divide_no_nan(reduce_sum(weights * wide, axes, True), total)
-    apart = squared_difference(wide, stop_gradient(mean))
+    apart = squared_difference(wide, mean)
     variance = divide_no_nan(reduce_sum(weights * apart, axes, keepdims), reduce_sum(weights, axes, keepdims))
     if not keepdims:
         mean = reduce_mean(mean, axes, False)

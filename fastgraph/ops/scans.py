@@ -11,6 +11,7 @@ import numpy as np
 
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor, known_axes, named
 from fastgraph.ops.elementwise import select, subtract
 from fastgraph.ops.exponentials import exp, log
@@ -79,7 +80,9 @@ def cumsum_p(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Any:
 
 
 def _cumprod_grad(dy: Any, x: Any, out: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
-    return cumsum_p(out * dy, axis=axis, exclusive=exclusive, reverse=not reverse) / x
+    """What the products after x sum to, over x; 0 where x is 0, as in TensorFlow."""
+    total = cumsum_p(out * dy, axis=axis, exclusive=exclusive, reverse=not reverse)
+    return total / x if x.dtype.is_complex else divide_no_nan(total, x)
 
 
 @custom(

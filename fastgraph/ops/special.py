@@ -14,7 +14,7 @@ from fastgraph.errors import InternalError
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.elementwise import cast, imag, not_equal_p, ones_like, real, select, widened, zeros_like_p
-from fastgraph.ops.exponentials import atan2, exp, log1p
+from fastgraph.ops.exponentials import atan2, exp
 from fastgraph.ops.families import Array, elementwise, lower_elementwise, public
 
 _SQRT_HALF = 0.7071067811865476
@@ -103,7 +103,8 @@ def digamma(x: Array) -> Any:
 )
 def zeta(x: Array, q: Array) -> Any:
     """Hurwitz's zeta function sum((q + k) ** -x), x > 1, q > 0. f[*s], f[*s] -> f[*s]. Source: tf.math.zeta."""
-    return _special().zeta(x, q).astype(x.dtype)
+    found = _special().zeta(x, q).astype(x.dtype)
+    return np.where(np.isnan(x) | np.isnan(q), np.asarray(np.nan, x.dtype), found)  # SciPy has infinities at q <= 0
 
 
 @elementwise(
@@ -117,11 +118,16 @@ def zeta(x: Array, q: Array) -> Any:
     ],
 )
 def polygamma(a: Array, x: Array) -> Any:
-    """The derivative of order a of digamma; x > 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.polygamma."""
+    """The derivative of order a of digamma, x > 0; NaN if a is not whole. f[*s], f[*s] -> f[*s], broadcasting.
+
+    Source: tf.math.polygamma.
+    """
     special, wide, order = _special(), x.astype(np.float64), a.astype(np.float64)
     sign = np.where(order % 2 == 0, -1.0, 1.0)
     higher = sign * special.gamma(order + 1) * special.zeta(order + 1, wide)
-    return np.where(order == 0, special.psi(wide), higher).astype(x.dtype)
+    found = np.where(order == 0, special.psi(wide), higher)
+    whole = (order >= 0) & (order == np.floor(order)) & np.isfinite(order)  # other orders have no derivative
+    return np.where(whole & ~np.isnan(wide), found, np.nan).astype(x.dtype)
 
 
 @public("math.lbeta")
@@ -154,12 +160,30 @@ def xdivy(x: Array, y: Array) -> Any:
 
 
 @elementwise(
+    "math.xlogy",
+    op="Xlogy",
+    expr="select(x == 0, 0, x * log(y))",
+    dtypes="floating",
+    vjp=dict(
+        x=lambda dy, x, y: dy * xlogy(_there(x), y),
+        y=lambda dy, x, y: dy * xdivy(x, y),
+    ),
+    domain=(0.3, 3),
+)
+def xlogy(x: Array, y: Array) -> Any:
+    """x * log(y), and 0 where x is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.xlogy."""
+    x, y = np.broadcast_arrays(x, y)
+    wide, other = widened(x), widened(y)
+    return np.where(wide == 0, np.zeros((), wide.dtype), wide * np.log(other)).astype(x.dtype)
+
+
+@elementwise(
     "math.xlog1py",
     op="Xlog1py",
     expr="select(x == 0, x, x * log1p(y))",
     dtypes="floating",
     vjp=dict(
-        x=lambda dy, x, y: dy * select(not_equal_p(x, zeros_like_p(x)), log1p(y), zeros_like_p(y)),
+        x=lambda dy, x, y: dy * xlog1py(_there(x), y),
         y=lambda dy, x, y: dy * xdivy(x, y + 1),
     ),
     domain=(0.3, 3),
