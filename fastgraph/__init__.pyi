@@ -276,7 +276,8 @@ def no_op(name: builtins.str | None = None) -> None:
 def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: builtins.bool | None = None, name: builtins.str | None = None) -> Any:
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
-    Raises: ValueError for other norms; NotImplementedError for matrix norms but Frobenius's. Source: tf.norm."""
+    With two axes, of matrices: "fro", 1 or inf. Raises: ValueError for other norms or axes; NotImplementedError for the
+    norm 2 of matrices. Source: tf.norm."""
 def not_equal(x: Any, y: Any, name: builtins.str | None = None) -> Any:
     """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
 def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: Any = None, name: builtins.str | None = None) -> Any:
@@ -367,6 +368,7 @@ def reverse_sequence(input: Any, seq_lengths: Any, seq_axis: Any = None, batch_a
 def roll(input: Any, shift: Any, axis: Any, name: builtins.str | None = None) -> Any:
     """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s].
 
+    Several shifts go with as many axes. Raises: InvalidArgumentError for an axis out of range or other numbers.
     Source: tf.roll."""
 def round(x: Any, name: str | None = None) -> Tensor:
     """The nearest whole number, halves to even. t[*s] -> t[*s]. Source: tf.round."""

@@ -28,7 +28,7 @@ def diag_part(input: Any, name: builtins.str | None = 'diag_part', k: Any = 0, p
 
     Raises: InvalidArgumentError for a diagonal that is not there. Source: tf.linalg.diag_part."""
 def global_norm(t_list: Any, name: builtins.str | None = None) -> Any:
-    """The norm of all elements of a list of tensors (None is passed over). f[*s]... -> f[].
+    """The norm of all elements of a list of tensors (None is passed over; of none 0). f[*s]... -> f[].
 
     Source: tf.linalg.global_norm."""
 def matrix_transpose(a: Any, name: builtins.str | None = 'matrix_transpose', conjugate: builtins.bool = False) -> Any:

@@ -74,8 +74,9 @@ def angle(input: Any, name: builtins.str | None = None) -> Any:
 def bincount(arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None, dtype: Any = ..., name: builtins.str | None = None, axis: Any = None, binary_output: builtins.bool = False) -> Any:
     """How often each number occurs, or the sum of the weights of its occurrences. i[*s] -> dtype[n].
 
-    There are as many results as the greatest number and `minlength` say, at most `maxlength`.
-    Raises: InvalidArgumentError for negative numbers; NotImplementedError for an axis. Source: tf.math.bincount."""
+    There are as many results as the greatest number and `minlength` say, at most `maxlength`. With axis -1 each row is
+    counted by itself: i[b, n] -> dtype[b, n]. With binary_output: whether it occurs, as 1 and 0.
+    Raises: InvalidArgumentError for negative numbers; ValueError for another axis. Source: tf.math.bincount."""
 def ceil(x: Any, name: str | None = None) -> Tensor:
     """The least whole number not below x. f[*s] -> f[*s]. Source: tf.math.ceil."""
 def confusion_matrix(labels: Any, predictions: Any, num_classes: Any = None, weights: Any = None, dtype: Any = ..., name: builtins.str | None = None) -> Any:
@@ -157,7 +158,9 @@ def ndtri(x: Any, name: str | None = None) -> Tensor:
 def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
     """The number next to x1 in the direction of x2. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.nextafter."""
 def polygamma(a: Any, x: Any, name: str | None = None) -> Tensor:
-    """The derivative of order a of digamma; x > 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.polygamma."""
+    """The derivative of order a of digamma, x > 0; NaN if a is not whole. f[*s], f[*s] -> f[*s], broadcasting.
+
+    Source: tf.math.polygamma."""
 def polyval(coeffs: Any, x: Any, name: builtins.str | None = None) -> Any:
     """The polynomial of these coefficients, the highest power first, at x. [t[*s], ...], t[*s] -> t[*s].
 
@@ -182,24 +185,24 @@ def rsqrt(x: Any, name: str | None = None) -> Tensor:
     """1 / sqrt(x). f[*s] -> f[*s]. Source: tf.math.rsqrt."""
 def scalar_mul(scalar: Any, x: Any, name: builtins.str | None = None) -> Any:
     """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError for no scalar. Source: tf.math.scalar_mul."""
-def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """Greatest of the rows of data with the same id; ids rise. t[n, *r], i[n] -> t[last id + 1, *r].
+def segment_max(data: Any, segment_ids: Any, name: builtins.str | None = None) -> Any:
+    """Greatest of the rows of data with one id; ids rise. t[n, *r], i[n] -> t[last + 1, *r].
 
     Raises: InvalidArgumentError for ids that do not rise from 0 on. Source: tf.math.segment_max."""
-def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """Mean of the rows of data with the same id; ids rise. t[n, *r], i[n] -> t[last id + 1, *r].
+def segment_mean(data: Any, segment_ids: Any, name: builtins.str | None = None) -> Any:
+    """Mean of the rows of data with one id; ids rise. t[n, *r], i[n] -> t[last + 1, *r].
 
     Raises: InvalidArgumentError for ids that do not rise from 0 on. Source: tf.math.segment_mean."""
-def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """Least of the rows of data with the same id; ids rise. t[n, *r], i[n] -> t[last id + 1, *r].
+def segment_min(data: Any, segment_ids: Any, name: builtins.str | None = None) -> Any:
+    """Least of the rows of data with one id; ids rise. t[n, *r], i[n] -> t[last + 1, *r].
 
     Raises: InvalidArgumentError for ids that do not rise from 0 on. Source: tf.math.segment_min."""
-def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """Product of the rows of data with the same id; ids rise. t[n, *r], i[n] -> t[last id + 1, *r].
+def segment_prod(data: Any, segment_ids: Any, name: builtins.str | None = None) -> Any:
+    """Product of the rows of data with one id; ids rise. t[n, *r], i[n] -> t[last + 1, *r].
 
     Raises: InvalidArgumentError for ids that do not rise from 0 on. Source: tf.math.segment_prod."""
-def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """Sum of the rows of data with the same id; ids rise. t[n, *r], i[n] -> t[last id + 1, *r].
+def segment_sum(data: Any, segment_ids: Any, name: builtins.str | None = None) -> Any:
+    """Sum of the rows of data with one id; ids rise. t[n, *r], i[n] -> t[last + 1, *r].
 
     Raises: InvalidArgumentError for ids that do not rise from 0 on. Source: tf.math.segment_sum."""
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:

@@ -15,16 +15,43 @@ from fastgraph.dtype import int32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, static_int
 from fastgraph.ops.checks import assert_less, assert_non_negative
-from fastgraph.ops.elementwise import cast, clip_by_value, floor, less, maximum, minimum, ones_like, select
-from fastgraph.ops.families import Array, Dims, custom, invalid, public
+from fastgraph.ops.creation import range_
+from fastgraph.ops.elementwise import (
+    cast,
+    clip_by_value,
+    floor,
+    greater,
+    greater_equal,
+    identity,
+    less,
+    maximum,
+    minimum,
+    ones_like,
+    select,
+)
+from fastgraph.ops.families import Array, Dims, custom, elementwise, invalid, lower_elementwise, public
 from fastgraph.ops.joining import stack
-from fastgraph.ops.movement import reshape
+from fastgraph.ops.movement import expand_dims_p, reshape, shape
 from fastgraph.ops.reduction import reduce_max
 from fastgraph.ops.scatter import scatter_nd
 from fastgraph.ops.segments import unsorted_segment_sum
 from fastgraph.shapes import Aval
 
 # ---- counts ---------------------------------------------------------------------------------------------------------
+
+
+@elementwise(
+    op="DenseBincount",
+    dtypes="index",
+    lower=lower_elementwise("arr", ("arr",), (), "arr >= 0"),
+    samples=lambda: [((np.array([3, 0, 2], t),), {}) for t in ("int32", "int64")],
+    error_samples=lambda: [((np.array([1, -1]),), {}, InvalidArgumentError, "Input arr must be non-negative!")],
+)
+def countable(arr: Array) -> Any:
+    """arr as it is, if nothing in it is negative. i[*s] -> i[*s]."""
+    if (arr < 0).any():
+        raise invalid("Input arr must be non-negative! [Op:DenseBincount]")
+    return arr
 
 
 @public("math.bincount")
@@ -40,23 +67,32 @@ def bincount(
 ) -> Any:
     """How often each number occurs, or the sum of the weights of its occurrences. i[*s] -> dtype[n].
 
-    There are as many results as the greatest number and `minlength` say, at most `maxlength`.
-    Raises: InvalidArgumentError for negative numbers; NotImplementedError for an axis. Source: tf.math.bincount.
+    There are as many results as the greatest number and `minlength` say, at most `maxlength`. With axis -1 each row is
+    counted by itself: i[b, n] -> dtype[b, n]. With binary_output: whether it occurs, as 1 and 0.
+    Raises: InvalidArgumentError for negative numbers; ValueError for another axis. Source: tf.math.bincount.
     """
-    if axis is not None or binary_output:
-        raise NotImplementedError("bincount: axis and binary_output are not built yet")
-    x = cast(arr, int32)
-    if current_trace() is None and (x.numpy() < 0).any():
-        raise invalid("Input arr must be non-negative! [Op:DenseBincount]")
-    flat = reshape(x, [-1])
-    size = maximum(reduce_max(flat) + 1, 0)  # of no numbers the greatest is the least integer
+    if axis not in (None, 0, -1):
+        raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
+    if weights is not None and binary_output:
+        raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
+    x = countable(cast(arr, int32))
+    size = maximum(reduce_max(x) + 1, 0)  # of no numbers the greatest is the least integer
     if minlength is not None:
         size = maximum(size, cast(minlength, int32))
+    values = ones_like(x, dtype=dtype) if weights is None else as_tensor(weights)
+    ids, n = x, size
     if maxlength is not None:
-        size = minimum(size, cast(maxlength, int32))
-        flat = select(less(flat, size), flat, ones_like(flat) * -1)
-    values = ones_like(flat, dtype=dtype) if weights is None else reshape(weights, [-1])
-    return unsorted_segment_sum(values, flat, size, name=name)
+        n = size = minimum(size, cast(maxlength, int32))
+        ids = select(less(x, size), x, ones_like(x) * -1)
+    rows = axis == -1 and x.shape.rank == 2
+    if rows:
+        first = expand_dims_p(range_(shape(x)[0]), axes=(1,)) * size
+        ids = select(greater_equal(ids, 0), ids + first, ids)
+        n = size * shape(x)[0]
+    counts = unsorted_segment_sum(reshape(values, [-1]), reshape(ids, [-1]), n)
+    if binary_output:
+        counts = cast(greater(counts, 0), dtype)
+    return reshape(counts, stack([shape(x)[0], size]), name=name) if rows else identity(counts, name=name)
 
 
 @public("histogram_fixed_width")

@@ -310,8 +310,9 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     rank = start.shape.rank
     if rank is None:
         raise NotImplementedError("linspace needs bounds of known rank")
-    steps = reshape(cast(range_(number), start.dtype), (number, *(1,) * rank))
-    points = start + (stop - start) / max(number - 1, 1) * steps
+    steps = reshape(range_(number), (number, *(1,) * rank))
+    points = start + (stop - start) / max(number - 1, 1) * cast(steps, start.dtype)
+    points = select(steps > 0, points, start)  # the ends as they are, infinite ones too
     if number >= 2:
         points = select(steps < number - 1, points, stop)
     at = canonical_axis(axis, rank + 1)

@@ -16,7 +16,7 @@ from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value,
 from fastgraph.ops.elementwise import cast, maximum
 from fastgraph.ops.families import Array, canonical_axis, invalid, movement, public, shape_text
 from fastgraph.ops.gathering import dim, gather, slice_tensor
-from fastgraph.ops.joining import concat
+from fastgraph.ops.joining import concat, unstack
 from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.shapes import Aval
@@ -371,14 +371,19 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
     """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s].
 
+    Several shifts go with as many axes. Raises: InvalidArgumentError for an axis out of range or other numbers.
     Source: tf.roll.
     """
     x = as_tensor(input)
-    shifts, axes = _list(shift), _list(axis)
+    shifts, axes = _list(shift), known_axes(axis)
     if len(shifts) != len(axes):
-        raise InvalidArgumentError(None, None, f"shift and axis must have the same size, got {shift} and {axis}")
+        raise invalid("shift and axis must have the same size")
+    if len(x.shape) == 0:
+        raise invalid("input must be 1-D or higher")
     for by, along in zip(shifts, axes, strict=True):
-        along = canonical_axis(known_axes(along)[0], len(x.shape))
+        if not -len(x.shape) <= along < len(x.shape):
+            raise invalid(f"axis {along if along >= 0 else along + len(x.shape)} is out of range")
+        along %= len(x.shape)
         n = dim(x, along)
         by = by % (max(n, 1) if isinstance(n, int) else maximum(n, 1))  # an axis may turn out to be empty
         x = concat([_along(x, along, n - by, by), _along(x, along, 0, n - by)], along)
@@ -386,7 +391,10 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
 
 
 def _list(x: Any) -> Any:
-    return x if isinstance(x, (list, tuple)) else [x]
+    if isinstance(x, (list, tuple)):
+        return x
+    tensor = as_tensor(x)
+    return unstack(tensor) if tensor.shape.rank == 1 else [tensor]
 
 
 @public("repeat")

@@ -17,6 +17,7 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, Dims, canonical_axis, custom, invalid, public
 from fastgraph.ops.gathering import dim, gather_grad, gather_p
 from fastgraph.ops.movement import reshape, shape, transpose_p
+from fastgraph.ops.sums import HALF
 from fastgraph.shapes import Aval
 
 _ORDERED = "float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64"
@@ -54,7 +55,9 @@ def _top_grad(dys: Any, input: Any, outs: Any) -> dict[str, Any]:
     places = outs[1]
     if places.dtype.name not in ("int16", "int32", "int64"):
         places = cast(places, "int32")
-    return {"input": gather_grad(dys[0], places, shape(input), axis=rank - 1, batch_dims=rank - 1)}
+    dy = dys[0]
+    wide = cast(dy, "float32") if dy.dtype.name in HALF else dy  # which kernels add
+    return {"input": cast(gather_grad(wide, places, shape(input), axis=rank - 1, batch_dims=rank - 1), dy.dtype)}
 
 
 def _top_samples() -> list[Any]:
@@ -322,7 +325,9 @@ def unique_p(x: Array, *, out_idx: DType) -> Any:
             where.astype(index),
             np.bincount(where, minlength=len(table)).astype(index),
         )
-    values, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    values, first, inverse, counts = np.unique(
+        x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+    )
     order = np.argsort(first, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))

@@ -418,6 +418,8 @@ def count_nonzero(
 def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
     """Square root of the sum of squares along `axis`. f[*s] -> f[*r]. Source: tf.math.reduce_euclidean_norm."""
     x = as_tensor(input_tensor)
+    if x.dtype.is_integer:  # the root is rounded to an integer, downwards
+        return cast(sqrt(cast(reduce_sum(x * x, axis, keepdims), "float64")), x.dtype, name=name)
     return sqrt(reduce_sum(x * conj(x), axis, keepdims), name=name)
 
 
@@ -427,15 +429,23 @@ def norm(
 ) -> Any:
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
-    Raises: ValueError for other norms; NotImplementedError for matrix norms but Frobenius's. Source: tf.norm.
+    With two axes, of matrices: "fro", 1 or inf. Raises: ValueError for other norms or axes; NotImplementedError for the
+    norm 2 of matrices. Source: tf.norm.
     """
     x = as_tensor(tensor)
     keep = bool(keepdims)
     pair = isinstance(axis, (list, tuple)) and len(axis) == 2
+    if isinstance(axis, (list, tuple)) and (len(axis) != 2 or axis[0] == axis[1]):
+        raise ValueError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}")
     if ord in ("euclidean", "fro") or (ord == 2 and not pair):
         return sqrt(reduce_sum(x * conj(x), axis, keep), name=name)
+    if pair and ord in (1, np.inf):  # the greatest sum of a column, of a row
+        sums = reduce_sum(abs(x), axis[0 if ord == 1 else 1], True)
+        return reduce_max(sums, axis, keep, name=name)
+    if pair and ord == 2:
+        raise NotImplementedError("norm: the matrix norm 2 (the greatest singular value) is not built yet")
     if pair:
-        raise NotImplementedError(f"norm: the matrix norm {ord!r} is not built yet")
+        raise ValueError(f"'ord' must be a supported matrix norm in ['euclidean', 'fro', 1, 2, inf], got {ord}")
     if ord == 1:
         return reduce_sum(abs(x), axis, keep, name=name)
     if ord == np.inf:

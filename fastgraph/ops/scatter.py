@@ -327,6 +327,8 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
 
 def _scattered(indices: Any, updates: Any, dims: Any, name: str | None = None) -> Any:
     """`scatter_nd` to a shape that is an input. Many are added: 16-bit floats in float32, rounded once."""
+    if updates.dtype.is_bool:  # whether any of them holds
+        return cast(scatter_nd_p(indices, cast(updates, "int32"), dims), "bool", name)
     if updates.dtype.name in HALF:
         return cast(scatter_nd_p(indices, cast(updates, "float32"), dims), updates.dtype, name)
     return named(name, scatter_nd_p, indices, updates, dims)
@@ -431,7 +433,7 @@ def _kept(dy: Any, tensor: Any, indices: Any, updates: Any, out: Any) -> tuple[A
     """Where the tensor and where the updates attain the extreme, and dy shared by all that do."""
     mine = cast(equal_p(tensor, out), dy.dtype)
     theirs = cast(equal_p(updates, gather_nd_p(out, indices)), dy.dtype)
-    shares = mine + scatter_nd_p(indices, theirs, shape(out))
+    shares = mine + _scattered(indices, theirs, shape(out))
     return mine, theirs, dy / select(equal_p(shares, zeros_like(shares)), ones_like(shares), shares)
 
 
@@ -491,6 +493,10 @@ def _tensor_scatter_op(how: str) -> Callable[..., Any]:
     )(body)
 
     def function(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Any:
+        tensor = as_tensor(tensor)
+        if how in ("add", "sub") and tensor.dtype.name in HALF:  # many are added: in float32, rounded once
+            wide = primitive(cast(tensor, "float32"), indices, cast(as_tensor(updates, tensor.dtype), "float32"))
+            return cast(wide, tensor.dtype, name)
         return named(name, primitive, tensor, indices, updates)
 
     function.__name__ = function.__qualname__ = f"tensor_scatter_nd_{how}"

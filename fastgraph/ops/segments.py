@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph._tensor import bind
+from fastgraph.dtype import float32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, static_int
 from fastgraph.ops.elementwise import cast, equal_p, maximum, ones_like, select, truediv, zeros_like
@@ -185,7 +186,7 @@ _VJP: dict[str, dict[str, Callable[..., Any]]] = {
     "min": dict(data=lambda dy, data, segment_ids, out: _extreme_grad(_total, dy, data, segment_ids, out)),
 }
 _STEPS = {"sum": "segment.add", "prod": "segment.mul", "max": "segment.segmax", "min": "segment.segmin"}
-_WORDS = {"sum": "Sum", "prod": "Product", "max": "Greatest", "min": "Least"}
+_WORDS = {"sum": "Sum", "prod": "Product", "max": "Greatest", "min": "Least", "mean": "Mean"}
 
 
 def _unsorted_op(kind: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -236,7 +237,13 @@ unsorted_segment_min_p, unsorted_segment_min_dynamic = _unsorted_op("min")
 def _apply(static: Any, dynamic: Any, data: Any, segment_ids: Any, num_segments: Any, name: str | None) -> Any:
     number, data = static_int(num_segments), as_tensor(data)
     if data.dtype.name in HALF:  # many of them are added: in float32, rounded once
-        return cast(_apply(static, dynamic, cast(data, "float32"), segment_ids, num_segments, None), data.dtype, name)
+        wide = _apply(static, dynamic, cast(data, "float32"), segment_ids, num_segments, None)
+        lowest, highest = (as_tensor(n, "float32") for n in (data.dtype.min, data.dtype.max))
+        if static is unsorted_segment_max_p:  # of nothing: the least number of this type, not of float32
+            wide = select(equal_p(wide, as_tensor(float32.min, "float32")), lowest, wide)
+        elif static is unsorted_segment_min_p:
+            wide = select(equal_p(wide, as_tensor(float32.max, "float32")), highest, wide)
+        return cast(wide, data.dtype, name)
     if number is None:
         return named(name, dynamic, data, segment_ids, num_segments)
     return named(name, static, data, segment_ids, num_segments=number)
@@ -341,11 +348,12 @@ def _sorted_errors() -> list[Any]:
 def _mean_grad(dy: Any, ids: Any) -> Any:
     rank = dy.shape.rank - 1
     n = shape(dy)[0] if dy.shape[0] is None else dy.shape[0]
-    return _taken(dy / _counts(ids, n, dy.dtype, rank), ids)
+    counts = cast(_counts(ids, n, "float32" if dy.dtype.is_complex else dy.dtype, rank), dy.dtype)
+    return _taken(dy / counts, ids)
 
 
 def _sorted_op(kind: str) -> Callable[..., Any]:
-    """The public op of sorted segments; a segment without elements is 0, a product of none 1."""
+    """The op of sorted segments; a segment without elements is 0, a product of none 1."""
 
     def apply(data: Array, segment_ids: Array) -> Any:
         _check_sorted(data, segment_ids)
@@ -361,15 +369,10 @@ def _sorted_op(kind: str) -> Callable[..., Any]:
             result[np.setdiff1d(np.arange(n), held)] = 0
         return result
 
-    apply.__name__ = f"segment_{kind}"
-    words = "Mean" if kind == "mean" else _WORDS[kind]
-    apply.__doc__ = f"""{words} of the rows of data with the same id; ids rise. t[n, *r], i[n] -> t[last id + 1, *r].
-
-    Raises: InvalidArgumentError for ids that do not rise from 0 on. Source: tf.math.segment_{kind}.
-    """
+    apply.__name__ = f"segment_{kind}_p"
+    apply.__doc__ = f"{_WORDS[kind]} of the rows of data with the same id; ids rise. t[n, *r], i[n] -> t[last + 1, *r]."
     vjp = dict(data=lambda dy, segment_ids: _mean_grad(dy, segment_ids)) if kind == "mean" else _VJP[kind]
     return custom(
-        f"math.segment_{kind}",
         op=f"Segment{kind.capitalize()}",
         infer=_infer_sorted,
         groups=("T", "Tindices"),
@@ -386,8 +389,25 @@ def _truncated(total: Array, counts: Array) -> Any:
     return np.sign(total) * (np.abs(total) // counts) if total.dtype.kind == "i" else total // counts
 
 
-segment_sum = _sorted_op("sum")
-segment_mean = _sorted_op("mean")
-segment_prod = _sorted_op("prod")
-segment_max = _sorted_op("max")
-segment_min = _sorted_op("min")
+def _public_sorted(kind: str) -> Callable[..., Any]:
+    op = _sorted_op(kind)
+
+    def apply(data: Any, segment_ids: Any, name: str | None = None) -> Any:
+        data = as_tensor(data)
+        if data.dtype.name in HALF:  # many of them are added: in float32, rounded once
+            return cast(op(cast(data, "float32"), segment_ids), data.dtype, name)
+        return named(name, op, data, segment_ids)
+
+    apply.__name__ = apply.__qualname__ = f"segment_{kind}"
+    apply.__doc__ = f"""{_WORDS[kind]} of the rows of data with one id; ids rise. t[n, *r], i[n] -> t[last + 1, *r].
+
+    Raises: InvalidArgumentError for ids that do not rise from 0 on. Source: tf.math.segment_{kind}.
+    """
+    return public(f"math.segment_{kind}")(apply)
+
+
+segment_sum = _public_sorted("sum")
+segment_mean = _public_sorted("mean")
+segment_prod = _public_sorted("prod")
+segment_max = _public_sorted("max")
+segment_min = _public_sorted("min")

@@ -52,7 +52,7 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.split(x, [3, -2])", InvalidArgumentError, "Determined shape must"),
     ("tf.pad(x, [1, 2])", InvalidArgumentError, "paddings must be a matrix with 2 columns: \\[2\\]"),
     ("tf.boolean_mask(1.0, [True])", ValueError, "are incompatible"),
-    ("tf.roll(x, 1, 3)", ValueError, "axis 3 is out of bounds"),
+    ("tf.roll(x, 1, 3)", InvalidArgumentError, "axis 3 is out of range"),
     ("tf.norm(x, ord='weird')", ValueError, "'ord' must be a supported vector norm, got 'weird'"),
     ("tf.meshgrid([1], indexing='zz')", ValueError, "must be either 'xy' or 'ij', got 'zz'"),
     ("tf.tensordot(x, x, 5)", ValueError, "must not be larger than the number of dimensions"),
