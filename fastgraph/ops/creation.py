@@ -17,7 +17,7 @@ from fastgraph.dtype import DType, as_dtype, float32, int32, string
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.op_errors import DEVICE, out_of_memory
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int
-from fastgraph.ops.elementwise import cast, identity, select
+from fastgraph.ops.elementwise import cast, identity, maximum, select
 from fastgraph.ops.families import Array, body_of, canonical_axis, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import broadcast_to, reshape, shape_of_value, transpose_p
 from fastgraph.ops.reduction import reduce_sum
@@ -304,17 +304,18 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     if start.dtype.is_integer:
         start = cast(start, "float64")
     stop = cast(as_tensor(stop, None if isinstance(stop, Tensor) else start.dtype), start.dtype)
-    number = static_int(num)
-    if number is None:
-        raise NotImplementedError("linspace needs a number of points that is known while a function is traced")
+    number: Any = static_int(num)
+    known = number is not None
+    number = number if known else cast(num, "int32")
     rank = start.shape.rank
     if rank is None:
         raise NotImplementedError("linspace needs bounds of known rank")
     steps = reshape(range_(number), (number, *(1,) * rank))
-    points = start + (stop - start) / max(number - 1, 1) * cast(steps, start.dtype)
-    points = select(steps > 0, points, start)  # the ends as they are, infinite ones too
-    if number >= 2:
+    gaps = max(number - 1, 1) if known else cast(maximum(number - 1, 1), start.dtype)
+    points = start + (stop - start) / gaps * cast(steps, start.dtype)
+    if not known or number >= 2:
         points = select(steps < number - 1, points, stop)
+    points = select(steps > 0, points, start)  # the ends as they are, infinite ones too
     at = canonical_axis(axis, rank + 1)
     if at:
         points = transpose_p(points, perm=(*range(1, at + 1), 0, *range(at + 1, rank + 1)))

@@ -11,13 +11,31 @@ from typing import Any
 import numpy as np
 
 from fastgraph._tensor import Tensor
+from fastgraph.dtype import int32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int
-from fastgraph.ops.elementwise import identity, zeros_like_p
-from fastgraph.ops.families import Array, Dims, canonical_axis, invalid, movement, public, shape_text
+from fastgraph.ops.elementwise import cast, equal_p, identity, select, zeros_like_p
+from fastgraph.ops.families import (
+    Array,
+    Dims,
+    canonical_axis,
+    elementwise,
+    invalid,
+    lower_elementwise,
+    movement,
+    public,
+    shape_text,
+)
 from fastgraph.ops.gathering import dim, slice_tensor
-from fastgraph.ops.movement import shape
+from fastgraph.ops.movement import reshape, shape
+from fastgraph.ops.reduction import reduce_sum
 from fastgraph.shapes import Aval
+
+#: What a split says whose sizes do not sum to the extent; the sum follows.
+_UNEVEN = (
+    "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than the "
+    "size of the input along split_dim if not fully specified.  Got: "
+)
 
 # ---- joining --------------------------------------------------------------------------------------------------------
 
@@ -285,10 +303,7 @@ def _lower_split(b: Any, node: Any) -> list[Any]:
 def split_p(value: Array, *, sizes: tuple[int, ...], axis: int) -> Any:
     """Pieces of `sizes` along `axis`. t[*s] -> t[*r]..."""
     if value.shape[axis] != sum(sizes):
-        raise invalid(
-            "Determined shape must either match input shape along split_dim exactly if fully specified, or be less "
-            f"than the size of the input along split_dim if not fully specified.  Got: {sum(sizes)}"
-        )
+        raise invalid(_UNEVEN + str(sum(sizes)))
     return tuple(np.split(value, np.cumsum(sizes)[:-1], axis=axis))
 
 
@@ -307,8 +322,8 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
         raise invalid(f"-input rank({-rank}) <= split_dim < input rank ({rank}), but got {along}")
     n = value.shape[along]
     if isinstance(num_or_size_splits, int):
-        if n is None:
-            raise NotImplementedError("split into equal parts needs a known dimension")
+        if n is None and num_or_size_splits > 0:
+            return _equal_parts(value, num_or_size_splits, along % rank)
         if num_or_size_splits <= 0 or n % num_or_size_splits:
             raise invalid(
                 "Number of ways to split should evenly divide the split dimension, but got split_dim "
@@ -316,17 +331,56 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
             )
         sizes = (n // num_or_size_splits,) * num_or_size_splits
     else:
-        found = extents(num_or_size_splits).static
+        given = extents(num_or_size_splits)
+        found = given.static
         if found is None:
-            raise NotImplementedError("split needs sizes that are known while a function is traced")
+            count = num if num is not None else given.tensor.shape.num_elements()
+            if count is None:
+                raise ValueError(f"Cannot infer argument `num` from shape {given.tensor.shape}")
+            return _parts(value, unstack(given.tensor, count), along % rank)
         if -1 in found:
             if n is None:
-                raise NotImplementedError("split with a size of -1 needs a known dimension")
+                return _parts(value, list(found), along % rank)
             found = tuple(n - sum(found) - 1 if s == -1 else s for s in found)
             if min(found) < 0:
                 raise invalid(f"Sizes {list(found)} do not fit a dimension of {n}")
         sizes = found
     return list(named(name if name != "split" else None, split_p, value, sizes=sizes, axis=along))
+
+
+def _equal_parts(value: Any, n: int, axis: int) -> list[Any]:
+    """n pieces of an axis of unknown extent, which n must divide."""
+    dims = [dim(value, i) for i in range(value.shape.rank)]
+    parts: list[Any] = unstack(reshape(value, [*dims[:axis], n, dims[axis] // n, *dims[axis + 1 :]]), n, axis)
+    return parts
+
+
+@elementwise(
+    op="SplitVSizes",
+    dtypes="index",
+    lower=lower_elementwise("total", ("total", "extent"), (), "total == extent"),
+    samples=lambda: [((np.array(4, t), np.array(4, t)), {}) for t in ("int32", "int64")],
+    error_samples=lambda: [((np.array(3), np.array(4)), {}, InvalidArgumentError, "along split_dim .* Got: 3")],
+)
+def whole_split(total: Array, extent: Array) -> Any:
+    """The sum of a split's sizes, which must be the extent of the axis. i[], i[] -> i[]."""
+    if np.any(total != extent):
+        raise invalid(_UNEVEN + str(int(total)))
+    return total
+
+
+def _parts(value: Any, sizes: list[Any], axis: int) -> list[Any]:
+    """Pieces whose sizes are tensors, or one of them -1 along an axis of unknown extent."""
+    extent = as_tensor(dim(value, axis), int32)
+    given = stack([as_tensor(s, int32) if isinstance(s, int) else cast(s, int32) for s in sizes])
+    given = select(equal_p(given, as_tensor(-1, int32)), extent - reduce_sum(given) - 1, given)
+    rest = whole_split(reduce_sum(given), extent)
+    found, sizes = [], unstack(given, len(sizes))
+    for i, size in enumerate(sizes):
+        begin, amount = [0] * value.shape.rank, [-1] * value.shape.rank
+        begin[axis], amount[axis] = rest - reduce_sum(given[i:]), size
+        found.append(slice_tensor(value, begin, amount))
+    return found
 
 
 def _infer_unstack(value: Aval, *, num: int, axis: int) -> tuple[Aval, ...]:

@@ -11,14 +11,18 @@ from typing import Any
 import numpy as np
 
 from fastgraph._tensor import Tensor
+from fastgraph.dtype import int32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named
-from fastgraph.ops.elementwise import cast, maximum
+from fastgraph.ops.creation import fill, range_
+from fastgraph.ops.elementwise import cast, maximum, select
 from fastgraph.ops.families import Array, canonical_axis, invalid, movement, public, shape_text
 from fastgraph.ops.gathering import dim, gather, slice_tensor
 from fastgraph.ops.joining import concat, unstack
 from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape
+from fastgraph.ops.ranking import search_sorted
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.scans import cumsum_p
 from fastgraph.shapes import Aval
 
 Paddings = tuple[tuple[int, int], ...]
@@ -218,9 +222,13 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
             f"Received `mode` = {mode}"
         )
     amounts = known_value(paddings if isinstance(paddings, Tensor) else as_tensor(np.asarray(paddings)))
-    if amounts is None:
-        raise NotImplementedError("pad needs paddings that are known while a function is traced")
     tensor = as_tensor(tensor)
+    if tensor.dtype.name == "string" and isinstance(constant_values, int):
+        constant_values = ""
+    elif tensor.dtype.is_bool and isinstance(constant_values, int):
+        constant_values = bool(constant_values)
+    if amounts is None:
+        return _padded_by(paddings, tensor, kind, constant_values)
     if amounts.size and (amounts.ndim != 2 or amounts.shape[1] != 2):
         raise invalid(f"paddings must be a matrix with 2 columns: {shape_text(amounts.shape)}")
     if amounts.size and amounts.dtype.kind not in "iu":
@@ -228,11 +236,26 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
     pairs = tuple((int(a), int(b)) for a, b in np.reshape(amounts, (-1, 2)))
     if kind != "CONSTANT":
         return named(name, mirror_pad_p, tensor, paddings=pairs, mode=kind)
-    if tensor.dtype.name == "string" and isinstance(constant_values, int):
-        constant_values = ""
-    elif tensor.dtype.is_bool and isinstance(constant_values, int):
-        constant_values = bool(constant_values)
     return named(name, pad_p, tensor, constant_values, paddings=pairs)
+
+
+def _padded_by(paddings: Any, x: Any, kind: str, value: Any) -> Any:
+    """x padded by amounts that are known only when this runs: axis by axis, by what each place is taken from."""
+    rank = x.shape.rank
+    if rank is None:
+        raise NotImplementedError("pad with paddings that are a tensor needs a tensor of known rank")
+    paddings, value = cast(paddings, int32), as_tensor(value, x.dtype)
+    for axis in range(rank):
+        if kind == "CONSTANT":
+            dims = [dim(x, i) for i in range(rank)]
+            edges = [fill([*dims[:axis], paddings[axis][side], *dims[axis + 1 :]], value) for side in (0, 1)]
+            x = concat([edges[0], x, edges[1]], axis)
+        else:  # each place shows another one, mirrored at the ends
+            n, at_end = dim(x, axis), int(kind == "SYMMETRIC")
+            place = range_(-paddings[axis][0], n + paddings[axis][1])
+            place = select(place < 0, -at_end - place, select(place < n, place, 2 * n - 2 + at_end - place))
+            x = gather(x, place, axis=axis)
+    return x
 
 
 # ---- tile -----------------------------------------------------------------------------------------------------------
@@ -407,17 +430,23 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     axis = canonical_axis(axis, len(x.shape))
-    counts = known_value(repeats if isinstance(repeats, Tensor) else as_tensor(np.asarray(repeats)))
-    if counts is None:
-        raise NotImplementedError("repeat needs repeats that are known while a function is traced")
-    n = x.shape[axis]
-    if n is not None:
+    repeats = repeats if isinstance(repeats, Tensor) else as_tensor(np.asarray(repeats))
+    counts, n = known_value(repeats), x.shape[axis]
+    if n is not None and counts is not None:
         return gather(x, np.repeat(np.arange(n, dtype=np.int32), counts), axis=axis, name=name)
-    if counts.size != 1:
-        raise NotImplementedError("repeat along an unknown dimension needs one number for all")
     dims = [dim(x, i) for i in range(len(x.shape))]
-    wide = broadcast_to(expand_dims_p(x, axes=(axis + 1,)), [*dims[: axis + 1], int(counts), *dims[axis + 1 :]])
-    return reshape(wide, [*dims[:axis], dims[axis] * int(counts), *dims[axis + 1 :]])
+    if repeats.shape.num_elements() == 1:
+        times: Any = reshape(cast(repeats, int32), ()) if counts is None else int(counts)
+        wide = broadcast_to(expand_dims_p(x, axes=(axis + 1,)), [*dims[: axis + 1], times, *dims[axis + 1 :]])
+        return reshape(wide, [*dims[:axis], dims[axis] * times, *dims[axis + 1 :]], name=name)
+    ends = cumsum_p(broadcast_to(cast(repeats, int32), [dims[axis]]), axis=0, exclusive=False, reverse=False)
+    places = range_(reduce_sum(repeats))  # each shows the element whose end is the first above it
+    return gather(
+        x,
+        search_sorted(expand_dims_p(ends, axes=(0,)), expand_dims_p(places, axes=(0,)), right=True, out_type=int32)[0],
+        axis=axis,
+        name=name,
+    )
 
 
 @public("meshgrid")

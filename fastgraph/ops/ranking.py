@@ -15,7 +15,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_axes, named, static_int
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, Dims, canonical_axis, custom, invalid, public
-from fastgraph.ops.gathering import dim, gather_grad, gather_p
+from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
 from fastgraph.ops.movement import reshape, shape, transpose_p
 from fastgraph.ops.sums import HALF
 from fastgraph.shapes import Aval
@@ -129,7 +129,12 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, 
     """
     number = static_int(k)
     if number is None:
-        raise NotImplementedError("top_k needs a k that is known while a function is traced")
+        x = as_tensor(input)
+        if x.shape.rank is None or x.shape[-1] is None:
+            raise NotImplementedError("top_k with a k that is a tensor needs a last dimension that is known")
+        every = top_k_p(x, k=x.shape[-1], index_type=as_dtype(index_type))
+        begin, size = [0] * x.shape.rank, [*[-1] * (x.shape.rank - 1), cast(k, "int32")]
+        return TopKV2(*[slice_tensor(found, begin, size) for found in every])
     return TopKV2(*named(name, top_k_p, input, k=number, index_type=as_dtype(index_type)))
 
 

@@ -1,0 +1,80 @@
+"""Arguments that are known only when a Function runs: sizes, paddings, counts; the values are those of eager mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+from fastgraph import flags
+
+X = np.arange(24.0, dtype=np.float32).reshape(4, 6)
+I32 = tf.int32
+ROWS: list[tuple[str, Callable[..., Any], Any]] = [
+    ("pad", lambda x, p: tf.pad(x, p, constant_values=7.0), [[1, 0], [2, 3]]),
+    ("pad nothing", tf.pad, [[0, 0], [0, 0]]),
+    ("pad reflect", lambda x, p: tf.pad(x, p, "REFLECT"), [[3, 1], [0, 5]]),
+    ("pad symmetric", lambda x, p: tf.pad(x, p, "SYMMETRIC"), [[4, 1], [0, 6]]),
+    ("split sizes", lambda x, s: tf.split(x, s, num=3, axis=1), [1, 0, 5]),
+    ("split the rest", lambda x, s: tf.split(x, s, axis=1), [2, -1]),
+    ("split one size", lambda x, s: tf.split(x, [2, s, -1], axis=1), 1),
+    ("repeat by one number", lambda x, r: tf.repeat(x, r, axis=1), 3),
+    ("repeat by many", lambda x, r: tf.repeat(x, r, axis=0), [1, 0, 3, 2]),
+    ("repeat flat", lambda x, r: tf.repeat(x, r), 2),
+    ("split where the axis is unknown", lambda x, s: tf.split(x, [1, -1, 2], axis=1)[1] * tf.cast(s, tf.float32), 1),
+    ("linspace", lambda x, n: tf.linspace(x[0], x[1], n), 5),
+    ("linspace of one", lambda x, n: tf.linspace(x[0], x[1], n), 1),
+    ("top_k", lambda x, k: tf.math.top_k(tf.ensure_shape(x, [None, 6]), k), 2),
+    ("bincount", lambda x, n: tf.math.bincount(tf.cast(x[:, :2], I32), minlength=n, axis=-1), 30),
+]
+
+
+@pytest.mark.parametrize("tier", ["first", pytest.param("last", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("name", "f", "argument"), ROWS, ids=[r[0] for r in ROWS])
+def test_argument_known_at_run_time(name: str, f: Callable[..., Any], argument: Any, tier: str) -> None:
+    a = tf.constant(argument, I32)
+    x = tf.constant(X)
+
+    def with_gradient(x: Any, a: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x, a)
+            floats = [t for t in tf.nest.flatten(y) if t.dtype.is_floating]
+            target = [tf.reduce_sum(t * t) for t in floats]
+        return [*tf.nest.flatten(y), *([tf.convert_to_tensor(tape.gradient(target, x))] if floats else [])]
+
+    wanted = with_gradient(x, np.array(argument))
+    with flags.override(tier=tier):
+        function = tf.function(
+            with_gradient, input_signature=[tf.TensorSpec([None, None], tf.float32), tf.TensorSpec(a.shape, I32)]
+        )
+        got = function(x, a)
+    for g, w in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(g.numpy(), w.numpy(), rtol=1e-6)
+
+
+def test_equal_parts_of_an_unknown_dimension() -> None:
+    function = tf.function(lambda x: tf.split(x, 2), input_signature=[tf.TensorSpec([None, None], tf.float32)])
+    a, b = function(tf.constant(X))
+    assert np.array_equal(a.numpy(), X[:2]) and np.array_equal(b.numpy(), X[2:])
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        function(tf.constant(X[:3]))
+
+
+def test_sizes_that_do_not_fit() -> None:
+    spec = [tf.TensorSpec([None, 6], tf.float32), tf.TensorSpec([2], I32)]
+    split = tf.function(lambda x, s: tf.split(x, s, axis=1), input_signature=spec)
+    for sizes in ([3, 4], [-2, 8], [7, -1]):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            split(tf.constant(X), tf.constant(sizes))
+    repeat = tf.function(
+        lambda x, r: tf.repeat(x, r, axis=0), input_signature=[tf.TensorSpec([None, 6], tf.float32), spec[1]]
+    )
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        repeat(tf.constant(X), tf.constant([1, 2]))
+    pad = tf.function(lambda x, p: tf.pad(x, p), input_signature=[spec[0], tf.TensorSpec([2, 2], I32)])
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        pad(tf.constant(X), tf.constant([[-1, 0], [0, 0]]))
