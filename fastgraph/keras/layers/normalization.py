@@ -13,7 +13,7 @@ from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.ops.elementwise import cast, multiply
 from fastgraph.ops.exponentials import rsqrt
 from fastgraph.ops.movement import reshape, size
-from fastgraph.ops.nnops import moments
+from fastgraph.ops.normalization import moments
 from fastgraph.shapes import TensorShape
 
 
