@@ -5,9 +5,9 @@ Rule: settings hold for the whole process; what they say is asked for when it is
 
 from __future__ import annotations
 
+import itertools
 import re
-import threading
-from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from fastgraph._namespaces import lookup
@@ -26,8 +26,7 @@ __all__ = [
 __getattr__ = lookup("keras.backend")
 
 _settings: dict[str, Any] = {"epsilon": 1e-7, "floatx": "float32"}
-_counts: Counter[str] = Counter()
-_lock = threading.Lock()
+_counts: dict[str, Iterator[int]] = {}
 
 
 def epsilon() -> float:
@@ -61,15 +60,12 @@ def image_data_format() -> str:
 
 def get_uid(prefix: str = "") -> int:
     """Return how often names with this prefix were asked for, from 1 on. Source: tf.keras.backend.get_uid."""
-    with _lock:
-        _counts[prefix] += 1
-        return _counts[prefix]
+    return next(_counts.setdefault(prefix, itertools.count(1)))
 
 
 def reset_uids() -> None:
     """Begin all counts of `get_uid` anew."""
-    with _lock:
-        _counts.clear()
+    _counts.clear()
 
 
 def clear_session() -> None:

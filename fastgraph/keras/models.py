@@ -11,7 +11,7 @@ from typing import Any
 from fastgraph._namespaces import lookup
 from fastgraph.errors import NotBuiltError
 from fastgraph.keras.layers.base import Layer
-from fastgraph.keras.layers.calls import InputTensor, each_once, parameters_of, plain_call, specs_of, traced_specs
+from fastgraph.keras.layers.calls import InputTensor, each_once, parameters_of, specs_of, traced_specs
 from fastgraph.keras.layers.core import InputLayer
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.keras.summary import table
@@ -73,7 +73,7 @@ class Model(Layer):
             raise NotImplementedError(_NO_CALL)
         if not self.built:
             # Not by calling the model: then names of weights would begin with its name.
-            parameters = parameters_of(plain_call(self))
+            parameters = parameters_of(type(self).call)
             given = {"training": parameters.default} if parameters.takes_training else {}
             traced_specs(lambda inputs: self.call(inputs, **given), specs_of(input_shape, self._dtype))
             self._clear_losses()

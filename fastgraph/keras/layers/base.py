@@ -7,6 +7,7 @@ in which they were set; weights made by `add_weight` come first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from fastgraph import nesting
 from fastgraph._tensor import Tensor, current_state, current_trace, init_scope
 from fastgraph.conversion import convert_to_tensor
-from fastgraph.dtype import DTypeLike, as_dtype
+from fastgraph.dtype import DType, DTypeLike, as_dtype
 from fastgraph.keras import backend, constraints, initializers, regularizers
 from fastgraph.keras.layers import input_spec as specs
 from fastgraph.keras.layers.calls import (
@@ -25,7 +26,6 @@ from fastgraph.keras.layers.calls import (
     each_once,
     leaves,
     parameters_of,
-    plain_call,
     shapes_of,
     specs_of,
     take_batch_input_shape,
@@ -40,6 +40,7 @@ from fastgraph.staging.autograph import convert
 from fastgraph.variable import Variable, VariableAggregation, VariableSynchronization
 
 _NO_VARIABLES = (str, bytes, int, float, bool, type(None))
+_NO_PARTS = frozenset({*_NO_VARIABLES, DType, Variable, FunctionType})
 
 
 class Layer(Module):
@@ -53,6 +54,7 @@ class Layer(Module):
     _TF_MODULE_IGNORED_PROPERTIES = frozenset({"_own_weights", "_regularized", "_losses"})
     _name: str
     _is_metric = False
+    _any_losses = False  # whether any layer has added a loss of a call: before that there is nothing to clear
 
     def __init__(
         self,
@@ -98,7 +100,7 @@ class Layer(Module):
         """Build the layer if it is not, check the inputs, and `call` it."""
         if "_own_weights" not in self.__dict__:
             raise RuntimeError("You must call `super().__init__()` in the layer constructor.")
-        parameters = parameters_of(plain_call(self))
+        parameters = parameters_of(self.__dict__["call"] if "call" in self.__dict__ else type(self).call)
         if args:
             inputs, args = args[0], args[1:]
         elif parameters.first in kwargs:
@@ -111,7 +113,7 @@ class Layer(Module):
         inputs = self._as_inputs(inputs)
         if self._input_spec is not None:
             specs.check(self._input_spec, inputs, self._name)
-        if outer is None:
+        if outer is None and Layer._any_losses:
             self._clear_losses()
         with name_scope(self._name):
             outside = "" if outer is None else outer.outside
@@ -284,6 +286,8 @@ class Layer(Module):
         """The Modules in its attributes, in the order in which those were set; each once."""
         found: dict[int, Module] = {}
         for value in self.__dict__.values():
+            if type(value) in _NO_PARTS:  # most attributes: asked first, because each training step asks for weights
+                continue
             if isinstance(value, Module):
                 found.setdefault(id(value), value)
             elif isinstance(value, (list, tuple, dict)):
@@ -385,6 +389,7 @@ class Layer(Module):
             if callable(loss) and not isinstance(loss, (Tensor, Variable)):
                 self._loss_functions.append(loss)
             elif loss is not None:
+                Layer._any_losses = True
                 self._losses.append(convert_to_tensor(loss))
 
     @property

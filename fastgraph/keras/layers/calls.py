@@ -96,18 +96,10 @@ def shapes_of(values: Any) -> Any:
     return tuple(shapes) if isinstance(shapes, list) and not any(isinstance(s, list) for s in shapes) else shapes
 
 
-def plain_call(layer: Any) -> Any:
-    """The Python function behind `call`, with `self` unless it was set on the instance."""
-    call = layer.__dict__.get("call")
-    if call is None:
-        call = inspect.getattr_static(type(layer), "call")
-    return getattr(call, "python_function", call)
-
-
 @lru_cache(maxsize=4096)
 def parameters_of(call: Any) -> Parameters:
-    """How `call` takes its arguments."""
-    found = list(inspect.signature(call).parameters.values())
+    """How a `call` method, or a Function made of one, takes its arguments."""
+    found = list(inspect.signature(getattr(call, "python_function", call)).parameters.values())
     if found and found[0].name == "self":
         found = found[1:]
     names = [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]

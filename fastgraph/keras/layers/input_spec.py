@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph import nesting
+from fastgraph._tensor import Tensor
 from fastgraph.shapes import TensorShape
 
 
@@ -49,6 +50,11 @@ class InputSpec:
 def check(spec: Any, inputs: Any, layer_name: str) -> None:
     """Raise ValueError, naming the layer, if `inputs` are not what the spec (or the list of specs) says."""
     if spec is None:
+        return
+    if type(spec) is InputSpec and isinstance(inputs, Tensor):  # as most often
+        told = _misfit(spec, inputs)
+        if told is not None:
+            raise ValueError(f'Input 0 of layer "{layer_name}" is incompatible with the layer: {told}')
         return
     specs = nesting.flatten(spec)
     tensors = nesting.flatten(inputs)
