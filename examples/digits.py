@@ -74,14 +74,17 @@ class TwoLayers(fg.Module):
 
 
 def convolutional(seed: int = 0) -> fg.keras.Sequential:
-    """The network of TensorFlow's guide to eager execution, with twice its filters. f32[n, 64] -> f32[n, 10]."""
+    """The network of TensorFlow's guide to eager execution; wider and padded. f32[n, 64] -> f32[n, 10].
+
+    Widths, rate and epochs were chosen by cross-validation within the training digits.
+    """
     fg.random.set_seed(seed)
     layers = fg.keras.layers
     return fg.keras.Sequential(
         [
             layers.Reshape((8, 8, 1), input_shape=(64,)),
-            layers.Conv2D(32, [3, 3], activation="relu"),
-            layers.Conv2D(32, [3, 3], activation="relu"),
+            layers.Conv2D(32, [3, 3], activation="relu", padding="same"),
+            layers.Conv2D(64, [3, 3], activation="relu", padding="same"),
             layers.GlobalAveragePooling2D(),
             layers.Dense(10),
         ]
@@ -188,7 +191,9 @@ def eager_against_compiled(
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--epochs", type=int, default=40, help="epochs of each network (%(default)s)")
+    parser.add_argument(
+        "--epochs", type=int, default=40, help="epochs of the two-layer network; the other has half as many more"
+    )
     parser.add_argument("--output", type=Path, default=Path("demo-out"), help="folder of the pictures (%(default)s)")
     options = parser.parse_args()
     try:
@@ -212,11 +217,12 @@ def run(n_epochs: int, output: Path) -> int:
     network = TwoLayers()
     step = fg.function(make_step(network, fg.keras.optimizers.Adam(2e-3)))
     losses, _ = train("two layers, compiled", step, training, n_epochs)
-    n_steps = n_epochs * (len(training[1]) // BATCH)
+    n_epochs_2d = n_epochs * 3 // 2
+    n_steps = n_epochs_2d * (len(training[1]) // BATCH)
     network_2d = convolutional()
-    rates = fg.keras.optimizers.schedules.CosineDecay(2e-2, n_steps)
+    rates = fg.keras.optimizers.schedules.CosineDecay(1e-2, n_steps)
     step_2d = fg.function(make_step(network_2d, fg.keras.optimizers.Adam(rates)))
-    losses_2d, _ = train("convolutional, compiled", step_2d, training, n_epochs)
+    losses_2d, _ = train("convolutional, compiled", step_2d, training, n_epochs_2d)
     differences, eager_seconds, seconds = eager_against_compiled(training)
     differences_2d, eager_seconds_2d, seconds_2d = eager_against_compiled(training, convolutional, 30)
 
