@@ -18,10 +18,10 @@ from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, maximum, select
 from fastgraph.ops.families import Array, canonical_axis, invalid, movement, public, shape_text
 from fastgraph.ops.gathering import dim, gather, slice_tensor
-from fastgraph.ops.joining import concat, unstack
+from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape
 from fastgraph.ops.ranking import search_sorted
-from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.reduction import reduce_prod, reduce_sum
 from fastgraph.ops.scans import cumsum_p
 from fastgraph.shapes import Aval
 
@@ -429,8 +429,13 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     x = as_tensor(input)
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
-    axis = canonical_axis(axis, len(x.shape))
     repeats = repeats if isinstance(repeats, Tensor) else as_tensor(np.asarray(repeats))
+    if x.shape.rank is None and axis >= 0:  # the same along the middle of three axes
+        dims = shape(x)
+        before, after = dims[:axis], dims[axis + 1 :]
+        y = repeat(reshape(x, stack([reduce_prod(before), dim(x, axis), reduce_prod(after)])), repeats, 1)
+        return reshape(y, concat([before, shape(y)[1:2], after], 0), name=name)
+    axis = canonical_axis(axis, len(x.shape))
     counts, n = known_value(repeats), x.shape[axis]
     if n is not None and counts is not None:
         return gather(x, np.repeat(np.arange(n, dtype=np.int32), counts), axis=axis, name=name)
@@ -439,8 +444,9 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
         times: Any = reshape(cast(repeats, int32), ()) if counts is None else int(counts)
         wide = broadcast_to(expand_dims_p(x, axes=(axis + 1,)), [*dims[: axis + 1], times, *dims[axis + 1 :]])
         return reshape(wide, [*dims[:axis], dims[axis] * times, *dims[axis + 1 :]], name=name)
-    ends = cumsum_p(broadcast_to(cast(repeats, int32), [dims[axis]]), axis=0, exclusive=False, reverse=False)
-    places = range_(reduce_sum(repeats))  # each shows the element whose end is the first above it
+    each = broadcast_to(cast(repeats, int32), [dims[axis]])
+    ends = cumsum_p(each, axis=0, exclusive=False, reverse=False)
+    places = range_(reduce_sum(each))  # each shows the element whose end is the first above it
     return gather(
         x,
         search_sorted(expand_dims_p(ends, axes=(0,)), expand_dims_p(places, axes=(0,)), right=True, out_type=int32)[0],

@@ -10,6 +10,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from scipy import special
 
 from fastgraph.compiler import emit_cpu
 from fastgraph.compiler.kernel import KernelSpec
@@ -129,7 +130,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "softplus": lambda x: np.logaddexp(x, 0),
-    "erf": math.erf, "erfc": math.erfc, "lgamma": math.lgamma,
+    "erf": special.erf, "erfc": special.erfc, "erfinv": special.erfinv, "ndtri": special.ndtri,
+    "lgamma": special.gammaln, "digamma": special.digamma,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
     "round": np.rint,

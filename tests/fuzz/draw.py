@@ -375,7 +375,10 @@ def draw_told_by_data(w: Writer) -> None:
         w.add(f"fg.broadcast_to({x}, {shape})", [x, shape], exact=True)
     elif choice == 6:
         shape = w.add_integers([int(n) for n in random.choice(SIZES, int(random.integers(0, 3)))])
-        draw = random.choice(["fg.fill({}, 0.25)", "fg.random.uniform({})", "fg.random.normal({})"])
+        seed = len(w.lines)
+        draw = random.choice(
+            ["fg.fill({}, 0.25)", f"fg.random.uniform({{}}, seed={seed})", f"fg.random.normal({{}}, seed={seed})"]
+        )
         w.add(draw.format(shape), [shape], exact="normal" not in draw)
     else:
         count = w.add_integers(n)
@@ -383,10 +386,10 @@ def draw_told_by_data(w: Writer) -> None:
 
 
 def draw_random_numbers(w: Writer) -> None:
-    """Random numbers of the global generator, or of one with a seed: draws keep their order."""
+    """Random numbers. Each op has a seed of its own: without one, or with a shared one, a Function draws others."""
     x = w.pool.pick(lambda n, a: a.size < 5000)
     shape = "[2, 3]" if x is None else f"fg.shape({x})" if w.random.random() < 0.5 else list(w.pool.array(x).shape)
-    seed = w.random.choice(["None", "None", "4", "5"])
+    seed = len(w.lines)
     exact = [
         f"fg.random.uniform({shape}, -2, 2, seed={seed})",
         f"fg.random.uniform({shape}, dtype=fg.float64, seed={seed})",
