@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -22,16 +23,18 @@ w1, b1 = tf.Variable(tf.random.normal([4, 8])), tf.Variable(tf.zeros([8]))
 w2, b2 = tf.Variable(tf.random.normal([8, 3])), tf.Variable(tf.zeros([3]))
 weights = [w1, b1, w2, b2]
 """,
+    "performance.md": "step, x, y = tf.function(lambda a, b: a @ b), tf.ones([8, 8]), tf.ones([8, 8])",
 }
 AFTER = {"getting_started.md": "print(step(tf.random.normal([5, 4]), tf.constant([0, 1, 2, 0, 1])))"}
 
 
 def code_of(path: Path) -> str:
     """Return the Python blocks of a document, one after another."""
-    return "\n".join(re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
+    text = path.read_text(encoding="utf-8")
+    return "\n".join(map(textwrap.dedent, re.findall(r"^ *```python\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)))
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/getting_started.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/getting_started.md", "docs/performance.md"])
 def test_code_runs(name: str, tmp_path: Path) -> None:
     path = ROOT / name
     script = tmp_path / "document.py"
@@ -46,6 +49,8 @@ def test_code_runs(name: str, tmp_path: Path) -> None:
     if name == "README.md":
         loss, w, b = map(float, re.findall(r"loss ([\d.]+), w \[\[([\d.]+)\]\], b \[([\d.]+)\]", done.stdout)[0])
         assert loss < 0.02 and abs(w - 3) < 0.1 and abs(b - 2) < 0.1
+    elif name == "docs/performance.md":
+        assert "GF/s" in done.stdout and (tmp_path / "trace.json").stat().st_size > 100
     else:
         assert "tf.Tensor([2. 4.], shape=(2,), dtype=float32)" in done.stdout
         assert "tf.Tensor(18.0, shape=(), dtype=float32)" in done.stdout
@@ -57,7 +62,7 @@ def test_the_architectures_example_is_in_the_sources() -> None:
 
 
 def test_code_that_is_run_is_all_there_is() -> None:
-    run = {"README.md", "getting_started.md", "architecture.md"}
+    run = {"README.md", "getting_started.md", "performance.md", "architecture.md"}
     assert [
         path.name for path in DOCS if "```" in path.read_text(encoding="utf-8") and path.name not in {*run, "soak.md"}
     ] == []
