@@ -29,9 +29,11 @@ def geometry(node: Node, shape_of: Callable[[Value], Any]) -> Geometry | None:
     if node.op.step != "convolution" or node.outputs[0].aval.dtype.name != "float32":
         return None
     x, filter, _ = operands(node)
-    noted = filter.aval.shape if filter is not node.outputs[0] else shape_of(filter)
     dims, image = shape_of(filter), shape_of(x)
-    if noted is None or None in noted or dims is None or image is None or 0 in dims or dims[-2] == 0:
+    if dims is None or image is None or 0 in dims or dims[-2] == 0:
+        return None
+    noted = filter.aval.shape
+    if noted is None or None in noted:
         return None
     *window, c, f = dims
     groups = image[-1] // c

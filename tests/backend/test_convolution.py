@@ -13,6 +13,9 @@ import fastgraph.ops
 from fastgraph import flags
 from fastgraph._tensor import as_array, bind, from_array
 from fastgraph.compiler import kernels, register_blocks
+from fastgraph.compiler.assemble import assemble
+from fastgraph.compiler.extents import witness_shapes
+from fastgraph.compiler.pipeline import compile_graph
 from fastgraph.compiler.program import KernelStep
 from fastgraph.primitive import get
 
@@ -144,6 +147,20 @@ def test_a_convolution_of_floats_has_a_kernel_of_blocks() -> None:
     steps = steps_of(fg.function(function), given)
     blocks = [s for s in steps if "block_float32" in s.kernel.imports]
     assert [s.nodes[0].op.name for s in blocks] == ["conv2d", "conv2d_input_grad", "conv2d_filter_grad"]
+
+
+def test_a_gradient_to_a_filter_of_unknown_size_has_no_kernel_of_blocks() -> None:
+    """Such a kernel is special to the filter's extents; those that stand for unknown ones are not what comes."""
+    function, given = three(((2, 4, 5, 3), (2, 1, 3, 8), (1, 1), "VALID", (1, 1)))
+    unknown = [fg.TensorSpec([2, None, None, 3]), fg.TensorSpec([None] * 4), fg.TensorSpec([None] * 4)]
+    staged = fg.function(function, input_signature=unknown)
+    graph = compile_graph(staged.get_concrete_function().graph)
+    program = assemble(graph, witness_shapes(graph, [x.shape.as_list() for x in given]))
+    blocks = [s for s in program.steps if isinstance(s, KernelStep) and "block_float32" in s.kernel.imports]
+    assert not blocks
+    with flags.override(tier="last"):
+        for got, value in zip(staged(*given), function(*given), strict=True):
+            assert_near(got, value, "unknown filter")
 
 
 def test_kernels_are_shared_by_all_images_and_batches() -> None:
