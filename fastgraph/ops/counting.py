@@ -185,10 +185,21 @@ def _unravelled(indices: Dims, dims: Dims) -> Dims:
 
 def _lower_unravel(b: Any, node: Any) -> list[Any]:
     indices, dims = b.input(0), b.input(1)
-    n = node.inputs[1].aval.shape[0]
+    n = (node.inputs[1].aval.shape or (None,))[0]
+
+    def size(d: Any) -> Any:
+        return b.cast(dims.at((d,)), "int64")
+
+    def looped(index: Sequence[Any]) -> Any:  # over dimensions that are counted as it runs
+        one, rest = b.const(1, "int64"), b.cast(indices.at(index[1:]), "int64")
+        total = b.reduce("prod", dims.shape, lambda at: size(at[0]))
+        step = b.reduce("prod", dims.shape, lambda at: b.select(at[0] > index[0], size(at[0]), one))
+        place = rest // b.op("max", step, one) % b.op("max", size(index[0]), one)
+        inside = (rest >= 0) & (rest < total)
+        return b.check(inside, b.cast(place, node.inputs[0].aval.dtype), b.flat(index[1:], indices.shape))
 
     def element(index: Sequence[Any]) -> Any:
-        extents = [b.cast(dims.at((b.const(d, "int64"),)), "int64") for d in range(n)]
+        extents = [size(b.const(d, "int64")) for d in range(n)]
         rest = b.cast(indices.at(index[1:]), "int64")
         total = b.const(1, "int64")
         for extent in extents:
@@ -200,7 +211,7 @@ def _lower_unravel(b: Any, node: Any) -> list[Any]:
             rest = rest // whole
         return b.check(inside, b.cast(place, node.inputs[0].aval.dtype), b.flat(index[1:], indices.shape))
 
-    return [element]
+    return [looped if n is None else element]
 
 
 @custom(

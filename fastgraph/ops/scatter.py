@@ -64,7 +64,7 @@ def _gathered(params: Dims, indices: Dims) -> Dims:
 
 def _lower_gather_nd(b: Any, node: Any) -> list[Any]:
     params, indices = b.input(0), b.input(1)
-    depth = node.inputs[1].aval.shape[-1]
+    depth = params.rank + indices.rank - 1 - b.output(0).rank  # the graph may not know it as an extent
 
     def element(index: Sequence[Any]) -> Any:
         where = index[: indices.rank - 1]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph import flags
 
 F = Callable[..., Any]
 
@@ -129,3 +130,24 @@ def test_known_sizes_stay_known_while_tracing(name: str) -> None:
         fg.TensorSpec([None, 3], fg.float32)
     )
     assert tuple(shapes[0].as_list()) == STATIC[name]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_lowerings_do_not_need_the_length_of_index_vectors() -> None:
+    """With an unknown one the whole function ran uncompiled."""
+    x = fg.reshape(fg.range(12.0), [3, 4])
+    with flags.override(tier="last"):
+        gather = fg.function(
+            lambda x, i: fg.gather_nd(x, i),
+            input_signature=[fg.TensorSpec([None, None]), fg.TensorSpec([None, None], fg.int32)],
+        )
+        for i in ([[1, 2], [2, 3]], [[1], [0], [2]]):
+            assert np.array_equal(gather(x, fg.constant(i)).numpy(), fg.gather_nd(x, i).numpy())
+            assert gather.get_concrete_function().executable.is_compiled
+        unravel = fg.function(fg.unravel_index, input_signature=[fg.TensorSpec([None], fg.int64)] * 2)
+        for dims in ([5, 4], [2, 5, 2], [20]):
+            given = fg.constant([3, 19, 7], fg.int64), fg.constant(dims, fg.int64)
+            assert np.array_equal(unravel(*given).numpy(), fg.unravel_index(*given).numpy())
+            assert unravel.get_concrete_function().executable.is_compiled
+        with pytest.raises(fg.errors.InvalidArgumentError, match="out of bound"):
+            unravel(fg.constant([20], fg.int64), fg.constant([5, 4], fg.int64))
