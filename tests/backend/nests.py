@@ -142,6 +142,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "floormod": lambda a, b: np.mod(a, b) if a.dtype.kind == "f" or b else a.dtype.type(0),
     "truncatediv": lambda a, b: a.dtype.type(int(abs(int(a)) // abs(int(b))) * (1 if (a < 0) == (b < 0) else -1) if b else 0),
     "truncatemod": np.fmod,
+    "zeta": special.zeta, "polygamma": lambda n, x: special.polygamma(int(n), x),
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
     "lshift": np.left_shift, "rshift": np.right_shift,
@@ -165,7 +166,11 @@ def plain_function(name: str) -> Callable[..., Any]:
     if op in ("rank_max", "rank_min", "ranked"):
         return _rank(op, np.dtype(dtype))
     if op == "local":
-        return lambda n: np.empty(n, dtype)
+        return lambda n: _Checked(np.full(n, np.nan if np.dtype(dtype).kind in "fc" else -1).astype(dtype))
+    if op == "pointer":
+        return _Place
+    if op == "block":
+        return _block
     function = _FUNCTIONS.get(op) or getattr(np, op)
     kind = getattr(np, dtype)
 
@@ -174,6 +179,43 @@ def plain_function(name: str) -> Callable[..., Any]:
         return result if isinstance(result, np.bool_) else kind(result)
 
     return call
+
+
+class _Place:
+    """An address: an array and a position in it."""
+
+    def __init__(self, array: Any, at: Any) -> None:
+        self.array, self.at = array, int(at)
+
+
+def _block(
+    shape: tuple[int, ...],
+    x: _Place,
+    y: _Place,
+    out: _Place,
+    also: _Place,
+    x_step: Any,
+    out_step: Any,
+    loops: tuple[Any, ...],
+) -> None:
+    """What `blocks_cpu.block_float32` does, number by number: it reads what that reads and nothing else."""
+    n_p, n_v, lanes, tail, _, ending = shape
+    n = (n_v - 1) * lanes + tail
+    levels = [tuple(int(i) for i in loops[k : k + 3]) for k in range(0, len(loops), 3)]
+    for p in range(n_p):
+        totals = [np.float32(0)] * n
+        for turn in itertools.product(*[range(count) for count, _, _ in levels]):
+            x_at = x.at + p * int(x_step) + sum(i * by for i, (_, by, _) in zip(turn, levels, strict=True))
+            y_at = y.at + sum(i * by for i, (_, _, by) in zip(turn, levels, strict=True))
+            number = x.array[x_at]
+            totals = [t + number * y.array[y_at + v] for v, t in enumerate(totals)]
+        for v, total in enumerate(totals):
+            place = out.at + p * int(out_step) + v
+            if ending == 1:
+                total = out.array[place] + total
+            elif ending:
+                total = total + also.array[also.at + v]
+            out.array[place] = np.float32(0) if ending == 3 and total < 0 else total
 
 
 def _rank(op: str, dtype: np.dtype[Any]) -> Callable[[Any], Any]:

@@ -11,12 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 import fastgraph as fg
-from tests.fuzz.programs import SEED, Line, Pool, Program, draw_array
-
-FLOATS = (fg.float32, fg.float32, fg.float32, fg.float64, fg.float16, fg.bfloat16)
-INTEGERS = (fg.int32, fg.int64, fg.int8, fg.int16, fg.uint8, fg.uint16, fg.uint32, fg.uint64)
-SIZES = (0, 1, 1, 2, 3, 3, 4, 5, 8, 17)
-NUMERIC_KINDS = "iufV"  # bfloat16 is a void kind to NumPy
+from tests.fuzz import draw_math, draw_nn, draw_places
+from tests.fuzz.programs import Program
+from tests.fuzz.writer import FLOATS, INTEGERS, SIZES, Writer, broadcasts, slice_text
 
 SMOOTH_UNARY = {  # op -> text that keeps its argument inside the domain
     "tanh": "{x}", "sigmoid": "{x}", "exp": "-fg.abs({x})", "square": "{x}", "math.log": "fg.abs({x}) + 1",
@@ -35,122 +32,6 @@ EXACT_BINARY = ("maximum", "minimum")
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 SMOOTH_REDUCTIONS = ("reduce_sum", "reduce_mean", "reduce_prod")
 EXACT_REDUCTIONS = ("reduce_max", "reduce_min")
-
-
-class Writer:
-    """Draws the lines of one program."""
-
-    def __init__(self, seed: int, n_lines: int, with_effects: bool = True) -> None:
-        self.seed = seed
-        self.random = np.random.default_rng(seed)
-        self.pool = Pool(self.random)
-        exec(SEED, self.pool.namespace)
-        self.n_lines = n_lines
-        self.with_effects = with_effects
-        self.arguments: dict[str, np.ndarray] = {}
-        self.variables: dict[str, np.ndarray] = {}
-        self.lines: list[Line] = []
-
-    def program(self) -> Program:
-        """Return a program of about `n_lines` lines."""
-        for _ in range(int(self.random.integers(2, 5))):
-            self.add_argument()
-        if self.with_effects and self.random.random() < 0.4:
-            self.add_variable()
-        for _ in range(self.n_lines * 4):
-            if len(self.lines) >= self.n_lines:
-                break
-            (drawer,) = self.random.choice(np.array(DRAWERS, object), 1)
-            drawer(self)
-        used = set().union(*(line.uses for line in self.lines)) if self.lines else set()
-        ends = [line.target for line in self.lines if line.target and line.target not in used]
-        some = [line.target for line in self.lines if line.target and self.random.random() < 0.1]
-        outputs = tuple(dict.fromkeys(ends + some)) or tuple(self.arguments)[:1]
-        gradient = bool(self.random.random() < 0.4)
-        values = [*self.arguments, *(line.target for line in self.lines if line.target)]
-        n_elements = sum(self.pool.array(name).size for name in values)
-        program = Program(self.seed, self.arguments, self.variables, tuple(self.lines), outputs, gradient, n_elements)
-        return program.trimmed()
-
-    # Leaves
-
-    def shape(self) -> tuple[int, ...]:
-        rank = int(self.random.choice([0, 1, 2, 2, 3, 4, 5]))
-        if rank == 1 and self.random.random() < 0.05:
-            return (int(self.random.choice([4096, 70_001])),)
-        return tuple(int(n) for n in self.random.choice(SIZES, rank))
-
-    def add_argument(self, shape: tuple[int, ...] | None = None, dtype: fg.DType | None = None) -> str:
-        """Draw one more argument of the program and return its name."""
-        if dtype is None:
-            group = self.random.choice(3, p=[0.7, 0.2, 0.1])
-            dtype = (FLOATS, INTEGERS, (fg.bool,))[group][self.random.integers((6, 8, 1)[group])]
-        name = f"a{len(self.arguments)}"
-        self.arguments[name] = draw_array(self.random, dtype, self.shape() if shape is None else shape)
-        self.pool.namespace[name] = fg.constant(self.arguments[name])
-        self.pool.names.append(name)
-        self.pool.exact.add(name)
-        return name
-
-    def add_integers(self, values: list[int] | int) -> str:
-        """Make one more argument, of these integers: what an op is told by data, not by an attribute."""
-        name = f"a{len(self.arguments)}"
-        self.arguments[name] = np.array(values, np.int32)
-        self.pool.namespace[name] = fg.constant(self.arguments[name])
-        return name
-
-    def add_variable(self) -> None:
-        name = f"v{len(self.variables)}"
-        dtype = FLOATS[self.random.integers(4)]
-        self.variables[name] = draw_array(self.random, dtype, self.shape())
-        self.pool.namespace[name] = fg.Variable(self.variables[name])
-        self.pool.variables.append(name)
-
-    # Lines
-
-    def add(self, text: str, uses: list[str], exact: bool = False) -> str | None:
-        """Append `text` as a new line if it runs; it is exact only if all it reads is."""
-        target = f"t{len(self.lines)}"
-        line = Line(target, text, frozenset(uses), ())
-        if not self.pool.try_line(line, exact and all(name in self.pool.exact for name in uses)):
-            return None
-        self.lines.append(line)
-        return target
-
-    def pick_float(self, exact: bool = False) -> str | None:
-        return self.pool.pick(lambda n, a: fg.as_dtype(a.dtype).is_floating and (not exact or n in self.pool.exact))
-
-    def pick_numeric(self, exact: bool = False) -> str | None:
-        return self.pool.pick(lambda n, a: a.dtype.kind in NUMERIC_KINDS and (not exact or n in self.pool.exact))
-
-    def pick_partner(self, name: str, exact: bool = False) -> str:
-        """Return a value of `name`'s dtype whose shape broadcasts with it, a new argument if there is none."""
-        array = self.pool.array(name)
-        random = self.random
-
-        def fits(other: str, b: np.ndarray) -> bool:
-            return (
-                b.dtype == array.dtype and _broadcasts(array.shape, b.shape) and (not exact or other in self.pool.exact)
-            )
-
-        found = self.pool.pick(fits)
-        if (found is not None and random.random() < 0.7) or len(self.arguments) > 12:
-            return found or name
-        shape = tuple(1 if random.random() < 0.25 else n for n in array.shape)
-        return self.add_argument(shape[int(random.integers(0, len(shape) + 1)) :], fg.as_dtype(array.dtype))
-
-    def axes(self, rank: int) -> str:
-        if rank == 0 or self.random.random() < 0.2:
-            return "None"
-        chosen = self.random.choice(rank, int(self.random.integers(1, rank + 1)), replace=False)
-        return str([int(a) - (rank if self.random.random() < 0.3 else 0) for a in chosen])
-
-
-def _broadcasts(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    try:
-        return int(np.prod(np.broadcast_shapes(a, b))) < 100_000
-    except ValueError:
-        return False
 
 
 def draw_unary(w: Writer) -> None:
@@ -225,7 +106,7 @@ def draw_cast(w: Writer) -> None:
 
 def draw_select(w: Writer) -> None:
     x = w.pick_numeric()
-    condition = w.pool.pick(lambda n, a: a.dtype.kind == "b" and x and _broadcasts(a.shape, w.pool.array(x).shape))
+    condition = w.pool.pick(lambda n, a: a.dtype.kind == "b" and x and broadcasts(a.shape, w.pool.array(x).shape))
     if x is not None and condition is not None:
         y = w.pick_partner(x)
         w.add(f"fg.where({condition}, {x}, {y})", [condition, x, y], exact=True)
@@ -274,7 +155,7 @@ def draw_movement(w: Writer) -> None:
             shape = [1, *shape]
         w.add(f"fg.reshape({x}, {shape})", [x], exact=True)
     elif choice == 2 and rank:
-        items = [_slice(random, n) for n in array.shape[: int(random.integers(1, rank + 1))]]
+        items = [slice_text(random, n) for n in array.shape[: int(random.integers(1, rank + 1))]]
         w.add(f"{x}[{', '.join(items)}]", [x], exact=True)
     elif choice == 3:
         axis = int(random.integers(-rank - 1, rank + 1))
@@ -343,7 +224,7 @@ def draw_made(w: Writer) -> None:
 def draw_told_by_data(w: Writer) -> None:
     """Ops whose shape or place is a tensor's value, so that sizes come out only as the program runs."""
     x = w.pool.pick(lambda n, a: a.size < 5000)
-    if x is None or len(w.arguments) > 12:
+    if x is None or w.is_full:
         return
     array, random = w.pool.array(x), w.random
     rank, n = array.ndim, int(random.integers(0, 6))
@@ -416,14 +297,6 @@ def draw_checked(w: Writer) -> None:
         w.add(f"fg.debugging.check_numerics({x}, 'all finite')", [x], exact=True)
 
 
-def _slice(random: np.random.Generator, n: int) -> str:
-    if n and random.random() < 0.3:
-        return str(int(random.integers(-n, n)))
-    begin, end = (int(i) for i in random.integers(-n - 1, n + 2, 2))
-    step = int(random.choice([1, 1, 1, 2, 3, -1, -2]))
-    return random.choice([":", f"{begin}:", f":{end}", f"{begin}:{end}:{step}", f"::{step}"])
-
-
 def draw_gather(w: Writer) -> None:
     x = w.pool.pick(lambda n, a: a.ndim >= 1 and all(a.shape) and a.size < 5000)
     if x is None:
@@ -446,7 +319,7 @@ def draw_one_hot(w: Writer) -> None:
 
 def draw_matmul(w: Writer) -> None:
     x = w.pool.pick(lambda n, a: a.ndim >= 2 and a.dtype.name in ("float32", "float64", "float16", "int32", "int64"))
-    if x is None or len(w.arguments) > 12:
+    if x is None or w.is_full:
         return
     array = w.pool.array(x)
     flip_x, flip_y = (bool(b) for b in w.random.integers(0, 2, 2))
@@ -474,7 +347,7 @@ def draw_cross_entropy(w: Writer) -> None:
 
 def draw_boolean_mask(w: Writer) -> None:
     x = w.pool.pick(lambda n, a: a.ndim >= 1 and a.size < 5000)
-    if x is None or len(w.arguments) > 12:
+    if x is None or w.is_full:
         return
     mask = w.add_argument(w.pool.array(x).shape[:1], fg.bool)
     w.add(f"fg.boolean_mask({x}, {mask})", [x, mask], exact=True)
@@ -524,7 +397,7 @@ def draw_while(w: Writer) -> None:
 
 
 DRAWERS: tuple[Callable[[Writer], None], ...] = (
-    *(draw_unary,) * 4,
+    *(draw_unary,) * 8,
     *(draw_binary,) * 5,
     draw_bits,
     draw_logical,
@@ -549,10 +422,13 @@ DRAWERS: tuple[Callable[[Writer], None], ...] = (
     *(draw_variable,) * 3,
     draw_cond,
     draw_while,
+    *draw_nn.DRAWERS,
+    *draw_math.DRAWERS,
+    *draw_places.DRAWERS,
 )
 
 
 def draw_program(seed: int) -> Program:
     """Return the program of `seed`: 5 to 60 lines."""
     size = np.random.default_rng(seed).integers(5, 61)
-    return Writer(seed, int(size)).program()
+    return Writer(seed, int(size)).program(DRAWERS)

@@ -34,14 +34,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Program:
-    """A function's arguments, Variables, lines and outputs; with `gradient`, also the gradient of all arguments."""
+    """A function's arguments, Variables, lines and outputs; `gradient` is the order of the gradients it returns too."""
 
     seed: int
     arguments: dict[str, np.ndarray]
     variables: dict[str, np.ndarray]
     lines: tuple[Line, ...]
     outputs: tuple[str, ...]
-    gradient: bool = False
+    gradient: int = 0  # 1: that of the outputs' sum to all arguments; 2: that of the first one's squares as well
     n_elements: int = 0  # of all values together
 
     def body(self) -> str:
@@ -53,10 +53,17 @@ class Program:
             return f"def program({names}):\n" + textwrap.indent("\n".join([*lines, f"return [{result}]"]), "    ")
         floating = [f"fg.reduce_sum(fg.cast({name}, fg.float32))" for name in self.outputs]
         watched = [name for name, value in self.arguments.items() if _is_floating(value)]
-        inside = [f"tape.watch([{', '.join(watched)}])", *lines, f"loss = {' + '.join(floating) or 'fg.constant(0.0)'}"]
         sources = ", ".join([*watched, *self.variables])
+        watch = f"tape.watch([{', '.join(watched)}])"
+        inside = [watch, *lines, f"loss = {' + '.join(floating) or 'fg.constant(0.0)'}"]
         text = "with fg.GradientTape() as tape:\n" + textwrap.indent("\n".join(inside), "    ")
         text += f"\ngradients = tape.gradient(loss, [{sources}], unconnected_gradients='zero')"
+        if self.gradient > 1:
+            text += "\nsquares = [fg.reduce_sum(fg.square(fg.cast(fg.convert_to_tensor(g), fg.float32)) / 64) for g in gradients]"
+            text += "\ntotal = fg.add_n([fg.constant(0.0), *squares])"
+            outer = "\n".join([watch.replace("tape", "outer"), text])
+            text = "with fg.GradientTape() as outer:\n" + textwrap.indent(outer, "    ")
+            text += f"\ngradients += outer.gradient(total, [{sources}], unconnected_gradients='zero')"
         text += f"\nreturn [{result}] + [fg.convert_to_tensor(g) for g in gradients]"
         return f"def program({names}):\n" + textwrap.indent(text, "    ")
 
