@@ -35,6 +35,8 @@ from fastgraph.shapes import Aval
 
 #: Positions up to which a window is written out in a kernel, so that its innermost loop goes over the channels.
 UNROLLED = 36
+#: Terms up to which nested windows are: those of 5 x 5 are 225 and more, which LLVM takes minutes for.
+UNROLLED_TWICE = 81
 
 # ---- inference ------------------------------------------------------------------------------------------------------
 
@@ -218,16 +220,26 @@ class _Windows:
         """The nearest place in x: a kernel may read there whether it is asked for or not."""
         return clamped(self.b, at, self.n)
 
-    def fold(self, kind: str, extents: Sequence[int], body: Callable[[Sequence[Any]], Any], step: Any) -> Any:
-        """Combine `body(tap)` over static extents: few are written out, so that loops over channels are innermost."""
+    def fold(
+        self, kind: str, extents: Sequence[int], body: Callable[[Sequence[Any]], Any], step: Any, size: int = 1
+    ) -> Any:
+        """Combine `body(tap)` over static extents: few are written out, so that loops over channels are innermost.
+
+        `size` is how many terms a body is written out as: nested, they multiply, and so does the time to compile them.
+        """
         b = self.b
-        if math.prod(extents) <= UNROLLED:
+        if math.prod(extents) <= UNROLLED and math.prod(extents) * size <= UNROLLED_TWICE:
             total = None
             for position in np.ndindex(*extents):
                 value = body([b.const(int(t)) for t in position])
                 total = value if total is None else step(total, value)
             return total
         return b.reduce(kind, [b.const(n) for n in extents], body)
+
+    def written_out(self) -> int:
+        """How many terms a fold over the window is written out as."""
+        n = math.prod(self.window)
+        return n if n <= UNROLLED else 1
 
     def count(self, position: Sequence[Any], dtype: Any) -> Any:
         """How many elements the window at `position` has."""
@@ -322,7 +334,7 @@ def _lower_max_grad(b: Any, node: Any) -> list[Any]:
             )
             return b.select(b.op("and", exists, chosen), b.cast(given, wide), b.const(0, wide))
 
-        total = windows.fold("sum", windows.covering(), part, lambda p, q: p + q)
+        total = windows.fold("sum", windows.covering(), part, lambda p, q: p + q, windows.written_out())
         return b.cast(total, dtype)
 
     return [element]
@@ -343,7 +355,7 @@ def _lower_pick(b: Any, node: Any) -> list[Any]:
             chosen = chosen if inside is None else b.op("and", chosen, inside)
             return b.select(chosen, g.at((n, *near, c)), b.const(0, dtype))
 
-        return windows.fold("sum", windows.window, part, lambda p, q: p + q)
+        return windows.fold("sum", windows.window, part, lambda p, q: p + q, windows.written_out())
 
     return [element]
 
@@ -398,6 +410,7 @@ _CASES: tuple[tuple[Any, ...], ...] = (
     ((1, 3, 4, 3, 1), (2, 2, 2), (1, 2, 2), "VALID"),
     ((0, 4, 4, 2), (2, 2), (2, 2), "SAME"),
     ((1, 9, 9, 1), (7, 7), (2, 2), "VALID"),
+    ((1, 5, 6, 1), (4, 4), (1, 2), "SAME"),
 )
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
 _PADDED = ((1, 3, 4, 2), (3, 2), (2, 2), ((1, 2), (0, 1)))

@@ -181,6 +181,25 @@ def test_vectors_cover_a_row_once(f: int, lanes: int, monkeypatch: pytest.Monkey
     assert 1 <= each <= 2
 
 
+def test_kernels_of_windows_that_overlap_much_stay_small() -> None:
+    """Each element of x is in many windows and each has many elements: all of them written out took minutes."""
+
+    def function(x: Any) -> Any:
+        with fg.GradientTape() as outer:
+            outer.watch(x)
+            with fg.GradientTape() as tape:
+                tape.watch(x)
+                total = fg.reduce_sum(fg.nn.max_pool2d(x, 5, 2, "SAME") ** 3)
+            gradient = tape.gradient(total, x)
+        return gradient, outer.gradient(gradient, x)
+
+    x = fg.constant(np.random.default_rng(0).permutation(72).reshape(1, 9, 8, 1).astype(np.float32))
+    assert max(len(s.kernel.source) for s in steps_of(fg.function(function), (x,))) < 60_000
+    with flags.override(tier="last"):
+        for got, value in zip(fg.function(function)(x), function(x), strict=True):
+            assert_near(got, value, "window of 5 x 5")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 8, 17, 130])
 def test_gradients_of_biases_are_sums_of_rows_in_registers(n: int) -> None:
