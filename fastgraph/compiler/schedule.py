@@ -127,6 +127,7 @@ class _Schedule:
         self.producer: dict[int, int] = {}  # value number -> new index of its step
         self.now, self.later = self._split(chosen)
         self.position = {old: new for new, old in enumerate(self.now)}
+        self.unsettled = self._unsettled()
         self.rest_inputs = self._rest_inputs()
         self.consumers = self._consumers()
         self.frozen = self._frozen()
@@ -179,9 +180,14 @@ class _Schedule:
         after = self.program.after
         return after[old] if old < len(after) else ()
 
+    def _unsettled(self) -> list[int]:
+        """Return the outputs that follow from extents that are data: no step computes them, none here knows them."""
+        shapes = self.program.shape_values
+        return [n for n in dict.fromkeys(self.program.outputs) if n in shapes and self.aval(n).value is None]
+
     def _rest_inputs(self) -> list[int]:
         """Return the value numbers that the later steps take from these: what they read, and all unknown shapes."""
-        if not self.later:
+        if not self.later and not self.unsettled:
             return []
         have = {number for old in self.now for number in self.program.steps[old].outputs} | set(self.inputs)
         wanted = {number for old in self.later for number in self.program.steps[old].inputs}
@@ -189,6 +195,7 @@ class _Schedule:
         numbers = {value: number for number, value in enumerate(self.program.values)}
         seen: set[Value] = set()
         stack = [value for old in self.later for node in self.program.steps[old].nodes for value in node.inputs]
+        stack += [self.program.values[number] for number in self.unsettled]
         while stack:
             value = stack.pop()
             if value in seen:
@@ -521,7 +528,7 @@ class _Schedule:
         for i, new in enumerate(kept):
             steps[i].after = tuple(sorted({index[before] for before in self.after[new] if before in index}))
         outputs = [self._operand(number) for number in self.program.outputs if number in self.slot_of]
-        if self.later:
+        if self.later or self.unsettled:
             steps.append(self._rest(index))
             outputs = [self._operand(number) for number in self.program.outputs]
         spec = PlanSpec(
@@ -585,7 +592,7 @@ class _Schedule:
     def _rest(self, index: dict[int, int]) -> StepSpec:
         """Return the step that runs the later steps, by a plan made when their sizes are known."""
         numbers = self.rest_inputs
-        produced = {number for old in self.later for number in self.program.steps[old].outputs}
+        produced = {number for old in self.later for number in self.program.steps[old].outputs} | {*self.unsettled}
         outputs = [number for number in dict.fromkeys(self.program.outputs) if number in produced]
         after = {self.producer[number] for number in numbers if self.producer.get(number, -1) >= 0}
         for old in self.later:

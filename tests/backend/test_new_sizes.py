@@ -119,3 +119,25 @@ def test_as_few_sizes_as_will_do_are_taken_as_equal(f: Any, specs: Any, shapes: 
         for n in shape
     )
     assert text == expected
+
+
+SIZES_OF_RESULTS = {
+    "shape": lambda x: fg.shape(fg.unique(x)[0]),
+    "what follows from it": lambda x: fg.size(fg.boolean_mask(x, x > 1.0)) * 2,
+    "beside its elements": lambda x: [fg.shape(fg.where(x > 1.0)), fg.unique(x)[0] * 2.0],
+    "of both at once": lambda x: fg.broadcast_dynamic_shape(fg.shape(fg.unique(x)[0]), fg.shape(x[:1])),
+    "in a branch": lambda x: fg.cond(x[0] > 0.0, lambda: fg.size(fg.unique(x)[0]), lambda: fg.size(x) * 3),
+}
+
+
+@pytest.mark.parametrize("name", SIZES_OF_RESULTS)
+def test_a_size_that_is_data_is_a_result(name: str) -> None:
+    """No step computes it: nothing else may have to wait for it either."""
+    function = SIZES_OF_RESULTS[name]
+    staged = fg.function(function)
+    for values in ([1.0, 2.0, 1.0, 3.0], [2.0, 2.0, 2.0, 2.0], [-1.0, 0.0, 1.0, 1.0]):
+        x = fg.constant(values)
+        wanted, got = fg.nest.flatten(function(x)), fg.nest.flatten(staged(x))
+        assert len(got) == len(wanted)
+        for g, w in zip(got, wanted, strict=True):
+            assert np.array_equal(g.numpy(), w.numpy())
