@@ -94,6 +94,10 @@ class Metric(Layer):
         for weight in self.weights:
             weight.assign(cast(0, weight.dtype) * ones_like(weight))
 
+    def reset_states(self) -> None:
+        """The older name of `reset_state`."""
+        self.reset_state()
+
     def merge_state(self, metrics: Iterable[Metric]) -> None:
         """Add the states of other metrics of this kind. Raises ValueError for metrics with other weights."""
         for metric in metrics:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -245,6 +246,71 @@ def test_configs_make_the_same_layer(make: Callable[[], Any]) -> None:
     layer = make()
     again = type(layer).from_config(layer.get_config())
     assert again.get_config() == layer.get_config()
+
+
+#: The arguments of Keras 2 in their order: they may be given by position.
+ARGUMENTS = {
+    "Dense": (
+        "units activation use_bias kernel_initializer bias_initializer kernel_regularizer bias_regularizer "
+        "activity_regularizer kernel_constraint bias_constraint"
+    ),
+    "Conv1D": (
+        "filters kernel_size strides padding data_format dilation_rate groups activation use_bias "
+        "kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer "
+        "kernel_constraint bias_constraint"
+    ),
+    "Conv2D": (
+        "filters kernel_size strides padding data_format dilation_rate groups activation use_bias "
+        "kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer "
+        "kernel_constraint bias_constraint"
+    ),
+    "Conv3D": (
+        "filters kernel_size strides padding data_format dilation_rate groups activation use_bias "
+        "kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer "
+        "kernel_constraint bias_constraint"
+    ),
+    "Conv2DTranspose": (
+        "filters kernel_size strides padding output_padding data_format dilation_rate activation use_bias "
+        "kernel_initializer bias_initializer kernel_regularizer bias_regularizer activity_regularizer "
+        "kernel_constraint bias_constraint"
+    ),
+    "DepthwiseConv2D": (
+        "kernel_size strides padding depth_multiplier data_format dilation_rate activation use_bias "
+        "depthwise_initializer bias_initializer depthwise_regularizer bias_regularizer activity_regularizer "
+        "depthwise_constraint bias_constraint"
+    ),
+    "SeparableConv2D": (
+        "filters kernel_size strides padding data_format dilation_rate depth_multiplier activation use_bias "
+        "depthwise_initializer pointwise_initializer bias_initializer depthwise_regularizer "
+        "pointwise_regularizer bias_regularizer activity_regularizer depthwise_constraint "
+        "pointwise_constraint bias_constraint"
+    ),
+    "MaxPooling2D": "pool_size strides padding data_format",
+    "AveragePooling2D": "pool_size strides padding data_format",
+    "GlobalAveragePooling2D": "data_format keepdims",
+    "Flatten": "data_format",
+    "Dropout": "rate noise_shape seed",
+    "BatchNormalization": (
+        "axis momentum epsilon center scale beta_initializer gamma_initializer moving_mean_initializer "
+        "moving_variance_initializer beta_regularizer gamma_regularizer beta_constraint gamma_constraint "
+        "synchronized"
+    ),
+    "LayerNormalization": (
+        "axis epsilon center scale beta_initializer gamma_initializer beta_regularizer gamma_regularizer "
+        "beta_constraint gamma_constraint"
+    ),
+    "Activation": "activation",
+    "Embedding": (
+        "input_dim output_dim embeddings_initializer embeddings_regularizer activity_regularizer "
+        "embeddings_constraint mask_zero input_length sparse"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_arguments_have_the_names_and_the_order_of_keras(name: str) -> None:
+    parameters = inspect.signature(getattr(layers, name)).parameters.values()
+    assert [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD] == ARGUMENTS[name].split()
 
 
 def test_empty_batches() -> None:

@@ -74,6 +74,8 @@ def test_mean_over_calls() -> None:
     other(8)
     metric.merge_state([other])
     assert float(metric.result()) == (22 + 8) / 5
+    metric.reset_states()
+    assert float(metric.result()) == 0.0
 
 
 def test_a_metric_of_a_model_is_no_layer() -> None:

@@ -141,6 +141,21 @@ def test_unknown_variable() -> None:
         optimizer.apply_gradients([(fg.constant([1.0, 1.0]), bias)])
 
 
+@pytest.mark.parametrize("staged", [False, True])
+def test_an_unknown_variable_is_refused_before_anything_changes(staged: bool) -> None:
+    optimizer = Adam(0.1, weight_decay=0.1)
+    known, unknown = fg.Variable(1.0, name="known"), fg.Variable(1.0, name="unknown")
+    optimizer.build([known])
+
+    def step() -> None:
+        optimizer.apply_gradients([(fg.constant(1.0), known), (fg.constant(1.0), unknown)])
+
+    with pytest.raises(KeyError, match="The optimizer cannot recognize variable unknown"):
+        (fg.function(step) if staged else step)()
+    assert known.numpy() == unknown.numpy() == 1 and int(optimizer.iterations) == 0
+    assert all(not v.numpy().any() for v in optimizer.variables)
+
+
 def test_a_constraint_holds_after_each_step() -> None:
     w = fg.Variable([1.0, -1.0], constraint=lambda x: fg.maximum(x, 0.0))
     SGD(0.5).apply_gradients([(fg.constant([1.0, 1.0]), w)])
@@ -208,6 +223,18 @@ def test_second_optimizer_is_refused() -> None:
 def test_configs(optimizer: Optimizer) -> None:
     again = fg.keras.optimizers.get(fg.keras.optimizers.serialize(optimizer))
     assert type(again) is type(optimizer) and again.get_config() == optimizer.get_config()
+
+
+def test_a_config_of_keras() -> None:
+    """As tf_keras 2.21 writes it."""
+    config = {
+        "name": "SGD", "weight_decay": None, "clipnorm": None, "global_clipnorm": None, "clipvalue": None,
+        "use_ema": False, "ema_momentum": 0.99, "ema_overwrite_frequency": None, "jit_compile": False,
+        "is_legacy_optimizer": False, "learning_rate": 0.25, "momentum": 0.5, "nesterov": True,
+    }  # fmt: skip
+    again = SGD.from_config(config, custom_objects={}).get_config()
+    del config["is_legacy_optimizer"]
+    assert again == config
 
 
 SCHEDULES = [

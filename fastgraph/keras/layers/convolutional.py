@@ -198,9 +198,6 @@ class Conv2D(_Convolution):
     number of channels than it was built for. Source: tf.keras.layers.Conv2D.
     """
 
-    def __init__(self, filters: int, kernel_size: Any, strides: Any = (1, 1), *args: Any, **kwargs: Any) -> None:
-        super().__init__(filters, kernel_size, strides, *args, **kwargs)
-
 
 class Conv3D(_Convolution):
     """activation(convolution + bias) over volumes. f[n, d, h, w, c] -> f[n, d', h', w', filters].
@@ -226,9 +223,24 @@ class Conv2DTranspose(_Convolution):
         output_padding: Any = None,
         data_format: str | None = None,
         dilation_rate: Any = (1, 1),
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, **kwargs)
+        super().__init__(
+            filters, kernel_size, strides, padding, data_format, dilation_rate, activation=activation,
+            use_bias=use_bias, kernel_initializer=kernel_initializer, bias_initializer=bias_initializer,
+            kernel_regularizer=kernel_regularizer, bias_regularizer=bias_regularizer,
+            activity_regularizer=activity_regularizer, kernel_constraint=kernel_constraint,
+            bias_constraint=bias_constraint, **kwargs,
+        )  # fmt: skip
         self.output_padding = None if output_padding is None else sizes(output_padding, 2, "output_padding", True)
         for stride, extra in zip(self.strides, self.output_padding or (), strict=False):
             if stride <= extra:

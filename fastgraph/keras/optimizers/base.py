@@ -61,6 +61,9 @@ class Optimizer:
         self.clipnorm = clipnorm
         self.clipvalue = clipvalue
         self.global_clipnorm = global_clipnorm
+        self.use_ema = use_ema
+        self.ema_momentum = ema_momentum
+        self.ema_overwrite_frequency = ema_overwrite_frequency
         self.jit_compile = jit_compile
         self.iterations = Variable(0, name="iteration", dtype=int64, trainable=False)
         self._rate: Variable | Callable[[Any], Any]
@@ -161,22 +164,27 @@ class Optimizer:
         with name_scope(name or self.name or "optimizer"):
             if not self._index:
                 self.build(variables)
+            self._check_known(variables)
             gradients = self._clipped([convert_to_tensor(gradient) for gradient, _ in pairs])
             self._decay(variables)
             for gradient, variable in zip(gradients, variables, strict=True):
-                if variable.__fg_cell__.id not in self._index:
-                    raise KeyError(
-                        f"The optimizer cannot recognize variable {variable.name}. This usually means you are trying "
-                        "to call the optimizer to update different parts of the model separately. Please call "
-                        "`optimizer.build(variables)` with the full list of trainable variables before the training "
-                        "loop."
-                    )
                 self.update_step(gradient, variable)
             self.iterations.assign_add(1)
         for variable in variables:
             if variable.constraint is not None:
                 variable.assign(variable.constraint(variable))
         return self.iterations
+
+    def _check_known(self, variables: Sequence[Variable]) -> None:
+        """Raise KeyError for a Variable that the optimizer was not built for, before any of them changes."""
+        for variable in variables:
+            if variable.__fg_cell__.id not in self._index:
+                raise KeyError(
+                    f"The optimizer cannot recognize variable {variable.name}. This usually means you are trying "
+                    "to call the optimizer to update different parts of the model separately. Please call "
+                    "`optimizer.build(variables)` with the full list of trainable variables before the training "
+                    "loop."
+                )
 
     def _clipped(self, gradients: list[Tensor]) -> list[Tensor]:
         """The gradients, made shorter as the arguments ask."""
@@ -208,13 +216,15 @@ class Optimizer:
             rate = {"class_name": type(rate).__name__, "config": rate.get_config()}
         return {
             "name": self.name, "weight_decay": self.weight_decay, "clipnorm": self.clipnorm,
-            "global_clipnorm": self.global_clipnorm, "clipvalue": self.clipvalue, "jit_compile": self.jit_compile,
-            "learning_rate": rate,
+            "global_clipnorm": self.global_clipnorm, "clipvalue": self.clipvalue, "use_ema": self.use_ema,
+            "ema_momentum": self.ema_momentum, "ema_overwrite_frequency": self.ema_overwrite_frequency,
+            "jit_compile": self.jit_compile, "learning_rate": rate,
         }  # fmt: skip
 
     @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Optimizer:
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Optimizer:
         """Return the optimizer that `get_config` described."""
+        config = {key: value for key, value in config.items() if key != "is_legacy_optimizer"}  # Keras writes it too
         rate = config.get("learning_rate")
         if isinstance(rate, dict):
             config = {**config, "learning_rate": schedules.deserialize(rate)}
