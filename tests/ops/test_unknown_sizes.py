@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -151,3 +152,25 @@ def test_lowerings_do_not_need_the_length_of_index_vectors() -> None:
             assert unravel.get_concrete_function().executable.is_compiled
         with pytest.raises(fg.errors.InvalidArgumentError, match="out of bound"):
             unravel(fg.constant([20], fg.int64), fg.constant([5, 4], fg.int64))
+
+
+def test_index_vectors_of_a_length_that_only_a_call_knows() -> None:
+    """Even the rank of the result is open: each length has kernels of its own."""
+    specs = [fg.TensorSpec([None, None], fg.float32), fg.TensorSpec([None, None], fg.int32)]
+
+    def both(x: Any, at: Any) -> Any:
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = fg.gather_nd(x, at)
+        return y, fg.convert_to_tensor(tape.gradient(y, x))
+
+    function = fg.function(both, input_signature=specs)
+    x = fg.constant(np.arange(12, dtype=np.float32).reshape(3, 4))
+    with flags.override(tier="last"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for at in ([[0, 1], [2, 3]], [[2], [0]], [[1, 1]], [[1]], np.zeros([2, 0], np.int32)):
+            at = fg.constant(np.array(at, np.int32))
+            for got, wanted in zip(function(x, at), both(x, at), strict=True):
+                np.testing.assert_array_equal(got.numpy(), wanted.numpy())
+        with pytest.raises(fg.errors.InvalidArgumentError, match=r"indices\[0\] = \[0, 4\] does not index into param"):
+            function(x, fg.constant([[0, 4]]))
