@@ -23,7 +23,8 @@ class Parameters:
         self.name = name
         self.named, self.variadic, self.keywords = _parameters(function, is_method)
         self.positional = [p for p in self.named if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-        self.input_signature = _input_signature(input_signature, self.positional, name)
+        most = len(self.positional) if self.variadic is None else None
+        self.input_signature = _input_signature(input_signature, most, name)
 
     def match(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the value of each parameter, in order. Raises TypeError for arguments that do not fit the function."""
@@ -78,11 +79,14 @@ class Parameters:
     def cast(self, named: dict[str, Any], args: Any, kwargs: Any) -> dict[str, Any]:
         """Return the arguments as tensors of the input_signature. Raises InputSignatureError if they cannot be."""
         signature = self.input_signature
-        names = [parameter.name for parameter in self.named]
+        # A signature is of positional arguments, *args behind them; what is keyword-only keeps its default.
+        names = [parameter.name for parameter in self.positional]
         extra = named.get("*" + (self.variadic or ""), ())
         values = [*[named[name] for name in names], *extra]
-        rest = self.named[len(signature) :]
+        rest = [p for p in self.named if p.name not in names[: len(signature)]]
         if len(values) < len(signature) or any(named[p.name] is not p.default for p in rest):
+            raise self._misfit(args, kwargs)
+        if "**" + (self.keywords or "") in named:  # the one trace there is was made without them
             raise self._misfit(args, kwargs)
         if len(extra) > max(len(signature) - len(names), 0):
             raise self._misfit(args, kwargs)
@@ -139,8 +143,8 @@ def _parameters(function: Any, is_method: bool) -> tuple[list[inspect.Parameter]
     return named, variadic, keywords
 
 
-def _input_signature(signature: Any, positional: list[inspect.Parameter], name: str) -> Any:
-    """Check an input_signature and return it as a tuple."""
+def _input_signature(signature: Any, most: int | None, name: str) -> Any:
+    """Check an input_signature and return it as a tuple; `most` is how many arguments the function takes at most."""
     if signature is None:
         return None
     if not isinstance(signature, list | tuple):
@@ -151,8 +155,8 @@ def _input_signature(signature: Any, positional: list[inspect.Parameter], name: 
                 "input_signature must be a possibly nested sequence of TensorSpec objects, got "
                 f"{spec!r} in the signature of {name}"
             )
-    if len(signature) > len(positional) and positional:
-        raise TypeError(f"input_signature has {len(signature)} entries, {name} takes {len(positional)} arguments")
+    if most is not None and len(signature) > most:
+        raise TypeError(f"input_signature has {len(signature)} entries, {name} takes {most} arguments")
     return tuple(signature)
 
 

@@ -332,7 +332,26 @@ def test_input_signature_with_structures_and_defaults():
         f({"a": fg.ones([3, 2])})
 
 
+def test_input_signature_is_of_positional_arguments():
+    spec = fg.TensorSpec([None], fg.float32)
+    one = fg.function(lambda x, *, scale=2.0: x * scale, input_signature=[spec])
+    some = fg.function(lambda x, **others: x * others.get("scale", 2.0), input_signature=[spec])
+    for f in (one, some):
+        np.testing.assert_array_equal(f([1.0, 2.0]), [2, 4])
+        with pytest.raises(ValueError, match="incompatible with input_signature"):
+            f([1.0], scale=3.0)
+    many = fg.function(lambda *xs, scale=2.0: fg.add_n(xs) * scale, input_signature=[spec, spec])
+    np.testing.assert_array_equal(many([1.0], [2.0]), [6])
+    rest = fg.function(lambda x, *xs: x + fg.add_n(xs), input_signature=[spec, spec, spec])
+    np.testing.assert_array_equal(rest([1.0], [2.0], [3.0]), [6])
+    for arguments in ([[1.0], [2.0]], [[1.0], [2.0], [3.0], [4.0]]):
+        with pytest.raises(ValueError, match="incompatible with input_signature"):
+            rest(*arguments)
+
+
 def test_input_signature_checked():
+    with pytest.raises(TypeError, match="has 2 entries, .* takes 1 arguments"):
+        fg.function(lambda x: x, input_signature=[fg.TensorSpec([], fg.float32)] * 2)
     with pytest.raises(TypeError):
         fg.function(lambda x: x, input_signature=fg.TensorSpec([], fg.float32))
     with pytest.raises(TypeError):
