@@ -249,7 +249,7 @@ def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
 def linspace(start: Any, stop: Any, num: Any, name: builtins.str | None = None, axis: Any = 0) -> Any:
     """num numbers from start to stop, evenly spaced, along a new axis. t[*s], t[*s] -> t[*s with num].
 
-    Integers give float64. Source: tf.linspace."""
+    Integers of up to 16 bits give float32, wider ones float64. Source: tf.linspace."""
 def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether both hold. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_and."""
 def logical_not(x: Any, name: str | None = None) -> Tensor:

@@ -99,8 +99,10 @@ def cumulative_logsumexp(x: Any, axis: Any = 0, exclusive: builtins.bool = False
     Raises: InvalidArgumentError for integers or an axis out of range. Source: tf.math.cumulative_logsumexp."""
 def digamma(x: Any, name: str | None = None) -> Tensor:
     """The derivative of lgamma; NaN at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.digamma."""
-def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, and 0 where y is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.divide_no_nan."""
+def divide_no_nan(x: Any, y: Any, name: builtins.str | None = None) -> Any:
+    """x / y as `truediv` divides, and 0 where y is 0. t[*s], t[*s] -> f[*s], broadcasting.
+
+    Raises: TypeError if the dtypes differ or are no numbers. Source: tf.math.divide_no_nan."""
 def erf(x: Any, name: str | None = None) -> Tensor:
     """Gauss's error function. f[*s] -> f[*s]. Source: tf.math.erf."""
 def erfc(x: Any, name: str | None = None) -> Tensor:

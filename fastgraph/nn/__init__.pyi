@@ -97,8 +97,8 @@ def l2_loss(t: Any, name: builtins.str | None = None) -> Any:
     """Half the sum of squares. f[*s] -> f[]. Source: tf.nn.l2_loss."""
 def l2_normalize(x: Any, axis: Any = None, epsilon: Any = 1e-12, name: builtins.str | None = None) -> Any:
     """x over its Euclidean norm along `axis`. f[*s] -> f[*s]. Source: tf.nn.l2_normalize."""
-def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
-    """features where positive, else alpha * features. f[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
+def leaky_relu(features: Any, alpha: builtins.float = 0.2, name: builtins.str | None = None) -> Any:
+    """features where positive, else alpha * features; integers as float32. t[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
 def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """exp(c) - z * c for a Poisson count z and the log c of its rate. f[*s], f[*s] -> f[*s].
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.ops.arguments import as_tensor
-from fastgraph.ops.elementwise import negative, select, widened, zeros_like_p
+from fastgraph.dtype import float32
+from fastgraph.ops.arguments import as_tensor, named
+from fastgraph.ops.elementwise import cast_p, fractions, negative, select, widened, zeros_like_p
 from fastgraph.ops.exponentials import erf, pow, sigmoid, tanh
 from fastgraph.ops.families import Array, elementwise, public
 
@@ -68,14 +69,13 @@ def relu6_grad(gradients: Array, features: Array) -> Any:
 
 
 @elementwise(
-    "nn.leaky_relu",
     op="LeakyRelu",
     expr="select(features > 0, features, features * alpha)",
     dtypes="floating",
     vjp=dict(features=lambda dy, features, alpha: leaky_relu_grad(dy, features, alpha=alpha)),
 )
-def leaky_relu(features: Array, *, alpha: float = 0.2) -> Any:
-    """features where positive, else alpha * features. f[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
+def leaky_relu_p(features: Array, *, alpha: float = 0.2) -> Any:
+    """features where positive, else alpha * features. f[*s] -> f[*s]. Source: LeakyRelu."""
     return np.where(features > 0, features, features * np.asarray(alpha, features.dtype))
 
 
@@ -91,6 +91,15 @@ def leaky_relu(features: Array, *, alpha: float = 0.2) -> Any:
 def leaky_relu_grad(gradients: Array, features: Array, *, alpha: float = 0.2) -> Any:
     """gradients where features are positive, else alpha times them. f[*s], f[*s] -> f[*s]. Source: LeakyReluGrad."""
     return np.where(features > 0, gradients, gradients * np.asarray(alpha, features.dtype))
+
+
+@public("nn.leaky_relu")
+def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Any:
+    """features where positive, else alpha * features; integers as float32. t[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
+    features = as_tensor(features)
+    if features.dtype.is_integer:
+        features = cast_p(features, dtype=float32)
+    return named(name, leaky_relu_p, features, alpha=alpha)
 
 
 @elementwise(
@@ -176,16 +185,24 @@ def multiply_no_nan(x: Array, y: Array) -> Any:
 
 
 @elementwise(
-    "math.divide_no_nan",
     op="DivNoNan",
     expr="select(y == 0, 0, x / y)",
     dtypes="floating",
     vjp=dict(
-        x=lambda dy, y: divide_no_nan(dy, y),
-        y=lambda dy, x, y: dy * divide_no_nan(divide_no_nan(-x, y), y),
+        x=lambda dy, y: divide_no_nan_p(dy, y),
+        y=lambda dy, x, y: dy * divide_no_nan_p(divide_no_nan_p(-x, y), y),
     ),
     domain=(0.3, 3),
 )
-def divide_no_nan(x: Array, y: Array) -> Any:
-    """x / y, and 0 where y is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.divide_no_nan."""
+def divide_no_nan_p(x: Array, y: Array) -> Any:
+    """x / y, and 0 where y is 0. f[*s], f[*s] -> f[*s], broadcasting. Source: DivNoNan."""
     return np.where(y == 0, np.zeros((), x.dtype), np.divide(x, y))
+
+
+@public("math.divide_no_nan")
+def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+    """x / y as `truediv` divides, and 0 where y is 0. t[*s], t[*s] -> f[*s], broadcasting.
+
+    Raises: TypeError if the dtypes differ or are no numbers. Source: tf.math.divide_no_nan.
+    """
+    return named(name, divide_no_nan_p, *fractions(x, y))

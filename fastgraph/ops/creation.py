@@ -298,11 +298,11 @@ def _scalar(x: Any, dtype: DType | None) -> Tensor:
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any = 0) -> Any:
     """num numbers from start to stop, evenly spaced, along a new axis. t[*s], t[*s] -> t[*s with num].
 
-    Integers give float64. Source: tf.linspace.
+    Integers of up to 16 bits give float32, wider ones float64. Source: tf.linspace.
     """
     start = as_tensor(start)
     if start.dtype.is_integer:
-        start = cast(start, "float64")
+        start = cast(start, "float32" if start.dtype.size <= 2 else "float64")
     stop = cast(as_tensor(stop, None if isinstance(stop, Tensor) else start.dtype), start.dtype)
     number: Any = static_int(num)
     known = number is not None

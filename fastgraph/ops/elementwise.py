@@ -402,10 +402,10 @@ def ceil(x: Array) -> Any:
     return np.ceil(x)
 
 
-@elementwise("round", "math.round", op="Round", expr="round(x)", dtypes="signed")
+@elementwise("round", "math.round", op="Round", expr="round(x)", dtypes="real")
 def round(x: Array) -> Any:
     """The nearest whole number, halves to even. t[*s] -> t[*s]. Source: tf.round."""
-    return x if x.dtype.kind == "i" else np.rint(x)
+    return x if x.dtype.kind in "iu" else np.rint(x)
 
 
 @elementwise("math.rint", op="Rint", expr="round(x)", dtypes="floating")
@@ -603,6 +603,11 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
 
     t[*s], t[*s] -> f[*s], broadcasting. Raises: TypeError if the dtypes differ or are no numbers. Source: tf.truediv.
     """
+    return named(name, realdiv, *fractions(x, y))
+
+
+def fractions(x: Any, y: Any) -> tuple[Any, Any]:
+    """Dividend and divisor as they are divided: of one dtype that has fractions."""
     if isinstance(x, Tensor):
         y = _converted_like(y, x)
     elif isinstance(y, Tensor):
@@ -621,7 +626,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
             "tf.uint32, tf.int32, tf.uint64, tf.int64, tf.bfloat16, tf.float16, tf.float32, tf.float64, tf.complex64, "
             "tf.complex128}."
         )
-    return named(name, realdiv, x, y)
+    return x, y
 
 
 def _converted_like(value: Any, other: Any) -> Any:
