@@ -418,10 +418,13 @@ def zeta(s: Lane, q: Lane) -> Lane:
     for k, b in enumerate(_BERNOULLI):
         total = total + factor * (b / math.factorial(2 * k + 2))
         factor = factor * (order + (2.0 * k + 1.0)) * (order + (2.0 * k + 2.0)) * inverse
-    total = ((z >= INF) & (order > 1.0)).select(0.0, total)  # where the terms are 0 times infinity
-    value = order.equals(1.0).select(INF, (order < 1.0).select(NAN, total))
-    pole = (order.equals(order) & z.floor().equals(z)).select(z.constant(INF), NAN)
-    return (z <= 0.0).select(pole, value).to(s.dtype)
+    # Where the terms are 0 times infinity; of order infinity the first term alone counts.
+    total = (((z >= INF) & (order > 1.0)) | ((order >= INF) & (z > 1.0))).select(0.0, total)
+    total = (order >= INF).select(z.equals(1.0).select(1.0, (z < 1.0).select(INF, total)), total)
+    half = order * 0.5
+    pole = (half.floor().equals(half) & z.floor().equals(z)).select(z.constant(INF), NAN)
+    total = (z <= 0.0).select(pole, total)
+    return order.equals(1.0).select(INF, (order < 1.0).select(NAN, total)).to(s.dtype)
 
 
 def polygamma(n: Lane, x: Lane) -> Lane:

@@ -104,7 +104,11 @@ def digamma(x: Array) -> Any:
 def zeta(x: Array, q: Array) -> Any:
     """Hurwitz's zeta function sum((q + k) ** -x), x > 1, q > 0. f[*s], f[*s] -> f[*s]. Source: tf.math.zeta."""
     found = _special().zeta(x, q).astype(x.dtype)
-    return np.where(np.isnan(x) | np.isnan(q), np.asarray(np.nan, x.dtype), found)  # SciPy has infinities at q <= 0
+    # TensorFlow's poles: SciPy has infinities at every q <= 0 that is whole, and nothing at x infinite.
+    pole = (q <= 0) & (np.floor(q) == q) & (np.floor(x / 2) * 2 != x)
+    found = np.where((x == np.inf) & (q > 1), np.asarray(0, x.dtype), found)
+    found = np.where(np.isnan(x) | np.isnan(q) | pole, np.asarray(np.nan, x.dtype), found)
+    return np.where(x == 1, np.asarray(np.inf, x.dtype), found)
 
 
 @elementwise(
