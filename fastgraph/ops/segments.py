@@ -62,7 +62,7 @@ def _unsorted_shape(data: Dims, ids: Dims, n: int | None) -> Dims:
     return (n, *data[len(ids) :])
 
 
-def _unsorted(kind: str, data: Array, segment_ids: Array, n: int) -> Any:
+def _unsorted(kind: str, data: Array, segment_ids: Array, n: int, start: Any = None) -> Any:
     if n < 0:
         raise invalid(f"Input num_segments == {n} must not be negative.")
     try:
@@ -74,7 +74,9 @@ def _unsorted(kind: str, data: Array, segment_ids: Array, n: int) -> Any:
         first = tuple(int(i) for i in np.argwhere(bad)[0])
         place = f"segment_ids{shape_text(first)}" if first else "segment_ids"
         raise invalid(f"{place} = {int(segment_ids[first])} is out of range [0, {n})")
-    result: Array = np.full((n, *data.shape[segment_ids.ndim :]), _start(kind, data.dtype), data.dtype)
+    result: Array = np.full(
+        (n, *data.shape[segment_ids.ndim :]), _start(kind, data.dtype) if start is None else start, data.dtype
+    )
     kept = segment_ids >= 0
     _combine(kind, result, segment_ids[kept], data[kept])
     return result
@@ -364,7 +366,9 @@ def _sorted_op(kind: str) -> Callable[..., Any]:
             counts = counts.reshape([-1, *(1,) * (data.ndim - 1)]).astype(data.dtype)
             total[held] = total[held] / counts if data.dtype.kind in "fc" else _truncated(total[held], counts)
             return total
-        result = _unsorted(kind, data, segment_ids, n)
+        # Infinities are the extremes of their segments: the least finite number is only that of none, which 0 replaces.
+        start = {"max": -np.inf, "min": np.inf}.get(kind) if data.dtype.kind == "f" else None
+        result = _unsorted(kind, data, segment_ids, n, start)
         if kind in ("max", "min"):
             result[np.setdiff1d(np.arange(n), held)] = 0
         return result
