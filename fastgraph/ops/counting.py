@@ -95,16 +95,81 @@ def bincount(
     return reshape(counts, stack([shape(x)[0], size]), name=name) if rows else identity(counts, name=name)
 
 
+def _lower_numbers(b: Any, node: Any) -> list[Any]:
+    values = b.input(0)
+
+    def element(index: Sequence[Any]) -> Any:
+        value = values.at(index)
+        return b.check(value.eq(value), value)
+
+    return [element]
+
+
+@elementwise(
+    op="HistogramFixedWidth",
+    dtypes="float32 float64",
+    lower=_lower_numbers,
+    samples=lambda: [((np.array([3.0, -np.inf, 2.0], t),), {}) for t in ("float32", "float64")],
+    error_samples=lambda: [
+        ((np.array([1.0, np.nan]),), {}, InvalidArgumentError, "Histogram values must not contain NaN")
+    ],
+)
+def numbers(values: Array) -> Array:
+    """The values as they are, if none is NaN. f[*s] -> f[*s]."""
+    if np.isnan(values).any():
+        raise invalid("Histogram values must not contain NaN")
+    return values
+
+
+def _lower_interval(b: Any, node: Any) -> list[Any]:
+    given = b.input(0)
+
+    def element(index: Sequence[Any]) -> Any:
+        return b.check(given.at((b.const(0),)) < given.at((b.const(1),)), given.at(index))
+
+    return [element]
+
+
+@custom(
+    op="HistogramFixedWidth",
+    infer=lambda value_range: value_range,
+    dtypes="float32 float64 int32 int64",
+    lower=_lower_interval,
+    samples=lambda: [((np.array([-1, 2], t),), {}) for t in ("float32", "float64", "int32", "int64")],
+    error_samples=lambda: [
+        (
+            (np.array([1.0, 1.0]),),
+            {},
+            InvalidArgumentError,
+            r"value_range\[0\] < value_range\[1\], but got '\[1.0, 1.0\]'",
+        ),
+        ((np.array([np.nan, 1.0]),), {}, InvalidArgumentError, r"value_range\[0\] < value_range\[1\]"),
+    ],
+)
+def interval(value_range: Array) -> Array:
+    """The two ends as they are, if the first is less. t[2] -> t[2]."""
+    if not value_range[0] < value_range[1]:
+        raise invalid(f"value_range should satisfy value_range[0] < value_range[1], but got '{value_range.tolist()}'")
+    return value_range
+
+
 @public("histogram_fixed_width")
 def histogram_fixed_width(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
 ) -> Any:
     """How many values fall into each of nbins equal parts of value_range; those outside count at its ends.
 
-    t[*s], t[2] -> dtype[nbins]. Source: tf.histogram_fixed_width.
+    t[*s], t[2] -> dtype[nbins].
+    Raises: InvalidArgumentError for NaN and for a range that does not rise. Source: tf.histogram_fixed_width.
     """
     x = reshape(values, [-1])
-    low, high = (cast(v, x.dtype) for v in (as_tensor(value_range)[0], as_tensor(value_range)[1]))
+    if x.dtype.is_floating:
+        x = numbers(x)
+    ends = as_tensor(value_range)
+    if ends.shape.rank is not None and ends.shape.as_list() not in ([2], [None]):
+        raise invalid("value_range should be a vector of 2 elements.")
+    ends = interval(ends)
+    low, high = cast(ends[0], x.dtype), cast(ends[1], x.dtype)
     scaled = cast(x - low, "float64") / cast(high - low, "float64") * cast(nbins, "float64")
     places = cast(clip_by_value(floor(scaled), 0.0, cast(nbins, "float64") - 1.0), int32)
     return unsorted_segment_sum(ones_like(places, dtype=dtype), places, nbins, name=name)
