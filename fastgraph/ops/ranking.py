@@ -13,6 +13,7 @@ import numpy as np
 from fastgraph.dtype import DType, as_dtype, int32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_axes, named, static_int
+from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, Dims, canonical_axis, custom, invalid, public
 from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
@@ -214,6 +215,8 @@ def in_top_k_p(predictions: Array, targets: Array, k: Array) -> Any:
         raise invalid(str(error)) from None
     inside = (targets >= 0) & (targets < predictions.shape[1])
     safe = np.where(inside, targets, 0)[:, None]
+    if not predictions.shape[1]:  # no class, and so no target
+        return inside
     above = (predictions > np.take_along_axis(predictions, safe, 1)).sum(1)
     return inside & np.isfinite(predictions).all(1) & (above < k)
 
@@ -398,6 +401,15 @@ def search_sorted(sequence: Array, values: Array, *, right: bool, out_type: DTyp
     return np.array(rows).astype(out_type.numpy_dtype).reshape(values.shape)
 
 
+def _as_rows(x: Any) -> Any:
+    """The last axis alone, below one other: t[*s, n] -> t[prod(s), n]."""
+    n = dim(x, -1)
+    if x.shape.rank is None:
+        return reshape(x, [-1, n])
+    # Not -1: of an array without elements reshape cannot tell how many rows it has.
+    return reshape(x, [product_of(extents_of(x)[:-1]), n])
+
+
 @public("searchsorted")
 def searchsorted(
     sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = int32, name: str | None = None
@@ -410,7 +422,6 @@ def searchsorted(
         raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'.")
     sequence = as_tensor(sorted_sequence)
     wanted = as_tensor(values, sequence.dtype)
-    flat = reshape(sequence, [-1, dim(sequence, -1)])
-    rows = reshape(wanted, [-1, dim(wanted, -1)])
+    flat, rows = _as_rows(sequence), _as_rows(wanted)
     found = named(name, search_sorted, flat, rows, right=side == "right", out_type=as_dtype(out_type))
     return reshape(found, shape(wanted))

@@ -16,7 +16,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, static_int
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import cast, identity, less, maximum, minimum, multiply, select
+from fastgraph.ops.elementwise import cast, identity, less, maximum, minimum, multiply, select, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, movement, public, shape_text
 from fastgraph.ops.gathering import gather_p
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, transpose_p
@@ -387,7 +387,7 @@ def reverse_sequence(
 ) -> Any:
     """Each slice along batch_axis with its first seq_lengths elements along seq_axis reversed. t[*s], i[n] -> t[*s].
 
-    Source: tf.reverse_sequence.
+    Raises: InvalidArgumentError for lengths below 0 or beyond the axis. Source: tf.reverse_sequence.
     """
     x, lengths = as_tensor(input), cast(as_tensor(seq_lengths), int32)
     rank = _rank(x)
@@ -398,6 +398,7 @@ def reverse_sequence(
     at = expand_dims(range_(extents_of(moved)[1]), 0)
     n = expand_dims(lengths, 1)
     places = select(at < n, n - 1 - at, at)
+    places = select(n < 0, n, places)  # which is no place, as the gather says
     return transpose_p(named(name, gather_p, moved, places, axis=1, batch_dims=1), perm=back)
 
 
@@ -433,8 +434,10 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
     if not isinstance(coeffs, list):
         raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
     x = as_tensor(x)
-    total = as_tensor(0, x.dtype)
-    for c in coeffs:
+    if not coeffs:
+        return zeros_like(x)
+    total = as_tensor(coeffs[0], x.dtype)  # not 0 * x + coeffs[0]: x may be infinite
+    for c in coeffs[1:]:
         total = as_tensor(c, x.dtype) + total * x
     return total
 
