@@ -170,11 +170,16 @@ def conjunction(b: Any, conditions: Sequence[Any]) -> Any:
 
 
 def steps(value: Any, rank: int, what: str, channels_first: bool, where: str = "strides") -> tuple[int, ...]:
-    """An argument like `strides` over the spatial axes: an int, or a list of 1, `rank` or rank + 2.
+    """An argument like `strides` over the spatial axes: an int, or a list of 1, `rank` or rank + 2; None is 1.
 
-    Raises: ValueError for another length; UnimplementedError for steps along batch or channels.
+    Raises: ValueError for another length; UnimplementedError for steps along batch or channels; InvalidArgumentError,
+    or ValueError in a graph, for a number that is no int32.
     """
+    value = 1 if value is None else value
     given = [int(v) for v in value] if isinstance(value, (list, tuple, np.ndarray)) else [int(value)]
+    for n in given:
+        if not -(2**31) <= n < 2**31:
+            raise _bad_attribute(f"Attr {what} has value {n} out of range for an int32")
     if len(given) == 1:
         return (given[0],) * rank
     if len(given) == rank:

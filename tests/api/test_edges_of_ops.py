@@ -1,0 +1,110 @@
+"""Ops at the edges of what they take: infinite, empty and NaN inputs, steps and lengths that mean nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+from fastgraph import flags
+from fastgraph.errors import InvalidArgumentError
+
+INF, NAN = np.inf, np.nan
+TIERS = ["eager", "first", "last"]
+
+
+def run(tier: str, function: Any, *arrays: Any) -> Any:
+    """`function` of the arrays, eagerly or in a graph of unknown dimensions."""
+    arguments = [tf.constant(a) for a in arrays]
+    if tier == "eager":
+        return function(*arguments)
+    signature = [tf.TensorSpec([None] * a.shape.rank, a.dtype) for a in arguments]
+    with flags.override(tier=tier):
+        return tf.function(function, input_signature=signature, autograph=False)(*arguments)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_zeta_at_its_poles_and_at_infinity(tier: str, dtype: str) -> None:
+    rows = [
+        (-INF, 2, NAN), (-3, -1, NAN), (0, 0, NAN), (0.5, 2, NAN), (1, 2, INF), (1, NAN, INF), (1.5, -3, NAN),
+        (2, -3, INF), (3, -3, NAN), (2, 0, INF), (INF, 0.5, INF), (INF, 1, 1), (INF, 1.5, 0), (INF, INF, 0), (2, INF, 0),
+        (NAN, 2, NAN), (2, NAN, NAN), (2, 1, np.pi**2 / 6),
+    ]  # fmt: skip
+    x, q, wanted = np.array(rows, dtype).T
+    np.testing.assert_allclose(run(tier, tf.math.zeta, x, q).numpy(), wanted, rtol=2e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_segments_of_infinities_only(dtype: str) -> None:
+    ids = [0, 0, 2]
+    found = tf.math.segment_max(np.array([-INF, -INF, 1], dtype), ids)
+    assert found.dtype.name == dtype and found.numpy().tolist() == [-INF, 0, 1]
+    assert tf.math.segment_min(np.array([INF, INF, 1], dtype), ids).numpy().tolist() == [INF, 0, 1]
+
+
+def test_polynomials_begin_with_their_first_coefficient() -> None:
+    x = tf.constant([INF, 2.0])
+    assert tf.math.polyval([1.0, 2.0], x).numpy().tolist() == [INF, 4]
+    assert tf.math.polyval([2.0], x).shape == ()
+    assert tf.math.polyval([], x).numpy().tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_histograms_of_what_has_no_place(tier: str) -> None:
+    def histogram(values: Any, ends: Any) -> Any:
+        return tf.histogram_fixed_width(values, ends, 3)
+
+    ends, x = np.array([0.0, 3.0]), np.array([-INF, 1.0, INF])
+    assert run(tier, histogram, x, ends).numpy().tolist() == [1, 1, 1]
+    with pytest.raises(InvalidArgumentError, match="must not contain NaN"):
+        run(tier, histogram, np.array([1.0, NAN]), ends)
+    for bad in ([1.0, 1.0], [2.0, 1.0], [NAN, 1.0]):
+        with pytest.raises(InvalidArgumentError, match="value_range\\[0\\] < value_range\\[1\\]"):
+            run(tier, histogram, x, np.array(bad))
+    with pytest.raises((InvalidArgumentError, ValueError), match="vector of 2 elements"):
+        tf.histogram_fixed_width([1.0], [0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize(
+    ("sequence", "values"), [((0,), (1,)), ((4,), (0,)), ((2, 0), (2, 3)), ((2, 3), (2, 0)), ((0, 3), (0, 2))]
+)
+def test_searches_in_nothing_and_for_nothing(tier: str, sequence: Any, values: Any) -> None:
+    found = run(tier, lambda s, v: tf.searchsorted(s, v), np.zeros(sequence), np.ones(values))
+    assert found.shape == values and not found.numpy().any()
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_no_class_is_among_the_greatest(tier: str) -> None:
+    found = run(tier, lambda p: tf.math.in_top_k([0, 1], p, 1), np.zeros([2, 0], np.float32))
+    assert found.numpy().tolist() == [False, False]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("length", [-1, 4])
+def test_sequences_of_impossible_lengths(tier: str, length: int) -> None:
+    with pytest.raises(InvalidArgumentError):
+        run(tier, lambda x, n: tf.reverse_sequence(x, n, 1, 0), np.ones([2, 3]), np.array([2, length]))
+
+
+@pytest.mark.parametrize("step", [2**31, 2**62, 10**30, -(2**40)])
+@pytest.mark.parametrize("in_function", [False, True])
+def test_steps_of_windows_are_int32(step: int, in_function: bool) -> None:
+    x, k = tf.ones([1, 4, 4, 1]), tf.ones([2, 2, 1, 1])
+    for apply in (
+        lambda: tf.nn.conv2d(x, k, step, "SAME"),
+        lambda: tf.nn.conv2d(x, k, 1, "SAME", dilations=step),
+        lambda: tf.nn.max_pool2d(x, 2, step, "SAME"),
+        lambda: tf.nn.avg_pool2d(x, step, 1, "SAME"),
+    ):
+        with pytest.raises(ValueError if in_function else InvalidArgumentError, match="out of range for an int32"):
+            (tf.function(apply) if in_function else apply)()
+
+
+def test_steps_that_are_none_are_1() -> None:
+    x, k = tf.random.uniform([1, 4, 4, 1]), tf.ones([2, 2, 1, 1])
+    assert np.array_equal(tf.nn.conv2d(x, k, None, "SAME"), tf.nn.conv2d(x, k, 1, "SAME"))
+    assert np.array_equal(tf.nn.max_pool2d(x, 2, None, "SAME"), tf.nn.max_pool2d(x, 2, 1, "SAME"))
