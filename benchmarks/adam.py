@@ -1,0 +1,88 @@
+"""Adam as one writes it where the library has none: for NumPy, and for JAX as a pure function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+RATE, BETA_1, BETA_2, EPSILON = 1e-3, 0.9, 0.999, 1e-7
+
+
+class InPlace:
+    """Adam that changes a list of NumPy arrays in place."""
+
+    def __init__(self, variables: list[Any]) -> None:
+        self.variables = variables
+        self.moments = [(v * 0, v * 0) for v in variables]
+        self.steps = 0
+
+    def apply(self, gradients: list[Any]) -> None:
+        """One update."""
+        self.steps += 1
+        rate = RATE * (1 - BETA_2**self.steps) ** 0.5 / (1 - BETA_1**self.steps)
+        for variable, gradient, (m, v) in zip(self.variables, gradients, self.moments, strict=True):
+            m += (gradient - m) * (1 - BETA_1)
+            v += (gradient * gradient - v) * (1 - BETA_2)
+            variable -= rate * m / (v**0.5 + EPSILON)
+
+
+def pure(jax: Any, variables: Any) -> tuple[Any, Any]:
+    """(state, update): `update(state, gradients)` gives the new state, whose first part are the variables."""
+    jnp = jax.numpy
+
+    def update(state: Any, gradients: Any) -> Any:
+        variables, m, v, steps = state
+        steps = steps + 1
+        rate = RATE * jnp.sqrt(1 - BETA_2**steps) / (1 - BETA_1**steps)
+        m = jax.tree.map(lambda m, g: m + (g - m) * (1 - BETA_1), m, gradients)
+        v = jax.tree.map(lambda v, g: v + (g * g - v) * (1 - BETA_2), v, gradients)
+        variables = jax.tree.map(lambda x, m, v: x - rate * m / (jnp.sqrt(v) + EPSILON), variables, m, v)
+        return variables, m, v, steps
+
+    zeros = jax.tree.map(jnp.zeros_like, variables)
+    return (variables, zeros, zeros, jnp.float32(0)), update
+
+
+def jax_step(jax: Any, stage: Any, variables: Any, loss_of: Any, *data: Any) -> Any:
+    """A training step of JAX: `loss_of(variables, *data)`, its gradients, Adam; the call returns the loss."""
+    state, update = pure(jax, variables)
+
+    def step(state: Any, *data: Any) -> Any:
+        loss, gradients = jax.value_and_grad(loss_of)(state[0], *data)
+        return loss, update(state, gradients)
+
+    staged, held = stage(step), [state]
+
+    def call() -> Any:
+        loss, held[0] = staged(held[0], *data)
+        return loss
+
+    return call
+
+
+def tensorflow_step(tf: Any, stage: Any, variables: list[Any], loss_of: Any, *data: Any) -> Any:
+    """A training step of TensorFlow: `loss_of(*data)`, its gradients, the optimizer; the call returns the loss."""
+    optimizer = tf.keras.optimizers.Adam(RATE)
+
+    def step(*data: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = loss_of(*data)
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+        return loss
+
+    staged = stage(step)
+    return lambda: staged(*data)
+
+
+def torch_step(torch: Any, stage: Any, variables: list[Any], loss_of: Any, *data: Any) -> Any:
+    """A training step of PyTorch: the loss staged, its gradients, the fused optimizer; the call returns the loss."""
+    optimizer = torch.optim.Adam(variables, RATE, eps=EPSILON, fused=True)
+    staged = stage(loss_of)
+
+    def call() -> Any:
+        optimizer.zero_grad(set_to_none=True)
+        loss = staged(*data)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return call

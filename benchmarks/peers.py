@@ -1,0 +1,147 @@
+"""Who is measured: the peers, at the versions of the goals, and where their environments lie.
+
+Every peer runs in a process of its own, in its best documented mode, with all cores. A workload has one function for
+each namespace (`tensorflow`, `jax`, `torch`, `numpy`, `numba`, `pytensor`); fastgraph takes TensorFlow's. `stage` is what
+a peer's mode does with a Python function: nothing, `tf.function`, `jax.jit`, `torch.compile`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A library in one of its modes. `environment` names what its processes share: one set of packages."""
+
+    name: str
+    module: str
+    namespace: str
+    mode: str  # "eager", "staged" or "jit"
+    environment: str
+
+
+PEERS = (
+    Peer("fastgraph", "fastgraph", "tensorflow", "staged", "fastgraph"),
+    Peer("fastgraph eager", "fastgraph", "tensorflow", "eager", "fastgraph"),
+    Peer("NumPy", "numpy", "numpy", "eager", "fastgraph"),
+    Peer("Numba by hand", "numba", "numba", "eager", "fastgraph"),
+    Peer("TensorFlow function", "tensorflow", "tensorflow", "staged", "tensorflow"),
+    Peer("TensorFlow jit", "tensorflow", "tensorflow", "jit", "tensorflow"),
+    Peer("TensorFlow eager", "tensorflow", "tensorflow", "eager", "tensorflow"),
+    Peer("JAX jit", "jax", "jax", "staged", "jax"),
+    Peer("JAX eager", "jax", "jax", "eager", "jax"),
+    Peer("PyTorch compile", "torch", "torch", "staged", "torch"),
+    Peer("PyTorch eager", "torch", "torch", "eager", "torch"),
+    Peer("PyTensor", "pytensor", "pytensor", "staged", "pytensor"),
+)
+#: The limit to approach, not a peer: code written by hand for the one workload.
+BY_HAND = ("Numba by hand",)
+
+REQUIREMENTS = {
+    "tensorflow": ("tensorflow-cpu==2.21.0", "tf-keras==2.21.0"),
+    "jax": ("jax==0.10.2",),
+    "torch": ("torch==2.13.0", "setuptools"),
+    "pytensor": ("pytensor==3.0.7", "numba"),
+}
+
+
+def python_of(environment: str, make: bool = False) -> str | None:
+    """The interpreter of a peer's environment, or None if there is none.
+
+    Looked for in this order: `PEER_<NAME>` (an interpreter's path) among the environment variables, `.peers/<name>` in
+    the checkout, this interpreter if it can import the package. With `make`, what is missing is made in `.peers`.
+    """
+    if environment == "fastgraph":
+        return sys.executable
+    named = os.environ.get(f"PEER_{environment.upper()}")
+    if named:
+        return named
+    own = ROOT / ".peers" / environment
+    python = own / "bin" / "python"
+    ready = own / "installed"
+    if ready.exists():
+        return str(python)
+    module = next(peer.module for peer in PEERS if peer.environment == environment)
+    if importlib.util.find_spec(module) is not None:
+        return sys.executable
+    if not make:
+        return None
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(own)], check=True)
+    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS[environment]], check=True)
+    ready.write_text("\n".join(REQUIREMENTS[environment]) + "\n")
+    return str(python)
+
+
+def variables(environment: str, cache: Path) -> dict[str, str]:
+    """Environment variables of a peer's process: quiet, byte code kept, and what it compiles kept under `cache`."""
+    made = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")}
+    return made | {
+        "FASTGRAPH_STORE": str(cache / "fastgraph"),
+        "TORCHINDUCTOR_CACHE_DIR": str(cache / "torch"),
+        "PYTENSOR_FLAGS": f"base_compiledir={cache / 'pytensor'},mode=NUMBA,floatX=float32",
+        "NUMBA_CACHE_DIR": str(cache / "numba"),
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "TF_USE_LEGACY_KERAS": "1",
+        "JAX_PLATFORMS": "cpu",
+        "PYTHONPYCACHEPREFIX": str(cache.parent / f"pycache-{environment}"),
+    }
+
+
+class Driver:
+    """What a worker needs of its peer: staging, waiting for results, results as NumPy arrays."""
+
+    def __init__(self, peer: Peer) -> None:
+        self.peer = peer
+        self.lib: Any = importlib.import_module(peer.module)
+        self._functions: list[Any] = []
+
+    def stage(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function` in the peer's mode."""
+        if self.peer.mode == "eager":
+            return function
+        if self.peer.namespace == "tensorflow":
+            made = self.lib.function(function, jit_compile=True if self.peer.mode == "jit" else None)
+        elif self.peer.namespace == "jax":
+            made = self.lib.jit(function)
+        else:
+            made = self.lib.compile(function)
+        self._functions.append(made)
+        return made
+
+    def synchronous(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        """`call`, returning when its results are there. Only JAX returns before."""
+        if self.peer.namespace != "jax":
+            return call
+        wait = self.lib.block_until_ready
+        return lambda: wait(call())
+
+    def settle(self) -> None:
+        """Return when what is staged runs at full speed (fastgraph compiles while it already runs)."""
+        if self.peer.module != "fastgraph":
+            return
+        for function in self._functions:
+            for concrete in function._concrete_functions():
+                if not concrete.wait(120.0):
+                    raise RuntimeError(f"{concrete.name}: no kernels after 120 s")
+                if concrete.host_steps:
+                    raise RuntimeError(f"{concrete.name} has {concrete.host_steps} host steps: it would measure NumPy")
+
+    def arrays(self, result: Any) -> list[Any]:
+        """The arrays of a result: one, or a (nested) list or tuple of them."""
+        import numpy as np
+
+        if isinstance(result, (list, tuple)):
+            return [array for each in result for array in self.arrays(each)]
+        if self.peer.namespace == "torch" and isinstance(result, self.lib.Tensor):
+            result = result.detach().numpy()
+        return [np.array(result)]

@@ -1,0 +1,77 @@
+"""`while sum(x) > c: x = tanh(x)`, staged: the cost of an iteration, of 5 and of 1,000 elements."""
+
+import numpy as np
+
+ROWS = {"5 elements": 15, "1,000 elements": 15}
+CASES = {"5 elements": {"n": 5, "limit": 0.1}, "1,000 elements": {"n": 1000, "limit": 20.0}}
+SMALL = {"n": 3, "limit": 2.0}
+GOALS = {"5 elements": 0.35, "1,000 elements": 0.5}
+#: Rounding decides in which iteration the sum falls below the limit.
+TOLERANCE = 1e-3
+
+
+def data(n, limit):
+    return {"x": np.ones(n, np.float32), "limit": np.float32(limit)}
+
+
+def _iterations(case):
+    x, n = np.ones(1, np.float32), CASES[case]["n"]
+    count = 0
+    while n * x[0] > CASES[case]["limit"]:
+        x, count = np.tanh(x), count + 1
+    return count
+
+
+PER = {case: _iterations(case) for case in CASES}
+
+
+def tensorflow(tf, stage, x, limit):
+    @stage
+    def loop(x):
+        while tf.reduce_sum(x) > limit:
+            x = tf.tanh(x)
+        return x
+
+    x = tf.constant(x)
+    return lambda: loop(x)
+
+
+def jax(jax, stage, x, limit):
+    jnp = jax.numpy
+    loop = stage(lambda x: jax.lax.while_loop(lambda x: jnp.sum(x) > limit, jnp.tanh, x))
+    x = jnp.asarray(x)
+    return lambda: loop(x)
+
+
+def torch(torch, stage, x, limit):
+    body = stage(torch.tanh)
+    limit = float(limit)
+
+    def loop(x):
+        while x.sum() > limit:
+            x = body(x)
+        return x
+
+    x = torch.tensor(x)
+    return lambda: loop(x)
+
+
+def numpy(np, stage, x, limit):
+    def loop(x):
+        while x.sum() > limit:
+            x = np.tanh(x)
+        return x
+
+    return lambda: loop(x)
+
+
+def numba(numba, stage, x, limit):
+    @numba.njit
+    def loop(x, limit):
+        x = x.copy()
+        while x.sum() > limit:
+            for i in range(x.size):
+                x[i] = np.tanh(x[i])
+        return x
+
+    return lambda: loop(x, limit)

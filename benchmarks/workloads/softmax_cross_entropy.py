@@ -1,0 +1,70 @@
+"""Softmax cross-entropy of logits [128, 1000] with sparse labels, and with its gradient."""
+
+import numpy as np
+
+ROWS = {"values": 10, "gradient": 10}
+CASES = {"values": {"n": 128, "k": 1000, "what": "values"}, "gradient": {"n": 128, "k": 1000, "what": "gradient"}}
+SMALL = {"n": 4, "k": 7}
+GOALS = {"values": 0.8, "gradient": 0.7}
+
+
+def data(n, k, what):
+    rng = np.random.default_rng(0)
+    return {"x": rng.standard_normal((n, k), np.float32), "labels": rng.integers(0, k, n), "what": what}
+
+
+def tensorflow(tf, stage, x, labels, what):
+    x, labels = tf.constant(x), tf.constant(labels.astype(np.int32))
+
+    def loss(x, labels):
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=x))
+
+    def gradient(x, labels):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = loss(x, labels)
+        return y, tape.gradient(y, x)
+
+    made = stage(loss if what == "values" else gradient)
+    return lambda: made(x, labels)
+
+
+def jax(jax, stage, x, labels, what):
+    x, labels = jax.numpy.asarray(x), jax.numpy.asarray(labels.astype(np.int32))
+
+    def loss(x, labels):
+        return -jax.numpy.take_along_axis(jax.nn.log_softmax(x), labels[:, None], 1).mean()
+
+    made = stage(loss if what == "values" else jax.value_and_grad(loss))
+    return lambda: made(x, labels)
+
+
+def torch(torch, stage, x, labels, what):
+    x, labels = torch.tensor(x, requires_grad=what == "gradient"), torch.tensor(labels)
+    loss = stage(torch.nn.functional.cross_entropy)
+    if what == "values":
+        return lambda: loss(x, labels)
+
+    def gradient():
+        y = loss(x, labels)
+        return y, torch.autograd.grad(y, x)[0]
+
+    return gradient
+
+
+def numpy(np, stage, x, labels, what):
+    rows = np.arange(len(x))
+
+    def values():
+        shifted = x - x.max(1, keepdims=True)
+        exps = np.exp(shifted)
+        totals = exps.sum(1)
+        loss = (np.log(totals) - shifted[rows, labels]).mean()
+        if what == "values":
+            return loss
+        exps /= totals[:, None]
+        exps[rows, labels] -= 1
+        exps /= np.float32(len(x))
+        return loss, exps
+
+    return values
