@@ -86,3 +86,22 @@ def torch_step(torch: Any, stage: Any, variables: list[Any], loss_of: Any, *data
         return loss.detach()
 
     return call
+
+
+def pytensor_updates(pytensor: Any, variables: list[Any], gradients: list[Any]) -> list[Any]:
+    """The updates of shared variables by which PyTensor does a step of Adam."""
+    import numpy as np
+
+    one, beta_1, beta_2 = np.float32(1), np.float32(BETA_1), np.float32(BETA_2)
+    steps = pytensor.shared(np.float32(0))
+    now = steps + one
+    rate = np.float32(RATE) * pytensor.tensor.sqrt(one - beta_2**now) / (one - beta_1**now)
+    updates = [(steps, now)]
+    for variable, gradient in zip(variables, gradients, strict=True):
+        zeros = np.zeros_like(variable.get_value())
+        m, v = pytensor.shared(zeros), pytensor.shared(zeros.copy())
+        new_m = m + (gradient - m) * (one - beta_1)
+        new_v = v + (gradient * gradient - v) * (one - beta_2)
+        step = rate * new_m / (pytensor.tensor.sqrt(new_v) + np.float32(EPSILON))
+        updates += [(m, new_m), (v, new_v), (variable, variable - step)]
+    return updates

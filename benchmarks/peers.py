@@ -103,7 +103,7 @@ class Driver:
     def __init__(self, peer: Peer) -> None:
         self.peer = peer
         self.lib: Any = importlib.import_module(peer.module)
-        self._functions: list[Any] = []
+        self.functions: list[Any] = []
 
     def stage(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function` in the peer's mode."""
@@ -115,7 +115,7 @@ class Driver:
             made = self.lib.jit(function)
         else:
             made = self.lib.compile(function)
-        self._functions.append(made)
+        self.functions.append(made)
         return made
 
     def synchronous(self, call: Callable[[], Any]) -> Callable[[], Any]:
@@ -129,7 +129,7 @@ class Driver:
         """Return when what is staged runs at full speed (fastgraph compiles while it already runs)."""
         if self.peer.module != "fastgraph":
             return
-        for function in self._functions:
+        for function in self.functions:
             for concrete in function._concrete_functions():
                 if not concrete.wait(120.0):
                     raise RuntimeError(f"{concrete.name}: no kernels after 120 s")

@@ -104,7 +104,9 @@ def cases(only: str | None) -> Iterator[tuple[str, str, Any]]:
         module = importlib.import_module(f"benchmarks.workloads.{name}")
         for case in module.CASES:
             label = f"{name}/{case}"
-            if only is None or any(fnmatch.fnmatch(label, each) or fnmatch.fnmatch(name, each) for each in only.split(";")):
+            if only is None or any(
+                fnmatch.fnmatch(label, each) or fnmatch.fnmatch(name, each) for each in only.split(";")
+            ):
                 yield name, case, module
 
 

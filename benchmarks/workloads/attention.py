@@ -89,7 +89,7 @@ def torch(torch, stage, x, weights, heads):
     return gradient
 
 
-def numpy(np, stage, x, weights, heads):
+def numpy(_, stage, x, weights, heads):
     batch, tokens, width = x.shape
     head = width // heads
     gain, offset, w_in, w_out = weights

@@ -59,7 +59,7 @@ def torch(torch, stage, x, what):
     return lambda: forward(x)
 
 
-def numpy(np, stage, x, what):
+def numpy(_, stage, x, what):
     def sigmoid(x):
         return 1 / (1 + np.exp(-x))
 
@@ -109,3 +109,12 @@ def numba(numba, stage, x, what):
 
     made = {"values": values, "sum": total, "gradient": gradient}[what]
     return lambda: made(x)
+
+
+def pytensor(pytensor, stage, x, what):
+    tensor = pytensor.tensor
+    v = tensor.vector("x", dtype="float32")
+    y = tensor.tanh(v) * tensor.sigmoid(v) + tensor.exp(-v * v) - tensor.log(1 + v * v)
+    made = {"values": lambda: y, "sum": lambda: y.sum(), "gradient": lambda: pytensor.grad(y.sum(), v)}[what]()
+    function = pytensor.function([v], made)
+    return lambda: function(x)

@@ -48,6 +48,6 @@ def torch(torch, stage, x, weights, depth):
     return lambda: made(x, weights)
 
 
-def numpy(np, stage, x, weights, depth):
+def numpy(_, stage, x, weights, depth):
     made = _chains(np.matmul, np.tanh, depth)
     return lambda: made(x, weights)

@@ -70,7 +70,7 @@ def torch(torch, stage, x, labels, weights):
     return adam.torch_step(torch, stage, variables, loss_of, x, torch.tensor(labels))
 
 
-def numpy(np, stage, x, labels, weights):
+def numpy(_, stage, x, labels, weights):
     """Convolutions as products with the nine shifted images beside each other."""
     w1, b1, w2, b2, w3, b3 = weights = [each.copy() for each in weights]
     optimizer = adam.InPlace(weights)

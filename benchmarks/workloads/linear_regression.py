@@ -5,7 +5,7 @@ import numpy as np
 ROWS = {"step": 12}
 CASES = {"step": {"n": 2000}}
 SMALL = {"n": 20}
-GOALS = {"step": 0.1}
+GOALS = {"step": (0.1, "JAX")}
 RATE = 0.1
 
 
@@ -67,7 +67,7 @@ def torch(torch, stage, x, y):
     return lambda: step(x, y)
 
 
-def numpy(np, stage, x, y):
+def numpy(_, stage, x, y):
     held = [np.float32(5.0), np.float32(0.0)]
     rate = np.float32(RATE)
 
@@ -99,3 +99,11 @@ def numba(numba, stage, x, y):
 
     held, rate = np.array([5.0, 0.0], np.float32), np.float32(RATE)
     return lambda: step(held, x, y, rate)
+
+
+def pytensor(pytensor, stage, x, y):
+    w, b = pytensor.shared(np.float32(5.0)), pytensor.shared(np.float32(0.0))
+    xs, ys = pytensor.shared(x), pytensor.shared(y)
+    loss = pytensor.tensor.mean((ys - (w * xs + b)) ** 2)
+    rate = np.float32(RATE)
+    return pytensor.function([], loss, updates=[(v, v - rate * g) for v, g in zip([w, b], pytensor.grad(loss, [w, b]))])

@@ -56,7 +56,7 @@ def torch(torch, stage, x, limit):
     return lambda: loop(x)
 
 
-def numpy(np, stage, x, limit):
+def numpy(_, stage, x, limit):
     def loop(x):
         while x.sum() > limit:
             x = np.tanh(x)

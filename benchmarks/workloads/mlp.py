@@ -68,7 +68,7 @@ def torch(torch, stage, x, labels, weights):
     return adam.torch_step(torch, stage, variables, loss_of, torch.tensor(x), torch.tensor(labels))
 
 
-def numpy(np, stage, x, labels, weights):
+def numpy(_, stage, x, labels, weights):
     weights = [each.copy() for each in weights]
     optimizer = adam.InPlace(weights)
     rows = np.arange(len(x))
@@ -96,3 +96,17 @@ def numpy(np, stage, x, labels, weights):
         return loss
 
     return step
+
+
+def pytensor(pytensor, stage, x, labels, weights):
+    tensor = pytensor.tensor
+    variables = [pytensor.shared(each) for each in weights]
+    h = x = pytensor.shared(x)
+    for i in range(0, len(variables), 2):
+        h = tensor.dot(h, variables[i]) + variables[i + 1]
+        if i + 2 < len(variables):
+            h = tensor.maximum(h, np.float32(0))
+    loss = -tensor.special.log_softmax(h, axis=1)[np.arange(len(labels)), labels].mean()
+    return pytensor.function(
+        [], loss, updates=adam.pytensor_updates(pytensor, variables, pytensor.grad(loss, variables))
+    )

@@ -74,7 +74,7 @@ def torch(torch, stage, x, weights, what):
     return gradient
 
 
-def numpy(np, stage, x, weights, what):
+def numpy(_, stage, x, weights, what):
     w, u, b = weights
 
     def run():

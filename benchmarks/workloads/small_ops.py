@@ -28,7 +28,7 @@ def torch(torch, stage, x, what):
     return (lambda: torch.matmul(x, x)) if what == "matmul" else (lambda: torch.relu(x))
 
 
-def numpy(np, stage, x, what):
+def numpy(_, stage, x, what):
     return (lambda: np.matmul(x, x)) if what == "matmul" else (lambda: np.maximum(x, 0))
 
 

@@ -52,7 +52,7 @@ def torch(torch, stage, x, labels, what):
     return gradient
 
 
-def numpy(np, stage, x, labels, what):
+def numpy(_, stage, x, labels, what):
     rows = np.arange(len(x))
 
     def values():

@@ -33,7 +33,7 @@ def jax(jax, stage, n):
     return lambda: count(n)
 
 
-def numpy(np, stage, n):
+def numpy(_, stage, n):
     def count():
         total = 0
         for i in range(n):
