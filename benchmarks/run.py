@@ -195,6 +195,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=ROOT / "bench-out" / "results.json")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-once", action="store_true", help="leave out imports and first calls")
+    parser.add_argument("--small", action="store_true", help="shrunk workloads, to check that every peer's code runs")
     options = parser.parse_args()
     pythons = {}
     for environment in dict.fromkeys(peer.environment for peer in PEERS):
@@ -208,7 +209,7 @@ def main() -> None:
     scratch = Path(tempfile.mkdtemp(prefix="fastgraph-bench-"))
     try:
         for name, case, module in cases(options.only):
-            row = one_case(name, case, module, pythons, scratch / "caches", options.rounds)
+            row = one_case(name, case, module, pythons, scratch / "caches", options.rounds, options.small)
             results["cases"].append(row)
             print(report.line(row), flush=True)
         if not options.no_once:

@@ -23,7 +23,8 @@ from fastgraph.compiler.expand import expand
 from fastgraph.compiler.explain import describe, describe_plan, step_rows
 from fastgraph.compiler.extents import fits, shapes_of, witness_shapes
 from fastgraph.compiler.kernel import KernelSpec
-from fastgraph.compiler.program import CondStep, DynamicStep, HostStep, KernelStep, Program, WhileStep
+from fastgraph.compiler.plan import Place
+from fastgraph.compiler.program import CondStep, DynamicStep, GemmStep, HostStep, KernelStep, Program, WhileStep
 from fastgraph.compiler.schedule import Planner
 from fastgraph.compiler.sizes import CannotPlan
 from fastgraph.dtype import resource
@@ -274,6 +275,24 @@ class Executable:
         """The steps of the compiled Program, for people: number, kind, ops, waits_for."""
         program = self.program
         return [] if program is None else step_rows(program)
+
+    def counts(self) -> dict[str, int]:
+        """What a call costs by count, subprograms included, and the memory it takes: the arena, Blocks of their own."""
+        program = self.program
+        steps = [] if program is None else [s for each in _programs(program) for s in each.steps]
+        made = {
+            "steps": len(steps),
+            "kernels": sum(isinstance(s, KernelStep) for s in steps),
+            "products": sum(isinstance(s, GemmStep) for s in steps),
+            "host_steps": self.host_steps,
+        }
+        if self._plans:
+            spec = next(reversed(self._plans.values())).spec
+            made |= {
+                "arena_bytes": spec.arena_bytes,
+                "blocks": sum(slot.place == Place.BLOCK for slot in spec.slots),
+            }
+        return made
 
     def explain(self) -> str:
         """The graph after each pass, the steps and the kernels' sources."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-import fastgraph as fg
 
 pytest.importorskip("benchmarks.run", reason="the benchmarks lie beside the tests in a checkout")
 from benchmarks.peers import PEERS, Driver
@@ -59,17 +58,17 @@ def counts(name: str, case: str) -> dict[str, int] | None:
     call()
     (function,) = driver.functions
     (concrete,) = function._concrete_functions()
-    kinds = [step.kind for step in concrete.steps()]
-    before = fg.experimental.pool_statistics()["allocations"] if hasattr(fg.experimental, "pool_statistics") else 0
-    del before
-    return {
-        "kernels": kinds.count("kernel"), "products": kinds.count("gemm"), "steps": len(kinds),
-        "host_steps": concrete.host_steps, "traces": function.experimental_get_tracing_count(),
-        "arena_bytes": concrete.executable.arena_bytes,
-    }  # fmt: skip
+    found = {**concrete.executable.counts(), "traces": function.experimental_get_tracing_count()}
+    if name == "convnet":
+        del found["arena_bytes"]  # how a gradient of filters is cut depends on the CPU's vectors
+    return found
 
 
 def test_counters_are_those_that_are_written_down() -> None:
-    """`benchmarks/counters.json` changes only with a reason: python -m tests.api.test_workloads writes it anew."""
+    """`benchmarks/counters.json` changes only with a reason; with WRITE_COUNTERS=1 in the environment it is rewritten."""
     found = {f"{name}/{case}": counts(name, case) for name, case in CASES}
-    assert {k: v for k, v in found.items() if v is not None} == json.loads(COUNTERS.read_text())
+    found = {k: v for k, v in found.items() if v is not None}
+    if os.environ.get("WRITE_COUNTERS") == "1":
+        COUNTERS.write_text(json.dumps(found, indent=1) + "\n")
+    assert found == json.loads(COUNTERS.read_text())
+    assert not any(each["host_steps"] for each in found.values())
