@@ -1,8 +1,8 @@
 """Who is measured: the peers, at the versions of the goals, and where their environments lie.
 
 Every peer runs in a process of its own, in its best documented mode, with all cores. A workload has one function for
-each namespace (`tensorflow`, `jax`, `torch`, `numpy`, `numba`, `pytensor`); fastgraph takes TensorFlow's. `stage` is what
-a peer's mode does with a Python function: nothing, `tf.function`, `jax.jit`, `torch.compile`.
+each namespace (`tensorflow`, `jax`, `torch`, `numpy`, `numba`, `pytensor`); fastgraph takes TensorFlow's. `stage` is
+what a peer's mode does with a Python function: nothing, `tf.function`, `jax.jit`, `torch.compile`.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def _cell(samples: list[float] | None) -> str:
 def changed(base: dict[str, Any], results: dict[str, Any]) -> bool:
     """Print what changed by more than 15 % against an earlier run, and return whether anything did.
 
-    Compared are ratios to NumPy where both runs have it, so that another machine's load does not count; times otherwise.
+    Compared are ratios to NumPy where both runs have it, so that a machine's load does not count; times otherwise.
     """
     before = {(row["workload"], row["case"]): row for row in base["cases"]}
     any_changed = False
@@ -131,7 +131,6 @@ def changed(base: dict[str, Any], results: dict[str, Any]) -> bool:
                 now, then = now / figure(row["us"]["NumPy"]), then / figure(earlier["us"]["NumPy"])
             if abs(now / then - 1) > CHANGE:
                 any_changed = True
-                print(
-                    f"{'SLOWER' if now > then else 'faster'}: {row['workload']}/{row['case']}, {name}: {now / then:.2f}x"
-                )
+                word = "SLOWER" if now > then else "faster"
+                print(f"{word}: {row['workload']}/{row['case']}, {name}: {now / then:.2f}x")
     return any_changed

@@ -152,7 +152,7 @@ def one_case(
 
 
 def once(pythons: dict[str, str], scratch: Path, runs: int) -> list[dict[str, Any]]:
-    """Import, first call and memory of every peer on the workloads of `ONCE`, with empty caches and with filled ones."""
+    """Import, first call and memory of every peer on the workloads of `ONCE`, with empty caches and filled ones."""
     rows = []
     for name in ONCE:
         case = next(iter(importlib.import_module(f"benchmarks.workloads.{name}").CASES))

@@ -1,4 +1,4 @@
-"""Layer norm and an attention block with its residual, batch 8, 128 tokens, width 128, 4 heads: loss and all gradients."""
+"""Layer norm and an attention block with residual, batch 8, 128 tokens, width 128, 4 heads: loss and gradients."""
 
 import numpy as np
 

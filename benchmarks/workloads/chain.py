@@ -1,4 +1,4 @@
-"""A chain of elementwise functions, tanh(x) sigmoid(x) + exp(-x²) - log(1 + x²): itself, its sum and the sum's gradient."""
+"""A chain of elementwise functions, tanh(x) sigmoid(x) + exp(-x²) - log(1 + x²): values, their sum, its gradient."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Eight independent chains of four products of order 256 with tanh between them, summed: work that can run in parallel."""
+"""Eight independent chains of four products of order 256 with tanh between them, summed: parallel work."""
 
 import numpy as np
 

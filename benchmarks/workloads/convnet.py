@@ -1,4 +1,4 @@
-"""A training step of the guide's convolutional network (two convolutions of 16, global average, dense), batch 32, Adam."""
+"""A training step of the guide's convolutional network (two of 16 channels, average, dense), batch 32, Adam."""
 
 import numpy as np
 

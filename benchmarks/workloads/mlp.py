@@ -1,5 +1,7 @@
 """A training step of a perceptron 784-256-128-10, batch 64, softmax cross-entropy, Adam."""
 
+import itertools
+
 import numpy as np
 
 from benchmarks import adam
@@ -15,7 +17,7 @@ TOLERANCE = 1e-3
 def data(batch, sizes):
     rng = np.random.default_rng(0)
     weights = []
-    for n, m in zip(sizes, sizes[1:], strict=False):
+    for n, m in itertools.pairwise(sizes):
         weights += [rng.standard_normal((n, m), np.float32) * np.float32((2 / n) ** 0.5), np.zeros(m, np.float32)]
     return {
         "x": rng.standard_normal((batch, sizes[0]), np.float32),
