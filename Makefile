@@ -1,4 +1,4 @@
-# make demo | test | bench | soak | lint | debug | clean
+# make demo | test | bench | figures | soak | lint | debug | clean
 # Each target makes what it needs: an environment in this folder, and fastgraph installed in it from these sources.
 # Another Python: make test PYTHON=python3.13 (it gets an environment of its own).
 
@@ -15,7 +15,7 @@ SOURCES := pyproject.toml setup.py $(shell find fastgraph -name '*.py[xd]' -o -n
              -o -name '*.h' -not -path '*/_generated/*') $(wildcard fastgraph/_loops_gen.py fastgraph/ops/*.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test bench soak lint debug clean help
+.PHONY: demo test bench figures soak lint debug clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -27,7 +27,12 @@ demo: $(VENV)/installed-examples
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -q $(TEST_ARGS) tests
 
+# make bench PEERS=all (makes the peers' environments) BASE=earlier.json (flags changes over 15 %) ONLY='mlp;chain/*'
+PEERS ?= here
 bench: $(VENV)/installed-examples
+	$(BIN)/python -m benchmarks.run --peers $(PEERS) $(if $(BASE),--base '$(BASE)') $(if $(ONLY),--only '$(ONLY)')
+
+figures: $(VENV)/installed-examples
 	$(BIN)/python benchmarks/figures.py
 
 # The long forms of the checks; the report lies in docs/soak.md afterwards.

@@ -1,0 +1,51 @@
+"""Draw a run of the benchmarks: `python -m benchmarks.plot results.json [out.svg]`.
+
+A row for each case, a dot for each peer: how many times longer it takes than fastgraph. Left of 1 the peer is faster.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from benchmarks.report import OWN, best_own, figure
+
+COLOURS = {
+    "NumPy": "#7f7f7f", "Numba by hand": "#bcbd22", "TensorFlow": "#e08214", "JAX": "#4878a8", "PyTorch": "#b2182b",
+    "PyTensor": "#6a51a3",
+}  # fmt: skip
+
+
+def draw(results: dict[str, Any], out: str) -> None:
+    """Write the picture of a run's cases."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    rows = sorted(results["cases"], key=lambda row: row["row"], reverse=True)
+    figure_, axes = pyplot.subplots(figsize=(9, 0.28 * len(rows) + 1.2))
+    seen = set()
+    for y, row in enumerate(rows):
+        own = best_own(row)[1]
+        for name, samples in row["us"].items():
+            library = next((each for each in COLOURS if name.startswith(each)), None)
+            if name in OWN or library is None:
+                continue
+            label = library if library not in seen else None
+            seen.add(library)
+            axes.plot(figure(samples) / own, y, "o", color=COLOURS[library], label=label, markersize=5, alpha=0.8)
+    axes.axvline(1, color="black", linewidth=1)
+    axes.set_xscale("log")
+    axes.set_yticks(range(len(rows)), [f"{row['workload']}: {row['case']}" for row in rows], fontsize=7)
+    axes.set_xlabel("time of the peer / time of fastgraph (right of 1: fastgraph is faster)")
+    axes.grid(axis="x", alpha=0.3)
+    axes.legend(loc="lower right", fontsize=8)
+    figure_.tight_layout()
+    figure_.savefig(out)
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1]) as file:
+        draw(json.load(file), sys.argv[2] if len(sys.argv) > 2 else "docs/benchmarks.svg")
