@@ -105,3 +105,43 @@ def pytensor_updates(pytensor: Any, variables: list[Any], gradients: list[Any]) 
         step = rate * new_m / (pytensor.tensor.sqrt(new_v) + np.float32(EPSILON))
         updates += [(m, new_m), (v, new_v), (variable, variable - step)]
     return updates
+
+
+def numba_update(numba: Any) -> Any:
+    """(variable, gradient, m, v, number of the step) -> Adam's update of flat arrays in place, in one loop."""
+    import numpy as np
+
+    one, beta_1, beta_2, epsilon = np.float32(1), np.float32(BETA_1), np.float32(BETA_2), np.float32(EPSILON)
+
+    @numba.njit(fastmath={"reassoc", "contract", "nsz"})
+    def update(variable: Any, gradient: Any, m: Any, v: Any, steps: int) -> None:
+        rate = np.float32(RATE * np.sqrt(1 - BETA_2**steps) / (1 - BETA_1**steps))
+        for i in range(variable.size):
+            g = gradient[i]
+            m[i] += (g - m[i]) * (one - beta_1)
+            v[i] += (g * g - v[i]) * (one - beta_2)
+            variable[i] -= rate * m[i] / (np.sqrt(v[i]) + epsilon)
+
+    return update
+
+
+def numba_loss(numba: Any) -> Any:
+    """(logits before the bias, bias, labels) -> (mean cross-entropy, its gradient by the logits, by the bias)."""
+    import numpy as np
+
+    @numba.njit
+    def loss_of(h: Any, b: Any, labels: Any) -> Any:
+        n, k = h.shape
+        loss, db = np.float32(0), np.zeros(k, np.float32)
+        for i in range(n):
+            h[i] += b
+            shifted = h[i] - h[i].max()
+            exps = np.exp(shifted)
+            total = exps.sum()
+            loss += np.log(total) - shifted[labels[i]]
+            for j in range(k):
+                h[i, j] = (exps[j] / total - (j == labels[i])) / np.float32(n)
+                db[j] += h[i, j]
+        return loss / np.float32(n), h, db
+
+    return loss_of

@@ -33,6 +33,7 @@ class Peer:
 PEERS = (
     Peer("fastgraph", "fastgraph", "tensorflow", "staged", "fastgraph"),
     Peer("fastgraph eager", "fastgraph", "tensorflow", "eager", "fastgraph"),
+    Peer("fastgraph, warm store", "fastgraph", "tensorflow", "staged", "fastgraph"),
     Peer("NumPy", "numpy", "numpy", "eager", "fastgraph"),
     Peer("Numba by hand", "numba", "numba", "eager", "fastgraph"),
     Peer("TensorFlow function", "tensorflow", "tensorflow", "staged", "tensorflow"),
@@ -44,15 +45,46 @@ PEERS = (
     Peer("PyTorch eager", "torch", "torch", "eager", "torch"),
     Peer("PyTensor", "pytensor", "pytensor", "staged", "pytensor"),
 )
+#: Starts when "fastgraph" has compiled: its kernels come from the store.
+WARM = "fastgraph, warm store"
+OWN = ("fastgraph", "fastgraph eager", WARM)
 #: The limit to approach, not a peer: code written by hand for the one workload.
 BY_HAND = ("Numba by hand",)
+MODES = ("staged", "jit", "eager")
 
 REQUIREMENTS = {
     "tensorflow": ("tensorflow-cpu==2.21.0", "tf-keras==2.21.0"),
     "jax": ("jax==0.10.2",),
-    "torch": ("torch==2.13.0", "setuptools"),
+    "torch": ("torch==2.13.0+cpu", "setuptools"),
     "pytensor": ("pytensor==3.0.7", "numba"),
 }
+#: Where PyTorch without CUDA is.
+INDEX = ("--extra-index-url", "https://download.pytorch.org/whl/cpu")
+
+
+def modes(module: Any, case: str) -> tuple[str, ...]:
+    """The modes that a workload's case is measured in; the goal is of fastgraph in the first of them."""
+    said = getattr(module, "MODES", MODES)
+    return tuple(said.get(case, MODES) if isinstance(said, dict) else said)
+
+
+def takes_part(peer: Peer, module: Any, case: str) -> bool:
+    """Whether a peer's mode belongs to a case. Libraries without modes always do.
+
+    JAX takes part eagerly only where eager calls are what is measured: nobody would leave a whole step to it so.
+    """
+    wanted = modes(module, case)
+    if peer.namespace in ("numpy", "numba"):
+        return True
+    if peer.namespace == "pytensor":
+        return wanted != ("eager",)
+    return peer.mode in wanted and (peer.name != "JAX eager" or wanted[0] == "eager")
+
+
+def program(peer: Peer, module: Any) -> Callable[..., Any] | str:
+    """What a workload's file has for a peer: the function that makes its call, or why there is none."""
+    made: Callable[..., Any] | None = getattr(module, peer.namespace, None)
+    return made or str(module.ABSENT[peer.namespace])
 
 
 def python_of(environment: str, make: bool = False) -> str | None:
@@ -77,12 +109,12 @@ def python_of(environment: str, make: bool = False) -> str | None:
     if not make:
         return None
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(own)], check=True)
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS[environment]], check=True)
+    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *INDEX, *REQUIREMENTS[environment]], check=True)
     ready.write_text("\n".join(REQUIREMENTS[environment]) + "\n")
     return str(python)
 
 
-def variables(environment: str, cache: Path) -> dict[str, str]:
+def variables(cache: Path) -> dict[str, str]:
     """Environment variables of a peer's process: quiet, byte code kept, and what it compiles kept under `cache`."""
     made = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")}
     return made | {
@@ -93,8 +125,12 @@ def variables(environment: str, cache: Path) -> dict[str, str]:
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "TF_USE_LEGACY_KERAS": "1",
         "JAX_PLATFORMS": "cpu",
-        "PYTHONPYCACHEPREFIX": str(cache.parent / f"pycache-{environment}"),
     }
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Driver:
@@ -104,6 +140,10 @@ class Driver:
         self.peer = peer
         self.lib: Any = importlib.import_module(peer.module)
         self.functions: list[Any] = []
+        if peer.namespace == "torch":
+            self.lib.set_num_threads(cores())
+            if peer.mode == "staged":  # or it would compile a case for any size, since it saw another one before
+                self.lib._dynamo.reset()
 
     def stage(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function` in the peer's mode."""

@@ -5,11 +5,14 @@ A row for each case, a dot for each peer: how many times longer it takes than fa
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
-from benchmarks.report import OWN, best_own, figure
+from benchmarks.peers import OWN
+from benchmarks.report import best_own, figure
 
 COLOURS = {
     "NumPy": "#7f7f7f", "Numba by hand": "#bcbd22", "TensorFlow": "#e08214", "JAX": "#4878a8", "PyTorch": "#b2182b",
@@ -17,21 +20,24 @@ COLOURS = {
 }  # fmt: skip
 
 
-def draw(results: dict[str, Any], out: str) -> None:
-    """Write the picture of a run's cases."""
+def draw(results: dict[str, Any], out: Path) -> None:
+    """Write the picture of a run's cases; nothing where Matplotlib is not installed."""
+    if importlib.util.find_spec("matplotlib") is None:
+        return
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    rows = sorted(results["cases"], key=lambda row: row["row"], reverse=True)
+    matplotlib.rcParams["svg.hashsalt"] = "fastgraph"  # the same results give the same file
+    rows = sorted((row for row in results["cases"] if best_own(row)), key=lambda row: row["row"], reverse=True)
     figure_, axes = pyplot.subplots(figsize=(9, 0.28 * len(rows) + 1.2))
     seen = set()
     for y, row in enumerate(rows):
-        own = best_own(row)[1]
+        own = figure(row["us"][row["own"]])
         for name, samples in row["us"].items():
             library = next((each for each in COLOURS if name.startswith(each)), None)
-            if name in OWN or library is None:
+            if name in OWN or library is None or not samples:
                 continue
             label = library if library not in seen else None
             seen.add(library)
@@ -43,9 +49,10 @@ def draw(results: dict[str, Any], out: str) -> None:
     axes.grid(axis="x", alpha=0.3)
     axes.legend(loc="lower right", fontsize=8)
     figure_.tight_layout()
-    figure_.savefig(out)
+    figure_.savefig(out, metadata={"Date": None})
+    pyplot.close(figure_)
 
 
 if __name__ == "__main__":
     with open(sys.argv[1]) as file:
-        draw(json.load(file), sys.argv[2] if len(sys.argv) > 2 else "docs/benchmarks.svg")
+        draw(json.load(file), Path(sys.argv[2] if len(sys.argv) > 2 else "docs/benchmarks.svg"))

@@ -1,13 +1,30 @@
-"""The results of a run as text: a line for each case, tables in Markdown, what changed against an earlier run."""
+"""The results of a run as text: a line for each case, tables in Markdown, what changed against an earlier run.
+
+`python -m benchmarks.report results.json [docs/benchmarks.md]` writes the page (and its picture) from a run's file once
+more, for instance after a change of `remarks.toml`.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from benchmarks.peers import BY_HAND, PEERS
+from benchmarks import once
+from benchmarks.peers import BY_HAND, OWN, PEERS, WARM
 
-OWN = ("fastgraph", "fastgraph eager")
 CHANGE = 0.15
+#: "workload/case" = why it is behind its goal; kept from run to run.
+REMARKS = Path(__file__).with_name("remarks.toml")
+HOW = """\
+Written by `python -m benchmarks.run`, which says how it measures. Microseconds of a synchronous call: the least of
+several medians, with the spread (the largest over the least) behind it. The ratio is fastgraph's time over the best
+peer's: below 1 fastgraph is faster. Gaps under 15 % are ties. The best peer leaves out Numba by hand, which is code
+written for the one workload: the limit to approach. `#` numbers what was to be measured; 20 to 22 and 25 are under
+"Once"."""
 
 
 def figure(samples: list[float]) -> float:
@@ -15,49 +32,51 @@ def figure(samples: list[float]) -> float:
     return min(samples)
 
 
-def best_own(row: dict[str, Any]) -> tuple[str, float]:
-    """fastgraph's better mode (a case's goal is of the Function where it has one) and its figure."""
-    name = next(each for each in OWN if each in row["us"])
-    return name, figure(row["us"][name])
+def spread(samples: list[float]) -> float:
+    """The largest sample over the least."""
+    return max(samples) / min(samples)
+
+
+def best_own(row: dict[str, Any]) -> tuple[str, float] | None:
+    """fastgraph's mode that the case is about (a Function, or eager where eager calls count) and its figure."""
+    return (row["own"], figure(row["us"][row["own"]])) if row["us"].get(row["own"]) else None
+
+
+def others(row: dict[str, Any], library: str = "") -> dict[str, float]:
+    """The figures of the peers (of one library), without what was written by hand for the workload."""
+    named = {name: us for name, us in row["us"].items() if name not in (*OWN, *BY_HAND) and name.startswith(library)}
+    return {name: figure(us) for name, us in named.items() if us}
 
 
 def best_peer(row: dict[str, Any]) -> tuple[str, float] | None:
-    """The fastest peer, without what was written by hand for the workload."""
-    others = {name: figure(us) for name, us in row["us"].items() if name not in (*OWN, *BY_HAND)}
-    return min(others.items(), key=lambda item: item[1]) if others else None
+    """The fastest peer and its figure."""
+    return min(others(row).items(), key=lambda item: item[1], default=None)
 
 
-def ratio(row: dict[str, Any]) -> float | None:
-    """fastgraph's time over the best peer's: below 1 is faster."""
-    peer = best_peer(row)
-    return None if peer is None else best_own(row)[1] / peer[1]
+def goal(row: dict[str, Any], rows: list[dict[str, Any]]) -> tuple[bool, str] | None:
+    """Whether a case reaches its goal, and in words; None where it has none or nothing to be compared with.
 
-
-def goal(row: dict[str, Any]) -> tuple[float, float] | None:
-    """(the ratio reached, the goal): to the best peer, or to the library that the goal names; None without either."""
-    wanted, of = row["goal"] if isinstance(row["goal"], (list, tuple)) else (row["goal"], "")
-    others = [figure(us) for name, us in row["us"].items() if name not in (*OWN, *BY_HAND) and name.startswith(of)]
-    return None if wanted is None or not others else (best_own(row)[1] / min(others), wanted)
-
-
-def line(row: dict[str, Any]) -> str:
-    """One case in one line."""
-    name, own = best_own(row)
-    text = f"{row['row']:3} {row['workload']}/{row['case']:22} {name} {us(own)} us"
-    peer = best_peer(row)
-    if peer is not None:
-        text += f"; {peer[0]} {us(peer[1])} us; ratio {own / peer[1]:.2f}"
-    reached = goal(row)
-    if reached is not None:
-        text += f"; {_goal(row, reached)}"
-    for failed, why in row["failed"].items():
-        text += f"; {failed} failed: {why}"
-    return text
-
-
-def _goal(row: dict[str, Any], reached: tuple[float, float]) -> str:
-    of = f" of {row['goal'][1]}" if isinstance(row["goal"], (list, tuple)) else ""
-    return f"{'met' if reached[0] <= reached[1] else 'MISSED'}: {reached[0]:.2f}, goal {reached[1]}{of}"
+    A goal is a ratio to the best peer, (ratio, library), {"us": limit}, or {"us": limit, "over": another case}.
+    """
+    wanted, own = row["goal"], best_own(row)
+    if wanted is None or own is None:
+        return None
+    if isinstance(wanted, dict):
+        reached, limit = own[1], float(wanted["us"])
+        if "over" in wanted:
+            same = (each for each in rows if each["workload"] == row["workload"] and each["case"] == wanted["over"])
+            over = next((figure(each["us"][own[0]]) for each in same if each["us"].get(own[0])), None)
+            if over is None:
+                return None
+            reached -= over
+        said = f"{us(reached)} µs" + (f" over {wanted['over']}" if "over" in wanted else "")
+        return reached <= limit, f"{said}, goal {us(limit)}"
+    limit, library = wanted if isinstance(wanted, (list, tuple)) else (float(wanted), "")
+    figures = others(row, library)
+    if not figures:
+        return None
+    reached = own[1] / min(figures.values())
+    return reached <= limit, f"{reached:.2f}, goal {limit:g}" + (f" of {library}" if library else "")
 
 
 def us(value: float) -> str:
@@ -65,72 +84,194 @@ def us(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
+def line(row: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+    """One case in one line."""
+    own, peer, reached = best_own(row), best_peer(row), goal(row, rows)
+    text = f"{row['row']:3} {row['workload']}/{row['case']}"
+    if own is not None:
+        text += f": {own[0]} {us(own[1])} us"
+    if peer is not None:
+        text += f"; {peer[0]} {us(peer[1])} us" + (f"; ratio {own[1] / peer[1]:.2f}" if own is not None else "")
+    if reached is not None:
+        text += f"; {'met' if reached[0] else 'MISSED'}: {reached[1]}"
+    return text + "".join(f"; {failed} FAILED: {why}" for failed, why in row["failed"].items())
+
+
+def table(titles: list[str], rows: list[list[str]]) -> list[str]:
+    """A table in Markdown, and an empty line."""
+    return ["| " + " | ".join(each) + " |" for each in (titles, ["---"] * len(titles), *rows)] + [""]
+
+
 def markdown(results: dict[str, Any]) -> str:
-    """The whole run as tables."""
-    peers = [peer.name for peer in PEERS if any(peer.name in row["us"] for row in results["cases"])]
-    lines = [
-        f"{results['machine']}. Microseconds, the least of the samples; in brackets the spread where over 1.3.",
-        "",
-    ]
-    lines.append("| # | workload | " + " | ".join(peers) + " | ratio to best peer | goal |")
-    lines.append("|---" * (len(peers) + 4) + "|")
-    for row in results["cases"]:
-        cells = [_cell(row["us"].get(peer)) for peer in peers]
-        reached, wanted = ratio(row), goal(row)
-        lines.append(
-            f"| {row['row']} | {row['workload']}: {row['case']} | " + " | ".join(cells)
-            + f" | {'' if reached is None else f'{reached:.2f}'} | {'' if wanted is None else _goal(row, wanted)} |"
-        )  # fmt: skip
+    """The whole run as a page."""
+    machine = results["machine"]
+    rows = sorted(results["cases"], key=lambda row: row["row"])
+    versions = {module: version for row in rows for module, version in row["versions"].items()}
+    where = f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, CPython {machine['python']}"
+    named = ", ".join(f"{module} {version}" for module, version in sorted(versions.items()))
+    lines = ["# Benchmarks", "", f"{machine['date']}, {where}: {named}.", "", HOW, ""]
+    lines += ["![time of the peers over fastgraph's](benchmarks.svg)", ""]
+    titles = ["#", "workload", "fastgraph", "best peer", "by hand", "ratio", "goal"]
+    lines += table(titles, [_cells(row, rows) for row in rows])
+    lines += _behind(rows, results["once"])
     if results["once"]:
-        columns = ("import_ms", "import_without_numpy_ms", "import_resident_mb", "first_ms", "full_ms", "peak_mb")
-        titles = (
-            "import, ms",
-            "of it over NumPy's",
-            "resident after it, MB",
-            "first result, ms",
-            "full speed, ms",
-            "peak, MB",
-        )
-        lines += [
-            "",
-            "| once: workload | peer | caches | " + " | ".join(titles) + " |",
-            "|---" * (len(titles) + 3) + "|",
-        ]
-        for row in results["once"]:
-            cells = [f"{row[column]:,.0f}" for column in columns]
-            lines.append(f"| {row['workload']} | {row['peer']} | {row['caches']} | " + " | ".join(cells) + " |")
-    if results["sizes_mb"]:
-        text = ", ".join(f"{name} {size:,.0f}" for name, size in results["sizes_mb"].items())
-        lines += ["", f"Installed size in MB (of fastgraph its own part): {text}."]
-    return "\n".join(lines) + "\n"
+        lines += list(_once(results["once"]))
+    names = [peer.name for peer in PEERS if any(peer.name in row["us"] for row in rows)]
+    lines += ["## Every peer", ""]
+    lines += table(
+        ["#", "workload", *names],
+        [[str(r["row"]), f"{r['workload']}: {r['case']}", *(_cell(r["us"].get(name)) for name in names)] for r in rows],
+    )
+    lines += [*_missing(rows, "failed", "Failed"), *_missing(rows, "absent", "Who takes no part, and why")]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _cells(row: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
+    own, peer, reached = best_own(row), best_peer(row), goal(row, rows)
+    by_hand = next((_cell(row["us"][name]) for name in BY_HAND if name in row["us"]), "")
+    return [
+        str(row["row"]), f"{row['workload']}: {row['case']}",
+        "failed" if own is None else _cell(row["us"][own[0]]) + (" eager" if "eager" in own[0] else ""),
+        "" if peer is None else f"{peer[0]} {_cell(row['us'][peer[0]])}", by_hand,
+        "" if own is None or peer is None else f"{own[1] / peer[1]:.2f}",
+        "" if reached is None else f"{'met' if reached[0] else '**missed**'}: {reached[1]}",
+    ]  # fmt: skip
 
 
 def _cell(samples: list[float] | None) -> str:
-    if samples is None:
-        return ""
-    spread = max(samples) / min(samples)
-    return us(figure(samples)) + (f" ({spread:.1f}x)" if spread > 1.3 else "")
+    return f"{us(figure(samples))} ({spread(samples):.2f}x)" if samples else ""
+
+
+def _behind(rows: list[dict[str, Any]], measured: dict[str, Any]) -> Iterator[str]:
+    """A sentence for every row behind its goal or the best peer, from the remarks."""
+    remarks = tomllib.loads(REMARKS.read_text()) if REMARKS.exists() else {}
+    found = [(f"{row['workload']}/{row['case']}", text) for row in rows if (text := _why_behind(row, rows)) is not None]
+    found += [(name, text) for name, reached, text in once_goals(measured) if not reached]
+    yield from ["## Behind", ""]
+    for name, text in found:
+        yield f"- {name} ({text}): {remarks.get(name, 'not looked into yet.')}"
+    yield from ([] if found else ["Nothing is behind its goal."])
+    yield ""
+
+
+def _why_behind(row: dict[str, Any], rows: list[dict[str, Any]]) -> str | None:
+    own, peer, reached = best_own(row), best_peer(row), goal(row, rows)
+    if own is None:
+        return "fastgraph failed"
+    if reached is not None:
+        return None if reached[0] else reached[1]
+    if row["goal"] is None and peer is not None and own[1] > (1 + CHANGE) * peer[1]:
+        return f"{own[1] / peer[1]:.2f} of {peer[0]}"
+    return None
+
+
+def once_goals(measured: dict[str, Any]) -> Iterator[tuple[str, bool, str]]:
+    """(what, whether it is reached, in words) of the goals of what is done once."""
+
+    def one(what: str, value: float, limit: float, unit: str) -> tuple[str, bool, str]:
+        return what, value <= limit, f"{value:,.0f} {unit}, goal {limit:g}"
+
+    for row in measured.get("imports", ()):
+        if row["module"] == "fastgraph" and "failed" not in row:
+            yield one("import", row["import_ms"], once.IMPORT_MS, "ms")
+            yield one("import and a first operation", row["operation_ms"], once.IMPORT_MS, "ms")
+            yield one("memory after a first operation", row["operation_mb"], once.IMPORT_MB, "MB")
+    for row in measured.get("first_calls", ()):
+        if row["peer"] != "fastgraph" or "failed" in row:
+            continue
+        where = f"{row['workload']}/{row['case']}, {row['caches']}"
+        yield one(f"{where}: first result", row["first_ms"], once.FIRST[row["workload"], row["case"]], "ms")
+        yield one(f"{where}: full speed", row["full_ms"], once.FULL[row["caches"]], "ms")
+        if row["workload"] == "convnet":
+            yield one(f"{where}: peak memory", row["peak_mb"], once.PEAK_MB, "MB")
+    if "sizes" in measured:
+        yield one("installed size, own part", measured["sizes"]["fastgraph"]["own_mb"], once.OWN_MB, "MB")
+
+
+def _once(measured: dict[str, Any]) -> Iterator[str]:
+    """What is done once, as tables."""
+    yield from [f"## Once: import ({once.IMPORT_ROW})", ""]
+    columns = ("import_ms", "import_mb", "operation_ms", "operation_mb")
+    titles = ["import, ms", "resident, MB", "and a first operation, ms", "resident, MB"]
+    yield from table(["", *titles], [[row["module"], *_figures(row, columns)] for row in measured["imports"]])
+    yield from [f"## Once: first calls ({once.FIRST_ROW}) and memory ({once.MEMORY_ROW})", ""]
+    yield "In a new process, after the import. Helpers: processes that compile; pages that they share count in each."
+    yield ""
+    columns = ("first_ms", "full_ms", "peak_mb", "helpers_peak_mb")
+    titles = ["workload", "peer", "caches", "first result, ms", "full speed, ms", "peak, MB", "helpers' peaks, MB"]
+    yield from table(
+        titles,
+        [
+            [f"{row['workload']}: {row['case']}", row["peer"], row["caches"], *_figures(row, columns)]
+            for row in measured["first_calls"]
+        ],
+    )
+    yield from [f"## Once: installed size with requirements ({once.SIZE_ROW})", ""]
+    yield from table(
+        ["", "MB", "of it fastgraph's", "required but not installed here"],
+        [
+            [
+                name,
+                f"{each['all_mb']:,.0f}",
+                f"{each['own_mb']:.1f}" if "own_mb" in each else "",
+                ", ".join(each["absent"]),
+            ]
+            for name, each in measured["sizes"].items()
+        ],
+    )
+    yield from ["## Once: goals", ""]
+    rows = [[what, "met" if reached else "**missed**", text] for what, reached, text in once_goals(measured)]
+    yield from table(["", "", ""], rows)
+
+
+def _figures(row: dict[str, Any], columns: tuple[str, ...]) -> list[str]:
+    if "failed" in row:
+        return ["failed", *[""] * (len(columns) - 1)]
+    return [f"{row[column]:,.0f}" if column in row else "" for column in columns]
+
+
+def _missing(rows: list[dict[str, Any]], key: str, title: str) -> Iterator[str]:
+    """Who is missing in a row and why; one line for peers and cases with the same reason."""
+    reasons: dict[tuple[str, str], dict[str, None]] = {}
+    for row in rows:
+        for name, why in row[key].items():
+            reasons.setdefault((row["workload"], why), {})[name] = None
+    if reasons:
+        yield from [f"## {title}", ""]
+        yield from (f"- {workload}: {', '.join(names)}: {why}" for (workload, why), names in reasons.items())
+        yield ""
 
 
 def changed(base: dict[str, Any], results: dict[str, Any]) -> bool:
-    """Print what changed by more than 15 % against an earlier run, and return whether anything did.
+    """Print what changed by more than 15 % against an earlier run, and return whether anything became slower.
 
     Compared are ratios to NumPy where both runs have it, so that a machine's load does not count; times otherwise.
     """
     before = {(row["workload"], row["case"]): row for row in base["cases"]}
-    any_changed = False
+    slower = False
     for row in results["cases"]:
-        earlier = before.get((row["workload"], row["case"]))
-        if earlier is None:
-            continue
+        earlier = before.get((row["workload"], row["case"]), {"us": {}})
         for name in OWN:
-            if name not in row["us"] or name not in earlier["us"]:
+            if name == WARM or not row["us"].get(name) or not earlier["us"].get(name):
                 continue
             now, then = figure(row["us"][name]), figure(earlier["us"][name])
-            if "NumPy" in row["us"] and "NumPy" in earlier["us"]:
+            if row["us"].get("NumPy") and earlier["us"].get("NumPy"):
                 now, then = now / figure(row["us"]["NumPy"]), then / figure(earlier["us"]["NumPy"])
             if abs(now / then - 1) > CHANGE:
-                any_changed = True
+                slower = slower or now > then
                 word = "SLOWER" if now > then else "faster"
                 print(f"{word}: {row['workload']}/{row['case']}, {name}: {now / then:.2f}x")
-    return any_changed
+    return slower
+
+
+def main() -> None:
+    from benchmarks import plot
+
+    results = json.loads(Path(sys.argv[1]).read_text())
+    page = Path(sys.argv[2] if len(sys.argv) > 2 else "docs/benchmarks.md")
+    page.write_text(markdown(results))
+    plot.draw(results, page.with_suffix(".svg"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,100 +1,130 @@
-"""One peer on one case of one workload, in a process of its own: `python -m benchmarks.worker PEER WORKLOAD CASE OUT`.
+"""One peer on the cases of one workload, in a process of its own: `python -m benchmarks.worker PEER WORKLOAD [small]`.
 
-It imports the peer, calls the workload once, waits for full speed, writes the results of the first calls to OUT and
-prints one line of JSON. Then, for every line it reads, it takes one sample and prints it; at the end of its input it
-stops. A peer for which the workload has no code prints "absent".
+It imports the peer and then does what it reads, a line of JSON each. {"case": NAME, "out": FILE} makes a case ready: it
+is called once, then until it runs at full speed; the results of the first calls go to FILE. {"sample": SECONDS} times
+it. Every line is answered by one; the input's end is this process's. What a peer cannot do is answered by {"absent":
+REASON}.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import statistics
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 CHECKED_CALLS = 3
-SAMPLE_S = 0.25  # how long one sample takes, at least one call
+WARM_UP_S = 0.25
 BLOCK_S = 1e-3
 
 
-def say(value: dict[str, Any]) -> None:
-    """Print one line for the process that asked."""
-    print(json.dumps(value), flush=True)
-
-
-def memory() -> dict[str, float]:
-    """Resident memory of this process now and at its peak, in MB (0 where the system does not tell)."""
-    if sys.platform != "linux":
+def memory(process: str = "self") -> dict[str, float]:
+    """Resident memory of a process now and at its peak, in MB (0 where the system does not tell)."""
+    try:
+        text = Path(f"/proc/{process}/status").read_text()
+    except OSError:
         return {"resident_mb": 0.0, "peak_mb": 0.0}
-    with open("/proc/self/status") as status:
-        lines = dict(line.split(":", 1) for line in status)
-    return {name: int(lines[key].split()[0]) / 1024 for name, key in (("resident_mb", "VmRSS"), ("peak_mb", "VmHWM"))}
+    lines = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+    names = (("resident_mb", "VmRSS"), ("peak_mb", "VmHWM"))
+    return {name: int(lines.get(key, "0 kB").split()[0]) / 1024 for name, key in names}
 
 
-def sample(call: Callable[[], Any], seconds: float = SAMPLE_S) -> float:
-    """The median time of a call in seconds; short calls are timed in blocks of a millisecond."""
-    clock = time.perf_counter
-    begin = clock()
-    call()
-    once = clock() - begin
-    block = max(1, min(10_000, int(BLOCK_S / max(once, 1e-9))))
-    times = []
-    end = clock() + seconds
-    while not times or clock() < end:
-        begin = clock()
-        for _ in range(block):
+def helpers(process: str = "self") -> list[str]:
+    """The numbers of the processes that a process has started and that still run, and of theirs."""
+    found = []
+    for tasks in Path(f"/proc/{process}/task").glob("*/children"):
+        try:
+            found += tasks.read_text().split()
+        except OSError:
+            continue
+    return found + [each for child in found for each in helpers(child)]
+
+
+class Timer:
+    """Times a call; short calls are timed in blocks of a millisecond, so that the clock's own cost does not show."""
+
+    def __init__(self, call: Callable[[], Any], warm_up: float) -> None:
+        self.call = call
+        times = []
+        end = time.perf_counter() + warm_up
+        while not times or time.perf_counter() < end:
+            begin = time.perf_counter()
             call()
-        times.append((clock() - begin) / block)
-    return statistics.median(times)
+            times.append(time.perf_counter() - begin)
+        self.block = max(1, min(10_000, int(BLOCK_S / max(statistics.median(times), 1e-9))))
+
+    def sample(self, seconds: float) -> float:
+        """The median time of a call in seconds, measured for so long and at least once."""
+        call, block, clock = self.call, self.block, time.perf_counter
+        times = []
+        end = clock() + seconds
+        while not times or clock() < end:
+            begin = clock()
+            for _ in range(block):
+                call()
+            times.append((clock() - begin) / block)
+        return statistics.median(times)
+
+
+class Cases:
+    """The cases of one workload for one peer."""
+
+    def __init__(self, peer: Any, workload: str, small: bool) -> None:
+        self.peer, self.small = peer, small
+        self.workload = importlib.import_module(f"benchmarks.workloads.{workload}")
+        self.timer: Timer | None = None
+        self.per = 1
+
+    def ready(self, case: str, out: str) -> dict[str, Any]:
+        """Make a case ready and say how long its first calls took."""
+        import numpy as np
+
+        from benchmarks.peers import Driver, program
+
+        self.timer = None
+        gc.collect()  # what the case before held
+        driver = Driver(self.peer)
+        made = program(self.peer, self.workload)
+        if not isinstance(made, str):
+            parameters = {**self.workload.CASES[case], **(self.workload.SMALL if self.small else {})}
+            made = made(driver.lib, driver.stage, **self.workload.data(**parameters))
+        if isinstance(made, str):
+            return {"absent": made}
+        call = driver.synchronous(made)
+        begin = time.perf_counter()
+        results = [driver.arrays(call())]
+        first = time.perf_counter()
+        driver.settle()
+        full = time.perf_counter()
+        results += [driver.arrays(call()) for _ in range(CHECKED_CALLS - 1)]
+        np.savez(out, **{f"{i}_{k}": array for i, arrays in enumerate(results) for k, array in enumerate(arrays)})
+        taken = {"first_ms": 1e3 * (first - begin), "full_ms": 1e3 * (full - begin), **memory()}
+        taken["helpers_peak_mb"] = sum(memory(each)["peak_mb"] for each in helpers())
+        self.timer = Timer(call, 0.0 if self.small else WARM_UP_S)
+        self.per = 1 if self.small else getattr(self.workload, "PER", {}).get(case, 1)
+        return {**taken, "version": getattr(driver.lib, "__version__", "")}
+
+    def sample(self, seconds: float) -> dict[str, Any]:
+        """One sample, in microseconds."""
+        assert self.timer is not None
+        return {"us": 1e6 * self.timer.sample(seconds) / self.per}
 
 
 def main() -> None:
-    name, workload_name, case, out = sys.argv[1:5]
-    small = "small" in sys.argv[5:]
-    before = memory()
-    started = time.perf_counter()
-    from benchmarks.peers import PEERS, Driver
+    from benchmarks.peers import PEERS
 
+    name, workload = sys.argv[1:3]
     peer = next(each for each in PEERS if each.name == name)
-    importlib.import_module("numpy")
-    with_numpy = time.perf_counter()
-    driver = Driver(peer)
-    imported = time.perf_counter()
-    after = memory()
-    if peer.namespace == "torch":
-        driver.lib.set_num_threads(len(__import__("os").sched_getaffinity(0)))
-    import numpy as np
-
-    workload = importlib.import_module(f"benchmarks.workloads.{workload_name}")
-    program = getattr(workload, peer.namespace, None)
-    parameters = {**workload.CASES[case], **(workload.SMALL if small else {})}
-    made = program and program(driver.lib, driver.stage, **workload.data(**parameters))
-    if made is None:
-        say({"absent": True})
-        return
-    call = driver.synchronous(made)
-    begin = time.perf_counter()
-    results = [driver.arrays(call())]
-    first = time.perf_counter()
-    driver.settle()
-    full = time.perf_counter()
-    results += [driver.arrays(call()) for _ in range(CHECKED_CALLS - 1)]
-    np.savez(out, **{f"{i}_{k}": array for i, arrays in enumerate(results) for k, array in enumerate(arrays)})
-    per = getattr(workload, "PER", {}).get(case, 1) if not small else 1
-    say({
-        "import_ms": 1e3 * (imported - started), "import_without_numpy_ms": 1e3 * (imported - with_numpy),
-        "import_mb": after["resident_mb"] - before["resident_mb"], "import_resident_mb": after["resident_mb"],
-        "first_ms": 1e3 * (first - begin), "full_ms": 1e3 * (full - begin), "peak_mb": memory()["peak_mb"],
-        "version": getattr(driver.lib, "__version__", ""),
-    })  # fmt: skip
-    until = time.perf_counter() + (0 if small else 0.3)
-    while time.perf_counter() < until:
-        call()
-    for _ in sys.stdin:
-        say({"us": 1e6 * sample(call, 0.0 if small else SAMPLE_S) / per})
+    cases = Cases(peer, workload, "small" in sys.argv[3:])
+    for line in sys.stdin:
+        wanted = json.loads(line)
+        answer = cases.ready(wanted["case"], wanted["out"]) if "case" in wanted else cases.sample(wanted["sample"])
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ ROWS = {"a * b + c": 5, "identity": 5}
 CASES = {"a * b + c": {"what": "fused"}, "identity": {"what": "identity"}}
 SMALL = {}
 GOALS = {"a * b + c": (0.2, "JAX"), "identity": (0.2, "JAX")}
-MODES = ("staged", "jit")
+MODES = {"identity": ("staged", "jit")}  # eagerly there is nothing to call
 
 
 def data(what):
@@ -39,3 +39,12 @@ def numpy(_, stage, x, what):
 
 def numba(numba, stage, x, what):
     return _calls(numba.njit, x, what)
+
+
+def pytensor(pytensor, stage, x, what):
+    a, b, c = (pytensor.tensor.vector(name, dtype="float32") for name in "abc")
+    if what == "identity":
+        identity = pytensor.function([a], a, trust_input=True)
+        return lambda: identity(x)
+    fused = pytensor.function([a, b, c], a * b + c, trust_input=True)
+    return lambda: fused(x, x, x)

@@ -75,7 +75,8 @@ def numpy(_, stage, x, what):
 
 
 def numba(numba, stage, x, what):
-    """Plain loops over libm's functions, as one writes them."""
+    """Plain loops over libm's functions, as one writes them; on all cores where that pays."""
+    parallel = x.size > 50_000
     one = np.float32(1)
     two = np.float32(2)
 
@@ -83,24 +84,24 @@ def numba(numba, stage, x, what):
     def chain(v):
         return np.tanh(v) / (one + np.exp(-v)) + np.exp(-v * v) - np.log(one + v * v)
 
-    @numba.njit
+    @numba.njit(parallel=parallel)
     def values(x):
         y = np.empty_like(x)
-        for i in range(x.size):
+        for i in numba.prange(x.size):
             y[i] = chain(x[i])
         return y
 
-    @numba.njit
+    @numba.njit(parallel=parallel)
     def total(x):
         result = 0.0
-        for i in range(x.size):
+        for i in numba.prange(x.size):
             result += chain(x[i])
         return np.float32(result)
 
-    @numba.njit
+    @numba.njit(parallel=parallel)
     def gradient(x):
         y = np.empty_like(x)
-        for i in range(x.size):
+        for i in numba.prange(x.size):
             v = x[i]
             t = np.tanh(v)
             s = one / (one + np.exp(-v))
@@ -116,5 +117,5 @@ def pytensor(pytensor, stage, x, what):
     v = tensor.vector("x", dtype="float32")
     y = tensor.tanh(v) * tensor.sigmoid(v) + tensor.exp(-v * v) - tensor.log(1 + v * v)
     made = {"values": lambda: y, "sum": lambda: y.sum(), "gradient": lambda: pytensor.grad(y.sum(), v)}[what]()
-    function = pytensor.function([v], made)
+    function = pytensor.function([v], made, trust_input=True)
     return lambda: function(x)

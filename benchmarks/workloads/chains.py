@@ -6,6 +6,7 @@ ROWS = {"8 chains": 17}
 CASES = {"8 chains": {"n": 8, "depth": 4, "order": 256}}
 SMALL = {"n": 2, "depth": 2, "order": 5}
 GOALS = {"8 chains": 0.95}
+ABSENT = {"numba": "its products are BLAS's: it would be NumPy's row"}
 
 
 def data(n, depth, order):
@@ -51,3 +52,10 @@ def torch(torch, stage, x, weights, depth):
 def numpy(_, stage, x, weights, depth):
     made = _chains(np.matmul, np.tanh, depth)
     return lambda: made(x, weights)
+
+
+def pytensor(pytensor, stage, x, weights, depth):
+    v = pytensor.tensor.matrix("x", dtype="float32")
+    end = _chains(pytensor.tensor.dot, pytensor.tensor.tanh, depth)(v, [pytensor.shared(each) for each in weights])
+    function = pytensor.function([v], end, trust_input=True)
+    return lambda: function(x)

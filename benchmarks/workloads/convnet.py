@@ -8,6 +8,7 @@ ROWS = {"step": 14}
 CASES = {"step": {"batch": 32, "side": 28, "channels": 16}}
 SMALL = {"batch": 2, "side": 6, "channels": 3}
 GOALS = {"step": 0.7}
+ABSENT = {"pytensor": "it has no convolution of batches of images"}
 TOLERANCE = 1e-3  # as the perceptron's
 
 
@@ -108,6 +109,73 @@ def numpy(_, stage, x, labels, weights):
         dh1 = conv(padded, w2[::-1, ::-1].transpose(0, 1, 3, 2))[1] * (h1 > 0)
         dw1, db1 = conv_gradients(columns1, w1, dh1)
         optimizer.apply([dw1, db1, dw2, db2, mean.T @ dh, dh.sum(0)])
+        return loss
+
+    return step
+
+
+def numba(numba, stage, x, labels, weights):
+    """Convolutions as loops over what they are made of, the channels innermost."""
+    w1, b1, w2, b2, w3, b3 = weights = [each.copy() for each in weights]
+    update, loss_of = adam.numba_update(numba), adam.numba_loss(numba)
+    moments = [(np.zeros_like(each), np.zeros_like(each)) for each in weights]
+    fast = numba.njit(parallel=True, fastmath={"reassoc", "contract", "nsz"})
+
+    @fast
+    def conv(x, w, b):
+        n, height, width = x.shape[0], x.shape[1] - 2, x.shape[2] - 2
+        y = np.empty((n, height, width, w.shape[3]), np.float32)
+        for i in numba.prange(n):
+            for r in range(height):
+                for c in range(width):
+                    y[i, r, c] = b
+                    for p in range(3):
+                        for q in range(3):
+                            for k in range(w.shape[2]):
+                                for o in range(w.shape[3]):
+                                    y[i, r, c, o] += x[i, r + p, c + q, k] * w[p, q, k, o]
+                    for o in range(w.shape[3]):
+                        y[i, r, c, o] = max(y[i, r, c, o], np.float32(0))
+        return y
+
+    @fast
+    def conv_gradients(x, w, y, dy, dx):
+        n = x.shape[0]
+        dws = np.zeros((n, *w.shape), np.float32)
+        dbs = np.zeros((n, w.shape[3]), np.float32)
+        for i in numba.prange(n):
+            for r in range(y.shape[1]):
+                for c in range(y.shape[2]):
+                    for o in range(w.shape[3]):
+                        if y[i, r, c, o] <= 0:
+                            dy[i, r, c, o] = 0
+                        dbs[i, o] += dy[i, r, c, o]
+                    for p in range(3):
+                        for q in range(3):
+                            for k in range(w.shape[2]):
+                                total = np.float32(0)
+                                for o in range(w.shape[3]):
+                                    dws[i, p, q, k, o] += x[i, r + p, c + q, k] * dy[i, r, c, o]
+                                    total += dy[i, r, c, o] * w[p, q, k, o]
+                                if dx.size:
+                                    dx[i, r + p, c + q, k] += total
+        return dws.sum(0), dbs.sum(0)
+
+    steps = [0]
+
+    def step():
+        h1 = conv(x, w1, b1)
+        h2 = conv(h1, w2, b2)
+        mean = h2.mean((1, 2))
+        loss, dh, db3 = loss_of(mean @ w3, b3, labels)
+        pixels = np.float32(h2.shape[1] * h2.shape[2])
+        dh2 = np.broadcast_to((dh @ w3.T / pixels)[:, None, None], h2.shape).copy()
+        dh1 = np.zeros_like(h1)
+        dw2, db2 = conv_gradients(h1, w2, h2, dh2, dh1)
+        dw1, db1 = conv_gradients(x, w1, h1, dh1, np.empty((0, 0, 0, 0), np.float32))
+        steps[0] += 1
+        for variable, gradient, (m, v) in zip(weights, (dw1, db1, dw2, db2, mean.T @ dh, db3), moments):
+            update(variable.ravel(), gradient.ravel(), m.ravel(), v.ravel(), steps[0])
         return loss
 
     return step

@@ -1,5 +1,7 @@
 """`while sum(x) > c: x = tanh(x)`, staged: the cost of an iteration, of 5 and of 1,000 elements."""
 
+import importlib
+
 import numpy as np
 
 ROWS = {"5 elements": 15, "1,000 elements": 15}
@@ -75,3 +77,17 @@ def numba(numba, stage, x, limit):
         return x
 
     return lambda: loop(x, limit)
+
+
+def pytensor(pytensor, stage, x, limit):
+    """`scan` tests after its body: the same here, since the first test is true."""
+    tensor, until = pytensor.tensor, importlib.import_module("pytensor.scan.utils").until
+    v = tensor.vector("x", dtype="float32")
+
+    def body(x):
+        x = tensor.tanh(x)
+        return x, until(x.sum() <= limit)
+
+    states = pytensor.scan(body, outputs_info=[v], n_steps=1_000_000, return_updates=False)
+    loop = pytensor.function([v], states[-1], trust_input=True)
+    return lambda: loop(x)

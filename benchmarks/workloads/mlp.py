@@ -112,3 +112,50 @@ def pytensor(pytensor, stage, x, labels, weights):
     return pytensor.function(
         [], loss, updates=adam.pytensor_updates(pytensor, variables, pytensor.grad(loss, variables))
     )
+
+
+def numba(numba, stage, x, labels, weights):
+    """Products by BLAS, everything between them in loops."""
+    weights = tuple(each.copy() for each in weights)
+    update = adam.numba_update(numba)
+    moments = [(np.zeros_like(each), np.zeros_like(each)) for each in weights]
+
+    @numba.njit
+    def relu(h, b):
+        for i in range(h.shape[0]):
+            for j in range(h.shape[1]):
+                h[i, j] = max(h[i, j] + b[j], np.float32(0))
+
+    @numba.njit
+    def masked(dh, h):
+        db = np.zeros(h.shape[1], np.float32)
+        for i in range(h.shape[0]):
+            for j in range(h.shape[1]):
+                dh[i, j] = dh[i, j] if h[i, j] > 0 else np.float32(0)
+                db[j] += dh[i, j]
+        return db
+
+    @numba.njit
+    def gradients(x, labels, w1, b1, w2, b2, w3, b3):
+        h1 = np.dot(x, w1)
+        relu(h1, b1)
+        h2 = np.dot(h1, w2)
+        relu(h2, b2)
+        loss, dh3, db3 = adam_loss(np.dot(h2, w3), b3, labels)
+        dh2 = np.dot(dh3, w3.T)
+        db2 = masked(dh2, h2)
+        dh1 = np.dot(dh2, w2.T)
+        db1 = masked(dh1, h1)
+        return loss, (np.dot(x.T, dh1), db1, np.dot(h1.T, dh2), db2, np.dot(h2.T, dh3), db3)
+
+    adam_loss = adam.numba_loss(numba)
+    steps = [0]
+
+    def step():
+        loss, found = gradients(x, labels, *weights)
+        steps[0] += 1
+        for variable, gradient, (m, v) in zip(weights, found, moments):
+            update(variable.ravel(), gradient.ravel(), m.ravel(), v.ravel(), steps[0])
+        return loss
+
+    return step

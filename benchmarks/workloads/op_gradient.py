@@ -7,6 +7,7 @@ CASES = {"x * x": {"n": 10}}
 SMALL = {}
 GOALS = {"x * x": (0.3, "PyTorch")}
 MODES = ("eager",)
+ABSENT = {"numpy": "it has no gradients", "numba": "it has no gradients", "pytensor": "it has no eager calls"}
 
 
 def data(n):

@@ -8,6 +8,7 @@ CASES = {what: {**_SIZES, "what": what} for what in ROWS}
 SMALL = {"steps": 3, "batch": 2, "hidden": 4}
 GOALS = {"forward": 0.7, "gradient": 0.7}
 TOLERANCE = 1e-3
+ABSENT = {"numba": "its products are BLAS's and its loop costs little: it would be NumPy's row"}
 
 
 def data(steps, batch, hidden, what):
@@ -95,3 +96,17 @@ def numpy(_, stage, x, weights, what):
         return y, dw, du, db
 
     return run
+
+
+def pytensor(pytensor, stage, x, weights, what):
+    tensor = pytensor.tensor
+    v = tensor.tensor3("x", dtype="float32")
+    w, u, b = shared = [pytensor.shared(each) for each in weights]
+    zeros = tensor.zeros((x.shape[1], x.shape[2]), dtype="float32")
+    states = pytensor.scan(
+        lambda x, h: tensor.tanh(tensor.dot(x, w) + tensor.dot(h, u) + b), sequences=[v], outputs_info=[zeros],
+        return_updates=False,
+    )  # fmt: skip
+    y = (states[-1] * states[-1]).sum()
+    run = pytensor.function([v], y if what == "forward" else [y, *pytensor.grad(y, shared)], trust_input=True)
+    return lambda: run(x)

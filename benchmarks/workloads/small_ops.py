@@ -7,6 +7,7 @@ CASES = {"matmul 10x10": {"shape": (10, 10), "what": "matmul"}, "relu [32, 128]"
 SMALL = {}
 GOALS = {"matmul 10x10": 0.9, "relu [32, 128]": 0.7}
 MODES = ("eager",)
+ABSENT = {"pytensor": "it has no eager calls"}
 
 
 def data(shape, what):

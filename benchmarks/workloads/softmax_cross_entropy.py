@@ -68,3 +68,37 @@ def numpy(_, stage, x, labels, what):
         return loss, exps
 
     return values
+
+
+def numba(numba, stage, x, labels, what):
+    @numba.njit(fastmath={"reassoc", "contract", "nsz"})
+    def values(x, labels, gradient):
+        loss, dx = np.float32(0), np.empty_like(x) if gradient else x
+        n, k = x.shape
+        exps = np.empty(k, np.float32)
+        for i in range(n):
+            largest = x[i].max()
+            total = np.float32(0)
+            for j in range(k):
+                exps[j] = np.exp(x[i, j] - largest)
+                total += exps[j]
+            loss += np.log(total) - (x[i, labels[i]] - largest)
+            if gradient:
+                scale = np.float32(1) / (total * np.float32(n))
+                for j in range(k):
+                    dx[i, j] = exps[j] * scale
+                dx[i, labels[i]] -= np.float32(1) / np.float32(n)
+        return loss / np.float32(n), dx
+
+    if what == "values":
+        return lambda: values(x, labels, False)[0]
+    return lambda: values(x, labels, True)
+
+
+def pytensor(pytensor, stage, x, labels, what):
+    tensor = pytensor.tensor
+    v, wanted = tensor.matrix("x", dtype="float32"), tensor.vector("labels", dtype="int64")
+    loss = -tensor.special.log_softmax(v, axis=1)[tensor.arange(v.shape[0]), wanted].mean()
+    outputs = loss if what == "values" else [loss, pytensor.grad(loss, v)]
+    function = pytensor.function([v, wanted], outputs, trust_input=True)
+    return lambda: function(x, labels)

@@ -5,9 +5,14 @@ import numpy as np
 ROWS = {"trace of 3,000 ops": 23, "per op": 23}
 CASES = {"trace of 3,000 ops": {"n": 3000}, "per op": {"n": 3000}}
 SMALL = {"n": 6}
-GOALS = {}
+GOALS = {"trace of 3,000 ops": {"us": 500_000}, "per op": {"us": 30}}
 PER = {"per op": 3000}
 MODES = ("staged",)
+ABSENT = {
+    "numpy": "it has no graphs", "numba": "it has no graphs",
+    "torch": "it traces only to compile: 3,000 operations take minutes",
+    "pytensor": "it builds a graph only to compile it: 3,000 operations take minutes",
+}  # fmt: skip
 
 
 def data(n):

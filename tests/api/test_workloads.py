@@ -11,30 +11,32 @@ from typing import Any
 import pytest
 
 pytest.importorskip("benchmarks.run", reason="the benchmarks lie beside the tests in a checkout")
-from benchmarks.peers import PEERS, Driver
-from benchmarks.run import WORKLOADS, compare
+from benchmarks import once, report
+from benchmarks.peers import PEERS, Driver, Peer, modes, program, takes_part
+from benchmarks.processes import Failure, Worker, difference
+from benchmarks.run import WORKLOADS, Field
 
-CASES = [(name, case) for name in WORKLOADS for case in importlib.import_module(f"benchmarks.workloads.{name}").CASES]
 MODULES = {name: importlib.import_module(f"benchmarks.workloads.{name}") for name in WORKLOADS}
-OWN = [peer for peer in PEERS if peer.name in ("fastgraph", "fastgraph eager", "NumPy")]
+CASES = [(name, case) for name, module in MODULES.items() for case in module.CASES]
+HERE = [peer for peer in PEERS if peer.name in ("NumPy", "fastgraph", "fastgraph eager")]
 COUNTERS = Path(__file__).parents[2] / "benchmarks" / "counters.json"
 
 
-def made(module: Any, peer: Any, case: str, small: bool) -> tuple[Any, Driver] | None:
+def made(module: Any, peer: Peer, case: str, small: bool) -> tuple[Any, Driver] | None:
     """The workload's call for this peer, and its driver; None where the peer takes no part."""
-    driver = Driver(peer)
-    program = getattr(module, peer.namespace, None)
-    if program is None or (peer.mode not in getattr(module, "MODES", ("eager", "staged")) and peer.name != "NumPy"):
+    found = program(peer, module)
+    if isinstance(found, str) or not takes_part(peer, module, case):
         return None
-    call = program(driver.lib, driver.stage, **module.data(**{**module.CASES[case], **(module.SMALL if small else {})}))
-    return None if call is None else (call, driver)
+    driver = Driver(peer)
+    call = found(driver.lib, driver.stage, **module.data(**{**module.CASES[case], **(module.SMALL if small else {})}))
+    return None if isinstance(call, str) else (call, driver)
 
 
 @pytest.mark.parametrize(("name", "case"), CASES)
 def test_a_workload_gives_the_same_on_every_way(name: str, case: str) -> None:
     module = MODULES[name]
-    results = {}
-    for peer in OWN:
+    results: dict[str, dict[str, Any]] = {}
+    for peer in HERE:
         ready = made(module, peer, case, small=True)
         if ready is not None:
             call, driver = ready
@@ -42,13 +44,90 @@ def test_a_workload_gives_the_same_on_every_way(name: str, case: str) -> None:
             driver.settle()
             arrays += [driver.arrays(call()) for _ in range(2)]
             results[peer.name] = {f"{i}_{k}": a for i, each in enumerate(arrays) for k, a in enumerate(each)}
-    assert results
-    compare(results, getattr(module, "TOLERANCE", 1e-4))
+    judge, *others = results
+    for other in others:
+        assert difference(results[judge], results[other], getattr(module, "TOLERANCE", 1e-4)) is None, (judge, other)
+
+
+def test_every_row_is_measured_and_every_peer_has_code_or_a_reason() -> None:
+    rows = {row for module in MODULES.values() for row in module.ROWS.values()}
+    assert rows | {once.IMPORT_ROW, once.FIRST_ROW, once.MEMORY_ROW, once.SIZE_ROW} == set(range(1, 26))
+    for name, module in MODULES.items():
+        assert set(module.ROWS) == set(module.CASES), name
+        assert set(module.GOALS) <= set(module.CASES), name
+        for case in module.CASES:
+            assert set(modes(module, case)) <= {"eager", "staged", "jit"}
+            for peer in PEERS:
+                assert not takes_part(peer, module, case) or program(peer, module)
+
+
+def test_a_peer_that_stops_or_computes_something_else_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\necho no such luck >&2\nexit 3\n")
+    broken.chmod(0o755)
+    here = __import__("sys").executable
+    field = Field("call", {"fastgraph": here, "jax": str(broken)}, tmp_path / "caches", small=True)
+    try:
+        row = field.measure("identity", rounds=1)
+    finally:
+        field.close()
+    assert row["failed"] == {"JAX jit": "stopped with status 3: no such luck"}
+    assert row["us"]["fastgraph"] and row["us"]["fastgraph, warm store"] and row["us"]["NumPy"]
+
+    monkeypatch.setattr(Worker, "results", lambda self: {"0_0": __import__("numpy").full(3, len(self.peer.name))})
+    field = Field("scalar_add", {"fastgraph": here}, tmp_path / "caches", small=True)
+    try:
+        row = field.measure("ten", rounds=1)
+    finally:
+        field.close()
+    assert "off by" in row["failed"]["fastgraph eager"] and "fastgraph eager" not in row["us"]
+
+
+def test_a_peer_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
+    silent = tmp_path / "python"
+    silent.write_text("#!/bin/sh\nexec sleep 60\n")
+    silent.chmod(0o755)
+    worker = Worker(HERE[-1], str(silent), "call", tmp_path)
+    worker.start("identity")
+    with pytest.raises(Failure, match="no answer within 0 s"):
+        worker.answer(0.2)
+    worker.close()
+
+
+def row(ours: float, numpys: float, **more: Any) -> dict[str, Any]:
+    """A case's row with two samples each."""
+    made = {"workload": "w", "case": "c", "row": 1, "goal": 0.5, "own": "fastgraph", "failed": {}, "absent": {}}
+    return {**made, "versions": {}, "us": {"fastgraph": [ours, 2 * ours], "NumPy": [numpys, numpys]}, **more}
+
+
+def test_changes_over_15_percent_are_flagged(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not report.changed({"cases": [row(1, 2)]}, {"cases": [row(2.2, 4)]})  # the machine was slower, not fastgraph
+    assert not capsys.readouterr().out
+    assert report.changed({"cases": [row(1, 2)]}, {"cases": [row(1.2, 2)]})
+    assert "SLOWER: w/c, fastgraph: 1.20x" in capsys.readouterr().out
+    assert not report.changed({"cases": [row(1, 2)]}, {"cases": [row(0.8, 2)]})
+    assert "faster: w/c, fastgraph: 0.80x" in capsys.readouterr().out
+
+
+def test_goals_are_ratios_or_limits() -> None:
+    assert report.goal(row(1, 2), []) == (True, "0.50, goal 0.5")
+    assert report.goal(row(1.2, 2, goal=[0.5, "NumPy"]), []) == (False, "0.60, goal 0.5 of NumPy")
+    assert report.goal(row(1.2, 2, goal=[0.5, "JAX"]), []) is None
+    assert report.goal(row(1.2, 2, goal={"us": 1}), []) == (False, "1.2 µs, goal 1")
+    recorded = row(1.2, 2, goal={"us": 0.3, "over": "d"})
+    assert report.goal(recorded, [row(1, 2, case="d")]) == (True, "0.2 µs over d, goal 0.3")
+    text = report.markdown({"machine": dict.fromkeys(("cpu", "cores", "system", "python", "date"), "x"), "once": {},
+                            "cases": [row(3, 2, absent={"JAX jit": "it cannot"})]})  # fmt: skip
+    assert "| 1 | w: c | 3 (2.00x) | NumPy 2 (1.00x) |  | 1.50 | **missed**: 1.50, goal 0.5 |" in text
+    assert "- w/c (1.50, goal 0.5): not looked into yet." in text
+    assert "- w: JAX jit: it cannot" in text
 
 
 def counts(name: str, case: str) -> dict[str, int] | None:
     """What a staged workload costs by count, which no machine's load can change."""
-    peer = next(each for each in OWN if each.name == "fastgraph")
+    peer = next(each for each in HERE if each.name == "fastgraph")
     ready = made(MODULES[name], peer, case, small=False)
     if ready is None or not ready[1].functions:
         return None
