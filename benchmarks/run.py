@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import once, plot, report
-from benchmarks.peers import OWN, PEERS, ROOT, WARM, Peer, cores, modes, python_of, takes_part
+from benchmarks.peers import OWN, PEERS, ROOT, WARM, Peer, cores, modes, program, python_of, takes_part
 from benchmarks.processes import READY_S, Failure, Worker, difference
 
 WORKLOADS = (
@@ -68,7 +68,14 @@ class Field:
 
     def ready(self, case: str, row: dict[str, Any]) -> dict[str, Any]:
         """Make a case ready in all processes at once, since nothing is timed yet; the first calls' results by peer."""
-        taking = [p for p in PEERS if p.environment in self.pythons and takes_part(p, self.module, case)]
+        taking = []
+        for peer in PEERS:
+            if peer.environment in self.pythons and takes_part(peer, self.module, case):
+                code = program(peer, self.module)
+                if isinstance(code, str):
+                    row["absent"][peer.name] = code
+                else:
+                    taking.append(peer)
         for peer in taking:
             if peer.name != WARM:
                 self._start(peer, case)

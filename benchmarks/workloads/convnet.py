@@ -141,7 +141,7 @@ def numba(numba, stage, x, labels, weights):
     @fast
     def conv_gradients(x, w, y, dy, dx):
         n = x.shape[0]
-        dws = np.zeros((n, *w.shape), np.float32)
+        dws = np.zeros((n, 3, 3, w.shape[2], w.shape[3]), np.float32)
         dbs = np.zeros((n, w.shape[3]), np.float32)
         for i in numba.prange(n):
             for r in range(y.shape[1]):

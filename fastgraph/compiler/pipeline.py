@@ -289,7 +289,7 @@ class Executable:
         if self._plans:
             spec = next(reversed(self._plans.values())).spec
             made |= {
-                "arena_bytes": spec.arena_bytes,
+                "arena_bytes": sum(spec.arenas.values()),
                 "blocks": sum(slot.place == Place.BLOCK for slot in spec.slots),
             }
         return made
