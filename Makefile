@@ -28,10 +28,13 @@ test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -q $(TEST_ARGS) tests
 
 # make bench PEERS=all (makes the peers' environments) BASE=earlier.json (flags changes over 15 %) ONLY='mlp;chain/*'
+# PUBLISH=1: the results go to benchmarks/results and docs instead of bench-out.
 PEERS ?= here
 bench: $(VENV)/installed-examples
-	$(BIN)/python -m benchmarks.run --peers $(PEERS) $(if $(BASE),--base '$(BASE)') $(if $(ONLY),--only '$(ONLY)')
+	$(BIN)/python -m benchmarks.run --peers $(PEERS) $(if $(BASE),--base '$(BASE)') $(if $(ONLY),--only '$(ONLY)') \
+	    $(if $(PUBLISH),--publish)
 
+# The figures of the README.
 figures: $(VENV)/installed-examples
 	$(BIN)/python benchmarks/figures.py
 

@@ -99,14 +99,16 @@ def numpy(_, stage, x, weights, what):
 
 
 def pytensor(pytensor, stage, x, weights, what):
+    if what == "gradient":
+        return "it compiles for more than a minute"
     tensor = pytensor.tensor
     v = tensor.tensor3("x", dtype="float32")
-    w, u, b = shared = [pytensor.shared(each) for each in weights]
+    w, u, b = (pytensor.shared(each) for each in weights)
     zeros = tensor.zeros((x.shape[1], x.shape[2]), dtype="float32")
     states = pytensor.scan(
         lambda x, h: tensor.tanh(tensor.dot(x, w) + tensor.dot(h, u) + b), sequences=[v], outputs_info=[zeros],
         return_updates=False,
     )  # fmt: skip
     y = (states[-1] * states[-1]).sum()
-    run = pytensor.function([v], y if what == "forward" else [y, *pytensor.grad(y, shared)], trust_input=True)
+    run = pytensor.function([v], y, trust_input=True)
     return lambda: run(x)
