@@ -195,7 +195,7 @@ def main() -> None:
             progress(report.line(row, results["cases"]))
             options.json.write_text(json.dumps(results, indent=1) + "\n")
         if not options.no_once:
-            results["once"] = once.measured(pythons, scratch / "once", options.small, progress)
+            once.measure(results["once"], pythons, scratch / "once", options.small, progress)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     options.json.write_text(json.dumps(results, indent=1) + "\n")
