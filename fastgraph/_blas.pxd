@@ -1,4 +1,4 @@
-"""Matrix products through BLAS, one thread per call. See _blas.pyx."""
+"""Matrix products, one thread per call. See _blas.pyx."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -8,6 +8,7 @@ cdef struct Gemm:
     int32_t transpose_a
     int32_t transpose_b
     int32_t along_n        # pieces cut N instead of M
+    int32_t blocks         # computed by _blocks.h: set by choose_way
     int64_t m
     int64_t n
     int64_t k
@@ -17,5 +18,5 @@ cdef struct Gemm:
     int64_t* a_offsets
     int64_t* b_offsets
 
-cdef int load_blas() except -1
+cdef int choose_way(Gemm* g) except -1
 cdef void gemm_units(Gemm* g, char* a, char* b, char* c, int64_t begin, int64_t end) noexcept nogil

@@ -1,1 +1,3 @@
-"""Matrix products through BLAS: an interface for other extensions only. See _blas.pyx."""
+"""Matrix products: an interface for other extensions, and what tests need. See _blas.pyx."""
+
+def use_vectors(bits: int) -> int: ...

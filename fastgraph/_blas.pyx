@@ -1,8 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Products of float32 and float64 matrices through the BLAS that scipy carries.
+"""Products of float32 and float64 matrices: by our own blocks where those are faster, else by scipy's BLAS.
 
-Rule: a BLAS call always uses one thread; products are cut along M or N by shape alone, so that their bits do not
-depend on the number of threads. Only scipy's extension file is loaded (importing scipy.linalg takes 0.1 s and more).
+Rule: a call always uses one thread; products are cut along M or N by shape alone, so that their bits do not depend on
+the number of threads. Only scipy's extension file is loaded (importing scipy.linalg takes 0.1 s and more), and only for
+a product that needs it.
 """
 
 import importlib.machinery
@@ -15,7 +16,15 @@ from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from fastgraph import flags
+from fastgraph import errors, flags
+
+cdef extern from "_blocks.h" nogil:
+    int fg_block_bits()
+    int fg_blocks_pay(int bits, int64_t m, int64_t n, int64_t k, int64_t a_col, int64_t b_col)
+    void fg_block_product(
+        int bits, const float* a, const float* b, float* c, int64_t m, int64_t n, int64_t k,
+        int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row,
+    )
 
 ctypedef void (*sgemm_t)(
     char*, char*, int*, int*, int*, float*, float*, int*, float*, int*, float*, float*, int*
@@ -99,8 +108,43 @@ _loading = threading.RLock()
 os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
+cdef int _bits = fg_block_bits()
+
+
+def use_vectors(bits: int) -> int:
+    """Let products use vectors of so many bits, as far as this CPU has them (0: BLAS alone); return what it was."""
+    global _bits
+    before = _bits
+    _bits = min(bits, fg_block_bits()) // 256 * 256
+    return before
+
+
+cdef int choose_way(Gemm* g) except -1:
+    """Set whether blocks compute the pieces of a product; load BLAS if not. Raises ImportError without scipy."""
+    cdef int64_t m = g.m if g.along_n else g.piece
+    cdef int64_t n = g.piece if g.along_n else g.n
+    g.blocks = 0
+    if not g.is_double and fg_blocks_pay(
+        _bits, m, n, g.k, g.m if g.transpose_a else 1, g.k if g.transpose_b else 1
+    ):
+        g.blocks = _bits
+        return 0
+    if max(g.m, g.n, g.k) > 0x7fffffff:
+        raise errors.InvalidArgumentError(
+            None, None, f"A matrix product of {g.m}x{g.k}x{g.n} is too large for BLAS"
+        )
+    return load_blas()
+
+
 cdef void _call(Gemm* g, char* a, char* b, char* c, int64_t m, int64_t n) noexcept nogil:
-    """One BLAS call on a part of C with m rows and n columns. BLAS is column-major: it is asked for C's transpose."""
+    """One call on a part of C with m rows and n columns. BLAS is column-major: it is asked for C's transpose."""
+    if g.blocks:
+        fg_block_product(
+            g.blocks, <float*>a, <float*>b, <float*>c, m, n, g.k,
+            1 if g.transpose_a else g.k, g.m if g.transpose_a else 1,
+            1 if g.transpose_b else g.n, g.k if g.transpose_b else 1, g.n,
+        )
+        return
     cdef int im = <int>m, in_ = <int>n, ik = <int>g.k
     cdef int lda = <int>max(g.m if g.transpose_a else g.k, 1)
     cdef int ldb = <int>max(g.k if g.transpose_b else g.n, 1)

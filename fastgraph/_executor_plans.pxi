@@ -236,11 +236,6 @@ cdef class Plan:
 
     cdef int set_gemm(self, CStep* s, step) except -1:
         cdef Gemm* g = <Gemm*>self.take(sizeof(Gemm))
-        load_blas()
-        if max(step.m, step.n, step.k) > 0x7fffffff:
-            raise errors.InvalidArgumentError(
-                None, None, f"A matrix product of {step.m}x{step.k}x{step.n} is too large for BLAS"
-            )
         self.set_buffers(s, (step.a, step.b, step.c))
         g.is_double = step.double
         g.transpose_a = step.transpose_a
@@ -254,6 +249,7 @@ cdef class Plan:
         g.piece = ((g.n if g.along_n else g.m) + g.pieces - 1) // g.pieces
         g.a_offsets = self.numbers(step.a_offsets)
         g.b_offsets = self.numbers(step.b_offsets)
+        choose_way(g)
         s.gemm = g
         s.extent = g.batch * g.pieces
         s.chunk = max(1, step.chunk)

@@ -1,0 +1,142 @@
+"""Products in registers: every rest of rows, columns and depth against float64, by every width of vectors, cut or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph import _blas, flags
+
+TURNED = [(False, False), (True, False), (False, True), (True, True)]
+
+
+@pytest.fixture(params=[512, 256, 0])
+def bits(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Products by vectors of so many bits at most; 0: by BLAS."""
+    before = _blas.use_vectors(request.param)
+    found = _blas.use_vectors(request.param)
+    yield found
+    _blas.use_vectors(before)
+
+
+def operands(m: int, k: int, n: int, turned: tuple[bool, bool], batch: Any = ((), ())) -> Any:
+    rng = np.random.default_rng(m * 10007 + k * 101 + n)
+    x = rng.standard_normal(batch[0] + ((k, m) if turned[0] else (m, k)), np.float32)
+    y = rng.standard_normal(batch[1] + ((n, k) if turned[1] else (k, n)), np.float32)
+    return x, y
+
+
+def product(turned: tuple[bool, bool], **signature: Any) -> Any:
+    return fg.function(lambda a, b: fg.matmul(a, b, transpose_a=turned[0], transpose_b=turned[1]), **signature)
+
+
+def check(function: Any, x: Any, y: Any, turned: tuple[bool, bool]) -> None:
+    a, b = (np.swapaxes(v, -1, -2) if t else v for v, t in zip((x, y), turned, strict=True))
+    want = a.astype(np.float64) @ b.astype(np.float64)
+    with flags.override(tier="last"):
+        got = function(fg.constant(x), fg.constant(y)).numpy()
+    assert got.shape == want.shape
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5 * max(1, a.shape[-1]))
+
+
+@pytest.mark.parametrize("turned", TURNED)
+def test_every_rest_of_columns(bits: int, turned: tuple[bool, bool]) -> None:
+    function = product(turned, reduce_retracing=True)
+    for n in [1, 2, 5, 8, 12, *range(14, 19), *range(30, 36), 63, 64, 65, 256]:
+        for m, k in [(13, 5), (61, 64), (29, 130)]:
+            check(function, *operands(m, k, n, turned), turned)
+
+
+@pytest.mark.parametrize("turned", TURNED)
+def test_every_rest_of_rows_and_depth(bits: int, turned: tuple[bool, bool]) -> None:
+    function = product(turned, reduce_retracing=True)
+    for m in [*range(17), 27, 28, 29]:
+        for k in [0, 1, 7, 8, 9, 33]:
+            check(function, *operands(m, k, 50, turned), turned)
+
+
+@pytest.mark.parametrize("turned", TURNED)
+@pytest.mark.parametrize(
+    ("m", "k", "n"),
+    [(70, 512, 1024), (300, 300, 300), (40, 2048, 64), (40, 2049, 64), (200, 260, 1056), (3, 1500, 700)],
+)
+def test_operands_that_are_copied(bits: int, m: int, k: int, n: int, turned: tuple[bool, bool]) -> None:
+    check(product(turned), *operands(m, k, n, turned), turned)
+
+
+BATCHES = [((3,), (3,)), ((2, 2), (2, 2)), ((), (3,)), ((3,), ()), ((1,), (3,)), ((2, 1), (1, 3)), ((0,), (0,))]
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("turned", TURNED)
+def test_batches(bits: int, batch: Any, turned: tuple[bool, bool]) -> None:
+    check(product(turned), *operands(15, 40, 33, turned, batch), turned)
+
+
+def test_sizes_that_are_known_only_in_a_call(bits: int) -> None:
+    unknown = fg.TensorSpec([None, None])
+    for turned in TURNED:
+        function = product(turned, input_signature=[unknown, unknown])
+        for m, k, n in [(4, 3, 5), (90, 700, 40), (0, 1, 8), (5, 0, 4), (64, 30, 1000), (1, 1, 1), (300, 17, 48)]:
+            check(function, *operands(m, k, n, turned), turned)
+
+
+def test_the_result_is_written_and_nothing_beside_it(bits: int) -> None:
+    """The last columns and rows are parts of vectors and blocks; what lies behind them belongs to another value."""
+    function = fg.function(lambda a, b, c: (fg.matmul(a, b), c * 2.0, fg.matmul(a, c)))
+    for m, n in [(13, 33), (15, 17), (7, 47), (29, 15)]:
+        a, b, c = (np.full(s, v, np.float32) for s, v in (((m, 16), 1), ((16, n), 2), ((16, n), 3)))
+        with flags.override(tier="last"):
+            found = [t.numpy() for t in function(*map(fg.constant, (a, b, c)))]
+        for got, want in zip(found, (32.0, 6.0, 48.0), strict=True):
+            assert (got == want).all()
+
+
+@pytest.mark.parametrize("turned", TURNED)
+@pytest.mark.parametrize("shape", [(64, 784, 256), (300, 300, 300), (1000, 40, 30), (20, 500, 900), (256, 256, 1)])
+def test_the_same_bits_on_any_number_of_threads(bits: int, shape: Any, turned: tuple[bool, bool]) -> None:
+    x, y = operands(*shape, turned, ((4,), (4,)))
+    found = []
+    for threads in (1, 2, 3, 8):
+        with flags.override(tier="last", threads=threads):
+            function = product(turned)
+            found += [function(fg.constant(v), fg.constant(w)).numpy() for v, w in ((x, y), (x[0], y[0]))]
+    for one, other in zip(found, found[2:], strict=False):
+        assert one.tobytes() == other.tobytes()
+
+
+def test_a_row_does_not_depend_on_its_neighbours() -> None:
+    if _blas.use_vectors(512) == 0:
+        pytest.skip("no blocks for this CPU")
+    x, y = operands(200, 300, 200, (False, False))
+    function = product((False, False), reduce_retracing=True)
+    with flags.override(tier="last"):
+        whole = function(fg.constant(x), fg.constant(y)).numpy()
+        part = function(fg.constant(x[31:120]), fg.constant(y)).numpy()
+    assert whole[31:120].tobytes() == part.tobytes()
+
+
+def test_nan_and_infinity_stay_in_their_rows_and_columns(bits: int) -> None:
+    x, y = operands(20, 9, 37, (False, False))
+    x[3, 2], y[4, 36] = np.nan, np.inf
+    with flags.override(tier="last"):
+        got = product((False, False))(fg.constant(x), fg.constant(y)).numpy()
+    assert np.isnan(got[3]).all()
+    assert not np.isfinite(got[:, 36]).any()
+    assert np.isfinite(np.delete(got[:, :36], 3, 0)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int32", "bfloat16"])
+def test_other_dtypes_go_their_own_way(bits: int, dtype: str) -> None:
+    a = np.random.default_rng(0).integers(-3, 4, (40, 50)).astype(np.float32)
+    x = fg.cast(a, dtype)
+    with flags.override(tier="last"):
+        got = product((False, True))(x, x)
+    assert got.dtype == x.dtype
+    assert (
+        fg.cast(got, "float64").numpy() == fg.cast(fg.cast(a.astype(np.float64) @ a.T, dtype), "float64").numpy()
+    ).all()
