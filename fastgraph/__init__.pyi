@@ -235,7 +235,8 @@ def group(*inputs: Any, **kwargs: Any) -> None:
 def histogram_fixed_width(values: Any, value_range: Any, nbins: Any = 100, dtype: Any = ..., name: builtins.str | None = None) -> Any:
     """How many values fall into each of nbins equal parts of value_range; those outside count at its ends.
 
-    t[*s], t[2] -> dtype[nbins]. Source: tf.histogram_fixed_width."""
+    t[*s], t[2] -> dtype[nbins].
+    Raises: InvalidArgumentError for NaN and for a range that does not rise. Source: tf.histogram_fixed_width."""
 def identity(input: Any, name: str | None = None) -> Tensor:
     """The input itself. t[*s] -> t[*s]. Source: tf.identity."""
 def identity_n(input: Any, name: builtins.str | None = None) -> Any:
@@ -364,7 +365,7 @@ def reverse(tensor: Any, axis: Any, name: builtins.str | None = None) -> Any:
 def reverse_sequence(input: Any, seq_lengths: Any, seq_axis: Any = None, batch_axis: Any = None, name: builtins.str | None = None) -> Any:
     """Each slice along batch_axis with its first seq_lengths elements along seq_axis reversed. t[*s], i[n] -> t[*s].
 
-    Source: tf.reverse_sequence."""
+    Raises: InvalidArgumentError for lengths below 0 or beyond the axis. Source: tf.reverse_sequence."""
 def roll(input: Any, shift: Any, axis: Any, name: builtins.str | None = None) -> Any:
     """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s].
 

@@ -264,6 +264,7 @@ def _lower_unravel(b: Any, node: Any) -> list[Any]:
         return b.check(inside, b.cast(place, node.inputs[0].aval.dtype), b.flat(index[1:], indices.shape))
 
     def element(index: Sequence[Any]) -> Any:
+        assert n is not None
         extents = [size(b.const(d, "int64")) for d in range(n)]
         rest = b.cast(indices.at(index[1:]), "int64")
         total = b.const(1, "int64")
