@@ -52,14 +52,13 @@ OWN = ("fastgraph", "fastgraph eager", WARM)
 BY_HAND = ("Numba by hand",)
 MODES = ("staged", "jit", "eager")
 
+#: What pip installs. PyTorch brings CUDA's libraries unless PIP_EXTRA_INDEX_URL names its index for CPUs.
 REQUIREMENTS = {
     "tensorflow": ("tensorflow-cpu==2.21.0", "tf-keras==2.21.0"),
     "jax": ("jax==0.10.2",),
-    "torch": ("torch==2.13.0+cpu", "setuptools"),
+    "torch": ("torch==2.13.0", "setuptools"),
     "pytensor": ("pytensor==3.0.7", "numba"),
 }
-#: Where PyTorch without CUDA is.
-INDEX = ("--extra-index-url", "https://download.pytorch.org/whl/cpu")
 
 
 def modes(module: Any, case: str) -> tuple[str, ...]:
@@ -109,7 +108,7 @@ def python_of(environment: str, make: bool = False) -> str | None:
     if not make:
         return None
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(own)], check=True)
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *INDEX, *REQUIREMENTS[environment]], check=True)
+    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS[environment]], check=True)
     ready.write_text("\n".join(REQUIREMENTS[environment]) + "\n")
     return str(python)
 
