@@ -19,6 +19,7 @@ from libc.string cimport memset
 from fastgraph import errors, flags
 
 cdef extern from "_blocks.h" nogil:
+    const int64_t FG_DEEPEST
     int fg_block_bits()
     int fg_blocks_pay(int bits, int64_t m, int64_t n, int64_t k, int64_t a_col, int64_t b_col)
     void fg_block_product(
@@ -184,3 +185,22 @@ cdef void gemm_units(Gemm* g, char* a, char* b, char* c, int64_t begin, int64_t 
             count = min(g.piece, g.m - first)
             if count > 0:
                 _call(g, a_i + first * (1 if g.transpose_a else g.k) * size, b_i, c_i + first * g.n * size, count, g.n)
+
+
+cdef bint block_product(
+    const float* a, const float* b, float* c, int64_t m, int64_t n, int64_t k, bint transpose_a, bint transpose_b,
+    bint small,
+) noexcept nogil:
+    """C = op(A) @ op(B) by blocks, all dense; False, having done nothing, where BLAS is as good.
+
+    `small`: it competes with no BLAS but with plain loops.
+    """
+    cdef int64_t a_row = 1 if transpose_a else k, a_col = m if transpose_a else 1
+    cdef int64_t b_row = 1 if transpose_b else n, b_col = k if transpose_b else 1
+    if small:
+        if _bits == 0 or k < 1 or k > FG_DEEPEST:
+            return False
+    elif not fg_blocks_pay(_bits, m, n, k, a_col, b_col):
+        return False
+    fg_block_product(_bits, a, b, c, m, n, k, a_row, a_col, b_row, b_col, n)
+    return True

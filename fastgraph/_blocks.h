@@ -120,6 +120,7 @@ static int fg_blocks_pay(int bits, int64_t m, int64_t n, int64_t k, int64_t a_co
 /* c = a @ b, by blocks; c_row and so on: how far apart rows and columns lie. One of those of a is 1, and of b. */
 static void fg_block_product(int bits, const float *a, const float *b, float *c, int64_t m, int64_t n, int64_t k,
                              int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row) {
+    if (m == 0) return;
     float *room = fg_room();
     if (room == NULL) { /* no memory: slow, but right */
         for (int64_t i = 0; i < m; i++)
@@ -136,6 +137,7 @@ static void fg_block_product(int bits, const float *a, const float *b, float *c,
 
 #else /* another CPU or compiler: BLAS */
 
+#define FG_DEEPEST 0
 static int fg_block_bits(void) { return 0; }
 
 static int fg_blocks_pay(int bits, int64_t m, int64_t n, int64_t k, int64_t a_col, int64_t b_col) { return 0; }

@@ -1,4 +1,4 @@
-# Part of _tensor.pyx: matrix products that need no BLAS: of small matrices, and of integers, which BLAS does not have.
+# Part of _tensor.pyx: matrix products: by blocks up to a moderate size, integers and small doubles by loops, else BLAS.
 
 cdef extern from "_products.h" nogil:
     void fg_product_f32(void*, void*, void*, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t)
@@ -9,6 +9,7 @@ cdef extern from "_products.h" nogil:
 cdef enum:
     SMALL_FLOAT = 32768         # multiplications up to which a product is done here and not by BLAS
     SMALL_DOUBLE = 10000
+    ONE_THREAD = 1000000        # multiplications above which NumPy's BLAS takes several threads, which pays
 
 cdef object _numpy_matmul = np.matmul
 cdef dict _plain_product = {"transpose_a": False, "transpose_b": False}
@@ -20,7 +21,7 @@ cdef EagerTensor _product(EagerTensor a, EagerTensor b, bint transpose_a, bint t
     cdef int64_t dims[2]
     cdef int64_t k, a_row, a_col, b_row, b_col, small
     cdef int code = a.dtype_code
-    cdef EagerTensor out
+    cdef EagerTensor out = None
     if a.ndim != 2 or b.ndim != 2 or b.dtype_code != code:
         return None
     if code != FLOAT32 and code != FLOAT64 and code != INT32 and code != INT64:
@@ -32,15 +33,23 @@ cdef EagerTensor _product(EagerTensor a, EagerTensor b, bint transpose_a, bint t
     dims[1] = b.dims[0] if transpose_b else b.dims[1]
     if _count(2, &dims[0]) < 0:
         return None
+    if code == FLOAT32 and <double>dims[0] * dims[1] * k <= ONE_THREAD:
+        out = wrap_block(block_new(dims[0] * dims[1] * 4), code, 2, &dims[0])
+        if block_product(
+            <float*>a.data, <float*>b.data, <float*>out.data, dims[0], dims[1], k, transpose_a, transpose_b,
+            <double>dims[0] * dims[1] * k <= SMALL_FLOAT,
+        ):
+            return out
     if code == FLOAT32 or code == FLOAT64:
         small = SMALL_FLOAT if code == FLOAT32 else SMALL_DOUBLE
         if k > small or dims[0] > small or dims[1] > small or dims[0] * dims[1] * k > small:
-            return _blas_product(a, b, transpose_a, transpose_b, &dims[0])
+            return _blas_product(a, b, transpose_a, transpose_b, &dims[0], out)
     a_row = 1 if transpose_a else a.dims[1]
     a_col = a.dims[1] if transpose_a else 1
     b_row = 1 if transpose_b else b.dims[1]
     b_col = b.dims[1] if transpose_b else 1
-    out = wrap_block(block_new(dims[0] * dims[1] * _item_sizes[code]), code, 2, &dims[0])
+    if out is None:
+        out = wrap_block(block_new(dims[0] * dims[1] * _item_sizes[code]), code, 2, &dims[0])
     if code == FLOAT32:
         fg_product_f32(a.data, b.data, out.data, dims[0], k, dims[1], a_row, a_col, b_row, b_col)
     elif code == FLOAT64:
@@ -54,9 +63,12 @@ cdef EagerTensor _product(EagerTensor a, EagerTensor b, bint transpose_a, bint t
     return out
 
 
-cdef EagerTensor _blas_product(EagerTensor a, EagerTensor b, bint transpose_a, bint transpose_b, const int64_t* dims):
-    """a @ b by NumPy's BLAS, into pool memory."""
-    cdef EagerTensor out = wrap_block(block_new(dims[0] * dims[1] * _item_sizes[a.dtype_code]), a.dtype_code, 2, dims)
+cdef EagerTensor _blas_product(
+    EagerTensor a, EagerTensor b, bint transpose_a, bint transpose_b, const int64_t* dims, EagerTensor out
+):
+    """a @ b by NumPy's BLAS, into `out` or pool memory."""
+    if out is None:
+        out = wrap_block(block_new(dims[0] * dims[1] * _item_sizes[a.dtype_code]), a.dtype_code, 2, dims)
     cdef cnp.ndarray target = <cnp.ndarray>tensor_array(out)
     left = tensor_array(a).T if transpose_a else tensor_array(a)
     right = tensor_array(b).T if transpose_b else tensor_array(b)

@@ -9,6 +9,7 @@ from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
+from fastgraph._blas cimport block_product
 from fastgraph._buffer cimport (
     BLOCK_FOREIGN, BLOCK_OBJECT, Block, Buffer, Cell, MAX_RANK, block_new, block_of_object,
     block_release, block_retain, fg_spin_lock, fg_spin_unlock, new_id,

@@ -1,6 +1,7 @@
 """Contractions: matrix products of the last two axes, batched, and what is made of them.
 
-Rule: float32 and float64 products go to BLAS (`step="gemm"`); all other dtypes lower to a sum of products.
+Rule: float32 and float64 products are steps of their own (`step="gemm"`: `_blas.pyx`); all other dtypes lower to a sum
+of products.
 """
 
 from __future__ import annotations

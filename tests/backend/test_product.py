@@ -120,6 +120,15 @@ def test_a_row_does_not_depend_on_its_neighbours() -> None:
     assert whole[31:120].tobytes() == part.tobytes()
 
 
+@pytest.mark.parametrize("turned", TURNED)
+def test_eager_products_of_moderate_size(bits: int, turned: tuple[bool, bool]) -> None:
+    for m, k, n in [(64, 64, 64), (31, 200, 33), (5, 1000, 40), (100, 99, 100), (50, 40, 2000), (40000, 1, 2), (0, 5, 4), (3, 5, 0)]:
+        x, y = operands(m, k, n, turned)
+        a, b = (v.T if t else v for v, t in zip((x, y), turned, strict=True))
+        got = fg.matmul(x, y, transpose_a=turned[0], transpose_b=turned[1]).numpy()
+        np.testing.assert_allclose(got, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-4, atol=1e-5 * k)
+
+
 def test_nan_and_infinity_stay_in_their_rows_and_columns(bits: int) -> None:
     x, y = operands(20, 9, 37, (False, False))
     x[3, 2], y[4, 36] = np.nan, np.inf
