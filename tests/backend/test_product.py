@@ -122,7 +122,16 @@ def test_a_row_does_not_depend_on_its_neighbours() -> None:
 
 @pytest.mark.parametrize("turned", TURNED)
 def test_eager_products_of_moderate_size(bits: int, turned: tuple[bool, bool]) -> None:
-    for m, k, n in [(64, 64, 64), (31, 200, 33), (5, 1000, 40), (100, 99, 100), (50, 40, 2000), (40000, 1, 2), (0, 5, 4), (3, 5, 0)]:
+    for m, k, n in [
+        (64, 64, 64),
+        (31, 200, 33),
+        (5, 1000, 40),
+        (100, 99, 100),
+        (50, 40, 2000),
+        (40000, 1, 2),
+        (0, 5, 4),
+        (3, 5, 0),
+    ]:
         x, y = operands(m, k, n, turned)
         a, b = (v.T if t else v for v, t in zip((x, y), turned, strict=True))
         got = fg.matmul(x, y, transpose_a=turned[0], transpose_b=turned[1]).numpy()
