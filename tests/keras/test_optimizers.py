@@ -279,3 +279,22 @@ def test_the_updates_of_a_model_are_few_kernels(make: Callable[[], Optimizer]) -
     assert len(kernels) <= len(variables) + 2
     step(fg.constant(0.5))
     assert all((v.numpy() < 1).all() for v in variables) and int(optimizer.iterations) == 1
+
+
+@pytest.mark.parametrize("in_function", [False, True])
+@pytest.mark.parametrize(
+    ("clip", "expected"),
+    [
+        ({"clipnorm": 0.5}, [1.0, 0.8333333, 1.0, 0.6666667]),
+        ({"global_clipnorm": 0.5}, [1.0, 0.8333333, 1.0, 0.6666667]),
+        ({"clipvalue": 1.5}, [1.0, 0.5, 1.0, -0.5]),
+    ],
+)
+def test_slices_are_clipped_before_those_of_a_row_meet(in_function: bool, clip: Any, expected: list[float]) -> None:
+    optimizer, variable = SGD(1.0, **clip), fg.Variable(fg.ones([4]))
+
+    def step(values: Any) -> None:
+        optimizer.apply_gradients([(fg.IndexedSlices(values, fg.constant([1, 3, 1]), fg.constant([4])), variable)])
+
+    (fg.function(step) if in_function else step)(fg.constant([2.0, 2.0, -1.0]))
+    np.testing.assert_allclose(variable.numpy(), expected, rtol=1e-6)

@@ -13,6 +13,7 @@ from fastgraph._tensor import Tensor
 from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import float32, int64
 from fastgraph.gradient import GradientTape
+from fastgraph.indexed_slices import IndexedSlices
 from fastgraph.keras.optimizers import schedules
 from fastgraph.names import name_scope
 from fastgraph.ops.creation import zeros
@@ -165,7 +166,7 @@ class Optimizer:
             if not self._index:
                 self.build(variables)
             self._check_known(variables)
-            gradients = self._clipped([convert_to_tensor(gradient) for gradient, _ in pairs])
+            gradients = self._prepared([gradient for gradient, _ in pairs])
             self._decay(variables)
             for gradient, variable in zip(gradients, variables, strict=True):
                 self.update_step(gradient, variable)
@@ -185,6 +186,16 @@ class Optimizer:
                     "`optimizer.build(variables)` with the full list of trainable variables before the training "
                     "loop."
                 )
+
+    def _prepared(self, gradients: list[Any]) -> list[Tensor]:
+        """The gradients, clipped, as tensors; of IndexedSlices the slices are clipped before those of a row meet."""
+        clipped = self._clipped([g.values if isinstance(g, IndexedSlices) else convert_to_tensor(g) for g in gradients])
+        return [
+            convert_to_tensor(IndexedSlices(values, g.indices, g.dense_shape))
+            if isinstance(g, IndexedSlices)
+            else values
+            for values, g in zip(clipped, gradients, strict=True)
+        ]
 
     def _clipped(self, gradients: list[Tensor]) -> list[Tensor]:
         """The gradients, made shorter as the arguments ask."""
