@@ -125,7 +125,10 @@ def log_softmax_p(logits: Array) -> Any:
 def _along(primitive: Any, logits: Any, axis: Any, name: str | None) -> Any:
     """Apply an op of the last axis along `axis`."""
     x = as_tensor(logits)
-    axis = -1 if axis is None else known_axes(axis)[0]
+    axes = (-1,) if axis is None else known_axes(axis)
+    if len(axes) != 1:
+        raise TypeError(f"An axis must be one integer. Received: axis={axis}")
+    axis = axes[0]
     rank = x.shape.rank
     if axis == -1 or rank is None or axis == rank - 1:
         return named(name, primitive, x)

@@ -396,3 +396,31 @@ def test_a_copy_has_weights_of_its_own() -> None:
     twin.kernel.assign(2.0 * twin.kernel)
     np.testing.assert_array_equal(layer.kernel.numpy(), np.ones((3, 2)))
     np.testing.assert_allclose([float(twin.losses[0]), float(layer.losses[0])], [0.24, 0.06], rtol=1e-6)
+
+
+def test_softmax_over_several_axes_together() -> None:
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4) / 5
+    wanted = np.exp(x) / np.exp(x).sum((1, 2), keepdims=True)
+    np.testing.assert_allclose(fg.keras.layers.Softmax(axis=[1, 2])(x).numpy(), wanted, rtol=2e-6)
+    one = np.exp(x) / np.exp(x).sum(1, keepdims=True)
+    np.testing.assert_allclose(fg.keras.layers.Softmax(axis=(1,))(x).numpy(), one, rtol=2e-6)
+    with pytest.raises(TypeError, match="one integer"):
+        fg.nn.softmax(x, axis=[0, 1])
+
+
+def test_batch_normalisation_of_one_element_has_no_variance() -> None:
+    layer = fg.keras.layers.BatchNormalization()
+    assert layer(fg.fill([1, 1, 1, 2], 3.0), training=True).numpy().tolist() == [[[[0, 0]]]]
+    np.testing.assert_allclose(layer.moving_variance.numpy(), [0.99, 0.99])
+
+
+@pytest.mark.parametrize("make", [fg.keras.layers.BatchNormalization, fg.keras.layers.LayerNormalization])
+def test_normalisation_of_whole_numbers(make: Any) -> None:
+    x = np.array([[1, -2, 4], [3, 0, 5]], np.int32)
+    found = (
+        make()(fg.constant(x), training=True) if make is fg.keras.layers.BatchNormalization else make()(fg.constant(x))
+    )
+    axis = 0 if make is fg.keras.layers.BatchNormalization else 1
+    wanted = (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + 1e-3)
+    assert found.dtype == fg.float32
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-6)

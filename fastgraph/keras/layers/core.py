@@ -17,10 +17,12 @@ from fastgraph.keras.layers.calls import InputTensor
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.ops.contraction import matmul, tensordot
 from fastgraph.ops.elementwise import cast
+from fastgraph.ops.exponentials import exp
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import reshape, shape, transpose
 from fastgraph.ops.nnops import bias_add, embedding_lookup
 from fastgraph.ops.random import dropout
+from fastgraph.ops.reduction import reduce_logsumexp
 from fastgraph.shapes import TensorShape
 
 
@@ -302,15 +304,22 @@ class LeakyReLU(Layer):
 
 
 class Softmax(Layer):
-    """Probabilities along `axis`. f[*s] -> f[*s]. Source: tf.keras.layers.Softmax."""
+    """Probabilities along `axis`, or over the places of several axes together. f[*s] -> f[*s].
 
-    def __init__(self, axis: int = -1, **kwargs: Any) -> None:
+    Source: tf.keras.layers.Softmax.
+    """
+
+    def __init__(self, axis: int | Sequence[int] = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
         self.axis = axis
 
     def call(self, inputs: Any) -> Any:
         """Return the probabilities."""
+        if isinstance(self.axis, (list, tuple)):
+            if len(self.axis) > 1:
+                return exp(inputs - reduce_logsumexp(inputs, axis=self.axis, keepdims=True))
+            return activations.softmax(inputs, axis=self.axis[0])
         return activations.softmax(inputs, axis=self.axis)
 
     def get_config(self) -> dict[str, Any]:

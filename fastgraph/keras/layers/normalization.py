@@ -7,10 +7,10 @@ from typing import Any
 
 from fastgraph._tensor import Tensor
 from fastgraph.graph.control_flow import cond
-from fastgraph.keras import constraints, initializers, regularizers
+from fastgraph.keras import backend, constraints, initializers, regularizers
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.input_spec import InputSpec
-from fastgraph.ops.elementwise import cast, multiply
+from fastgraph.ops.elementwise import cast, maximum, multiply
 from fastgraph.ops.exponentials import rsqrt
 from fastgraph.ops.movement import reshape, size
 from fastgraph.ops.normalization import moments
@@ -165,6 +165,7 @@ class BatchNormalization(_Normalization):
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         """Return the normalised inputs."""
+        inputs = _floating(inputs)
         if isinstance(training, Tensor) and self._trainable:
             return cond(cast(training, "bool"), lambda: self._by_batch(inputs), lambda: self._by_moving(inputs))
         return self._by_batch(inputs) if training and self._trainable else self._by_moving(inputs)
@@ -179,7 +180,7 @@ class BatchNormalization(_Normalization):
         kept = variance
         if self._unbiased:
             n = cast(size(inputs), variance.dtype) / float(flat.num_elements() or 1)
-            kept = variance * (n / (n - 1.0))
+            kept = variance * (n / maximum(n - 1.0, 1.0))  # of one element alone: its variance, 0
         self._move(self.moving_mean, reshape(mean, flat))
         self._move(self.moving_variance, reshape(kept, flat))
         return self._normalized(inputs, mean, variance, self._beside)
@@ -232,8 +233,14 @@ class LayerNormalization(_Normalization):
 
     def call(self, inputs: Any) -> Any:
         """Return the normalised inputs."""
+        inputs = _floating(inputs)
         mean, variance = moments(inputs, self._axes, keepdims=True)
         return self._normalized(inputs, mean, variance, self._beside)
+
+
+def _floating(inputs: Any) -> Any:
+    """The inputs, whole numbers as Keras's floats."""
+    return inputs if inputs.dtype.is_floating else cast(inputs, backend.floatx())
 
 
 def _shaped(weight: Any, dims: Sequence[int]) -> Any:
