@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from fastgraph import _executor, errors
 from fastgraph._namespaces import lookup
-from fastgraph.profiler.recording import Recording, record
+from fastgraph.profiler.recording import Recording, record, write_whole
 
 __all__ = ["Profile", "ProfilerOptions", "Trace", "start", "stop"]
 
@@ -74,8 +74,9 @@ def stop(save: bool = True) -> None:
     session.block.__exit__(None, None, None)
     if save:
         host = socket.gethostname()
+        session.folder.mkdir(parents=True, exist_ok=True)  # which someone may have tidied away meanwhile
         session.recording.save(session.folder / f"{host}.trace.json.gz")
-        (session.folder / f"{host}.kernels.txt").write_text(session.recording.table(100) + "\n", encoding="utf-8")
+        write_whole(session.folder / f"{host}.kernels.txt", (session.recording.table(100) + "\n").encode())
 
 
 class Profile:
@@ -112,5 +113,6 @@ class Trace:
         self._arguments.update(kwargs)
 
     def __exit__(self, *exception: object) -> None:
-        if _session is not None:
-            _session.recording.mark(self._name, self._begin, _executor.clock(), **self._arguments)
+        session = _session  # another thread may stop it
+        if session is not None:
+            session.recording.mark(self._name, self._begin, _executor.clock(), **self._arguments)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 import threading
 from collections.abc import Iterator
@@ -88,6 +89,7 @@ class Recording:
         """Add a stretch of the user's own program, by `fastgraph._executor.clock()`, on the current thread."""
         thread = _executor.thread_id()
         self.threads.setdefault(thread, threading.current_thread().name)
+        arguments = {key: _plain(value) for key, value in arguments.items()}
         self._marks.append(
             StepEvent(name, "trace", "", -1, thread, begin - self._begin, end - self._begin, arguments=arguments)
         )
@@ -180,15 +182,25 @@ class Recording:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the timeline as JSON, compressed if the name ends in .gz; complete or not at all."""
         target = Path(path)
-        data = json.dumps(self.timeline(), separators=(",", ":")).encode()
-        if target.suffix == ".gz":
-            data = gzip.compress(data, 6)
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            part.write_bytes(data)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+        data = json.dumps(self.timeline(), separators=(",", ":"), allow_nan=False).encode()
+        write_whole(target, gzip.compress(data, 6) if target.suffix == ".gz" else data)
+
+
+def write_whole(target: Path, data: bytes) -> None:
+    """Write a file so that it is there complete or not at all, also if this process is killed meanwhile."""
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(data)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has for a value that a user gives a stretch; its text for everything else."""
+    if isinstance(value, (str, bool, int)) or value is None or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return str(value)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -227,6 +228,19 @@ def test_a_profiled_block_that_raises_is_written(tmp_path: Path) -> None:
     assert list(tmp_path.glob("plugins/profile/*/*.trace.json.gz"))
     fg.profiler.experimental.start(str(tmp_path))  # the session of before is over
     fg.profiler.experimental.stop(save=False)
+
+
+def test_what_json_does_not_have_is_text_in_a_timeline(tmp_path: Path) -> None:
+    profiler = fg.profiler.experimental
+    profiler.start(str(tmp_path))
+    with profiler.Trace("odd", a=float("nan"), b=fg.constant(2), c=b"\xff", d=None, e=0.5):
+        pass
+    shutil.rmtree(tmp_path / "plugins")  # the folder is made again
+    profiler.stop()
+    (trace,) = tmp_path.glob("plugins/profile/*/*.trace.json.gz")
+    events = json.loads(gzip.decompress(trace.read_bytes()), parse_constant=pytest.fail)["traceEvents"]
+    arguments = next(e for e in events if e["name"] == "odd")["args"]
+    assert arguments == {"a": "nan", "b": str(fg.constant(2)), "c": "b'\\xff'", "d": None, "e": 0.5}
 
 
 def test_busy_time_counts_overlaps_once() -> None:
