@@ -15,7 +15,7 @@ from fastgraph.ops.conv import conv2d_input_grad_p, conv2d_p, conv3d_input_grad_
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
-from fastgraph.ops.movement import expand_dims, reshape, squeeze
+from fastgraph.ops.movement import expand_dims, reshape, shape, squeeze
 from fastgraph.ops.windows import (
     both_steps,
     channels_first,
@@ -187,12 +187,16 @@ def depthwise_conv2d(
         raise invalid("Current implementation only supports equal length strides in the row and column dimensions.")
     if filter.shape.rank not in (4, None):
         raise invalid(f"filter must be 4-dimensional: {shape_text(filter.shape.as_list())}")
+    if x.shape.rank not in (4, None):
+        raise invalid(f"input must be 4-dimensional: {shape_text(x.shape.as_list())}")
     channels = x.shape[1 if first else -1] if x.shape.rank == 4 else None
     kh, kw, c, m = sizes_of(filter)
     if channels is not None and isinstance(c, int) and channels != c:
         raise invalid(f"input and filter must have the same depth: {channels} vs {c}")
-    # Each channel is a group of its own.
-    each = reshape(filter, (kh, kw, 1, c * m if isinstance(c, int) and isinstance(m, int) else -1))
+    if channels is None:
+        channels = shape(x)[1 if first else 3]
+    # Each channel is a group of its own. Counted by the input's channels, so that a reshape to other ones fails.
+    each = reshape(filter, (kh, kw, 1, channels * m))
     return _apply(2, x, each, stride, padding, data_format, dilations, name)
 
 

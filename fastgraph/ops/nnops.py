@@ -169,6 +169,14 @@ def _check_labels(labels: Any, n: int) -> None:
         )
 
 
+def _check_lengths(logits: Array, labels: Array) -> None:
+    if labels.shape != logits.shape[:-1]:
+        raise invalid(
+            f"logits and labels must have the same first dimension, got logits shape {shape_text(logits.shape)} and "
+            f"labels shape {shape_text(labels.shape)}"
+        )
+
+
 def _infer_pick(logits: Aval, labels: Aval) -> Aval:
     if logits.shape is None:
         return Aval(logits.dtype, labels.shape)
@@ -179,7 +187,11 @@ def _lower_pick(b: Any, node: Any) -> list[Any]:
     logits, labels = b.input(0), b.input(1)
 
     def element(index: Sequence[Any]) -> Any:
-        k = b.cast(labels.at(index), "int64")
+        # Sizes known only at run time may differ: then nothing is read.
+        same = b.const(True, "bool")
+        for n, m in zip(labels.shape, logits.shape[:-1], strict=True):
+            same = b.op("and", same, n.eq(m))
+        k = b.cast(b.check(same, labels.at(index), b.const(0)), "int64")
         inside = b.op("and", k >= 0, k < logits.shape[-1])
         return b.check(inside, logits.at((*index, k)), b.flat(index, labels.shape))
 
@@ -213,6 +225,7 @@ def _label_samples() -> list[Any]:
 )
 def pick_labels(logits: Array, labels: Array) -> Any:
     """The element of each row that its label names. f[*s, n], i[*s] -> f[*s]."""
+    _check_lengths(logits, labels)
     _check_labels(labels, logits.shape[-1])
     return np.take_along_axis(logits, labels[..., None].astype(np.int64), axis=-1)[..., 0]
 
@@ -247,11 +260,7 @@ def _decompose_sparse(logits: Any, labels: Any) -> Any:
 def sparse_cross_entropy_p(logits: Array, labels: Array) -> Any:
     """-log(softmax(logits)) at the label of each row. f[*s, n], i[*s] -> f[*s]."""
     _check_rows(logits)
-    if labels.shape != logits.shape[:-1]:
-        raise invalid(
-            f"logits and labels must have the same first dimension, got logits shape {shape_text(logits.shape)} and "
-            f"labels shape {shape_text(labels.shape)}"
-        )
+    _check_lengths(logits, labels)
     if labels.size == 0:
         return np.zeros(labels.shape, logits.dtype)
     _check_labels(labels, logits.shape[-1])

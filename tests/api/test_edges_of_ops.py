@@ -108,3 +108,27 @@ def test_steps_that_are_none_are_1() -> None:
     x, k = tf.random.uniform([1, 4, 4, 1]), tf.ones([2, 2, 1, 1])
     assert np.array_equal(tf.nn.conv2d(x, k, None, "SAME"), tf.nn.conv2d(x, k, 1, "SAME"))
     assert np.array_equal(tf.nn.max_pool2d(x, 2, None, "SAME"), tf.nn.max_pool2d(x, 2, 1, "SAME"))
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("labels", [[0, 1], [0, 1, 2, 0], [1], []])
+def test_labels_of_another_length_than_the_rows(tier: str, labels: list[int]) -> None:
+    def losses(labels: Any, logits: Any) -> Any:
+        return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+
+    with pytest.raises((InvalidArgumentError, ValueError), match="must"):
+        run(tier, losses, np.array(labels, np.int32), np.ones([3, 3], np.float32))
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("channels", [1, 4, 6])
+def test_depthwise_windows_of_other_channels(tier: str, channels: int) -> None:
+    def apply(x: Any, k: Any) -> Any:
+        return tf.nn.depthwise_conv2d(x, k, [1, 1, 1, 1], "SAME")
+
+    k = np.ones([2, 2, 3, 4], np.float32)
+    assert run(tier, apply, np.ones([1, 4, 4, 3], np.float32), k).shape == (1, 4, 4, 12)
+    with pytest.raises(InvalidArgumentError):
+        run(tier, apply, np.ones([1, 4, 4, channels], np.float32), k)
+    with pytest.raises(InvalidArgumentError, match="4-dimensional"):
+        tf.nn.depthwise_conv2d(tf.ones([1, 2, 4, 4, 3]), k, [1, 1, 1, 1], "SAME")
