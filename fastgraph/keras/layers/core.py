@@ -316,11 +316,11 @@ class Softmax(Layer):
 
     def call(self, inputs: Any) -> Any:
         """Return the probabilities."""
-        if isinstance(self.axis, (list, tuple)):
-            if len(self.axis) > 1:
-                return exp(inputs - reduce_logsumexp(inputs, axis=self.axis, keepdims=True))
+        if isinstance(self.axis, int):
+            return activations.softmax(inputs, axis=self.axis)
+        if len(self.axis) == 1:
             return activations.softmax(inputs, axis=self.axis[0])
-        return activations.softmax(inputs, axis=self.axis)
+        return exp(inputs - reduce_logsumexp(inputs, axis=self.axis, keepdims=True))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such a layer."""
