@@ -337,6 +337,8 @@ def _top_k(node: Node, how: str, shapes: _Shapes) -> Ordered:
     x2 = buffers[2]
     n = sizes[0]
     k = sizes[1]
+    if k == 0:
+        return 0
     for row in range(begin, end):
         first = row * k
         filled = 0

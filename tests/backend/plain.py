@@ -93,7 +93,8 @@ class _Run:
         inputs = [self.value(n) for n in step.inputs]
         if isinstance(step, AliasStep):
             aval = self.aval(step.outputs[0])
-            return [from_array(as_array(inputs[0]).reshape(aval.shape), aval.dtype)]
+            memory = np.ascontiguousarray(as_array(inputs[0])).reshape(-1)
+            return [from_array(memory.view(aval.dtype.as_numpy_dtype).reshape(aval.shape), aval.dtype)]
         if isinstance(step, GemmStep):
             a, b = map(as_array, inputs)
             product = (a.swapaxes(-1, -2) if step.transpose_a else a) @ (b.swapaxes(-1, -2) if step.transpose_b else b)

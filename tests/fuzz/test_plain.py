@@ -66,3 +66,22 @@ def test_a_reduction_in_a_branch_shares_no_loop_outside_it() -> None:
         outputs=("t2", "t3"),
     )
     assert check.compare(check.run_eagerly(program), run(program)) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fg.math.top_k(a0, 0)[0]",  # wrote one element before its results
+        "fg.math.top_k(a0, 0)[1]",
+        "fg.bitcast(fg.bitcast(a0, fg.int32), fg.float32)",
+    ],
+)
+def test_memory_of_no_results_and_of_other_types(text: str) -> None:
+    program = Program(
+        seed=0,
+        arguments={"a0": np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)},
+        variables={},
+        lines=(Line("t0", text, frozenset(), ()),),
+        outputs=("t0",),
+    )
+    assert check.compare(check.run_eagerly(program), run(program)) is None
