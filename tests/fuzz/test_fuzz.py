@@ -33,8 +33,8 @@ def test_planted_fault_is_found(fault: str) -> None:
     pytest.fail(f"200 programs did not show the planted fault {fault!r}")
 
 
-#: Lowered ops that no program is written with: they come of the decomposition of another op.
-PARTS = {"pick_labels": "sparse_cross_entropy"}
+#: Lowered ops that no program is written with: they come of another op, by its decomposition or by a pass.
+PARTS = {"pick_labels": "sparse_cross_entropy", "conv2d_bias": "conv2d", "conv3d_bias": "conv3d"}
 
 
 def ops_in(graph: Graph) -> Iterator[str]:
@@ -56,7 +56,10 @@ def test_every_lowered_op_is_drawn() -> None:
     for seed in range(5000, 5600):
         program = draw_program(seed)
         function = fg.function(program.namespace()["program"])
-        missing -= set(ops_in(function.get_concrete_function(*constants(program)).graph))
+        try:
+            missing -= set(ops_in(function.get_concrete_function(*constants(program)).graph))
+        except (ValueError, TypeError, NotImplementedError):
+            continue  # it needs to know a size that is data: see `check.CannotTrace`
         if not missing:
             return
     pytest.fail(f"600 programs contained none of {sorted(missing)}")
