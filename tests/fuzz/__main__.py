@@ -14,7 +14,7 @@ import platform
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fastgraph import flags
@@ -63,8 +63,10 @@ def _shrunk(program: Program, difference: Difference, modes: dict[str, Mode]) ->
     return small, check(small, only) or difference
 
 
-def fuzz(seconds: float, first_seed: int, n_programs: int | None = None) -> tuple[str, int]:
-    """Return (report, number of programs that differed)."""
+def fuzz(
+    seconds: float, first_seed: int, n_programs: int | None = None, only: Callable[[Program], bool] | None = None
+) -> tuple[str, int]:
+    """Return (report, number of programs that differed); of the `n_programs` drawn, `only` those are run that it takes."""
     counts: Counter[str] = Counter()
     started = time.perf_counter()
     failures: list[str] = []
@@ -73,7 +75,8 @@ def fuzz(seconds: float, first_seed: int, n_programs: int | None = None) -> tupl
         while time.perf_counter() - started < seconds and (n_programs is None or seed - first_seed < n_programs):
             program = draw_program(seed)
             every_mode = modes(program)
-            difference = check(program, every_mode, counts)
+            wanted = only is None or only(program)
+            difference = check(program, every_mode, counts) if wanted else None
             if difference is not None:
                 small, again = _shrunk(program, difference, every_mode)
                 failures.append(f"seed {seed}, {difference.mode}: {again.text}\n{small.script()}\n")

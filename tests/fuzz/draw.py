@@ -419,7 +419,7 @@ DRAWERS: tuple[Callable[[Writer], None], ...] = (
     *(draw_matmul,) * 2,
     draw_cross_entropy,
     draw_boolean_mask,
-    *(draw_variable,) * 3,
+    *(draw_variable,) * 6,
     draw_cond,
     draw_while,
     *draw_nn.DRAWERS,
