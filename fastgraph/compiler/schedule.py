@@ -126,6 +126,9 @@ class _Schedule:
         self.slot_of: dict[int, int] = {}  # value number -> slot
         self.producer: dict[int, int] = {}  # value number -> new index of its step
         self.now, self.later = self._split(chosen)
+        if self.later and not self.now:  # else the plan of the rest would be a plan of the same rest, without end
+            node = program.steps[self.later[0]].nodes[0]
+            raise CannotPlan(node, ValueError("its sizes are data that no step before it gives"))
         self.position = {old: new for new, old in enumerate(self.now)}
         self.unsettled = self._unsettled()
         self.rest_inputs = self._rest_inputs()

@@ -141,3 +141,28 @@ def test_a_size_that_is_data_is_a_result(name: str) -> None:
         assert len(got) == len(wanted)
         for g, w in zip(got, wanted, strict=True):
             assert np.array_equal(g.numpy(), w.numpy())
+
+
+def test_steps_whose_sizes_no_step_gives_are_interpreted() -> None:
+    """The slice's extents are elements of a vector: the rest of the plan was planned again and again, without end."""
+
+    def function(x: Any, begin: Any, end: Any, y: Any) -> Any:
+        with fg.GradientTape() as outer:
+            outer.watch([x, y])
+            with fg.GradientTape() as tape:
+                tape.watch([x, y])
+                part = fg.strided_slice(x, begin, end, [1, -2, 1, 1], begin_mask=4, new_axis_mask=7, shrink_axis_mask=4)
+                loss = fg.reduce_sum(part * y)
+            gradients = tape.gradient(loss, [x, y])
+            total = fg.add_n([fg.reduce_sum(fg.square(g)) for g in gradients])
+        return [part * y, *gradients, *outer.gradient(total, [x, y])]
+
+    random = np.random.default_rng(0)
+    x = fg.constant(random.normal(size=(3, 5, 8, 17)).astype(np.float32))
+    limits = fg.constant([2, 4, -1, 2]), fg.constant([-2, 0, -2, -4])
+    y = fg.constant(np.full((1, 1, 1, 1), 0.25, np.float32))
+    index = unknown(4, dtype=fg.int32)
+    signature = [unknown(None, 5, 8, None), index, index, unknown(None, None, None, None)]
+    staged = fg.function(function, input_signature=signature)
+    for wanted, got in zip(function(x, *limits, y), staged(x, *limits, y), strict=True):
+        np.testing.assert_allclose(got.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-5)
