@@ -250,7 +250,7 @@ def _unravelled(indices: Dims, dims: Dims) -> Dims:
 
 def _lower_unravel(b: Any, node: Any) -> list[Any]:
     indices, dims = b.input(0), b.input(1)
-    n = (node.inputs[1].aval.shape or (None,))[0]
+    n: Any = (node.inputs[1].aval.shape or (None,))[0]
 
     def size(d: Any) -> Any:
         return b.cast(dims.at((d,)), "int64")

@@ -19,12 +19,14 @@ def draw_special(w: Writer) -> None:
     if x is None:
         return
     y = w.pick_partner(x)
+    # polygamma, which their gradients take, has no half floats.
+    flat = x if w.pool.array(x).dtype in WIDE else f"fg.stop_gradient({x})"
     texts = [
         f"fg.math.ndtri(fg.sigmoid({x}) * 0.75 + 0.125)",
         f"fg.math.erfinv(fg.tanh({x}) * 0.75)",
         f"fg.math.erfcinv(fg.sigmoid({x}) + 0.5)",
-        f"fg.math.lgamma(fg.abs({x}) + 1)",
-        f"fg.math.digamma(fg.abs({x}) + 1)",
+        f"fg.math.lgamma(fg.abs({flat}) + 1)",
+        f"fg.math.digamma(fg.abs({flat}) + 1)",
         f"fg.math.xlog1py({x}, fg.abs({y}))",
         f"fg.math.xdivy({x}, fg.abs({y}) + 1)",
         f"fg.math.reciprocal_no_nan(fg.nn.relu({x}) + 1)",

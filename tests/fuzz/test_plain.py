@@ -41,7 +41,12 @@ def run(program: Any) -> list[np.ndarray]:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_random_program_in_plain_python(seed: int) -> None:
     program = draw_program(seed)
-    expected = check.run_eagerly(program)
+    try:
+        expected = check.run_eagerly(program)
+    except (
+        fg.errors.OpError
+    ) as error:  # lines are run as they are drawn, gradients are not: polygamma has no half floats
+        pytest.skip(str(error))
     try:
         came = run(program)
     except CannotPlan:
