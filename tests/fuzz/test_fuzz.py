@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags
+from fastgraph import flags, ops
 from fastgraph.graph.ir import Graph
 from fastgraph.primitive import all_primitives
 from tests.fuzz.__main__ import fuzz
@@ -60,6 +62,8 @@ def ops_in(graph: Graph) -> Iterator[str]:
 
 
 def test_every_lowered_op_is_drawn() -> None:
+    for module in pkgutil.iter_modules(ops.__path__, "fastgraph.ops."):
+        importlib.import_module(module.name)
     wanted = {
         p.name
         for p in all_primitives()
