@@ -15,7 +15,7 @@ from fastgraph.compiler.arrange import FlatNest, arrange
 from fastgraph.compiler.cost import cost, operations
 from fastgraph.compiler.emit_cpu import emit
 from fastgraph.compiler.extents import FIRST_WITNESS, Witnesses, witness_avals
-from fastgraph.compiler.fusion import Cluster, Fusion, lowerable
+from fastgraph.compiler.fusion import UPDATES, Cluster, Fusion, lowerable
 from fastgraph.compiler.ordered import KINDS, ordered
 from fastgraph.compiler.program import (
     AliasStep,
@@ -236,7 +236,7 @@ class _Assembler:
                 return HostStep(inputs, outputs, nodes, node)
         if name == "read_variable":
             return ReadStep(inputs, outputs, nodes)
-        if name in ("assign_variable", "take_variable"):
+        if name in UPDATES:
             return AssignStep(inputs, outputs, nodes)
         if node.op.step == "draw":
             return DrawStep(inputs, outputs, nodes)
@@ -320,8 +320,7 @@ class _Assembler:
 
     def assigned_values(self) -> dict[Value, Value]:
         """For each value that a Variable takes, the Variable's resource."""
-        assigns = ("assign_variable", "take_variable")
-        return {n.inputs[1]: n.inputs[0] for n in self.graph.nodes if n.op.name in assigns}
+        return {n.inputs[1]: n.inputs[0] for n in self.graph.nodes if n.op.name in UPDATES}
 
     def in_place(self, nest: FlatNest, place: int) -> dict[object, object]:
         """Operands that die in a kernel, each with the result that may be written over it, element by element."""

@@ -6,6 +6,7 @@ producer, such as a transpose or a cast, belongs to no cluster: each consumer co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,10 +18,15 @@ from fastgraph.compiler.loopnest import LoopNest
 from fastgraph.compiler.nests import build, effective_inputs
 from fastgraph.compiler.scalar import Table, walk
 from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.shapes import Aval
+from fastgraph.shapes import Aval, Shape
 
 #: Nodes in one kernel at most: compiling takes about 2 ms an operation.
 MAX_NODES = 64
+#: The ops that put a value into a Variable.
+UPDATES = ("assign_variable", "take_variable")
+#: Elements up to which updates of several Variables are one kernel: above, a launch counts for little, and a gradient
+#: that waits for others leaves the cache.
+SMALL = 1 << 16
 #: Nanoseconds per element up to which a producer is recomputed by each of its consumers.
 CHEAP = 0.045
 _NUMERIC = frozenset(expr.DTYPES) - {"complex64", "complex128"}
@@ -76,6 +82,8 @@ class Fusion:
                 self.cluster[node] = own
                 if fuse:
                     self._grow(own)
+        if fuse:
+            self._join_updates()
         self.clusters = list(dict.fromkeys(self.cluster.values()))
 
     # -- nodes ---------------------------------------------------------------------------------------------------------
@@ -146,6 +154,41 @@ class Fusion:
                 for node in merged.nodes:
                     self.cluster[node] = merged
                 cluster = merged
+
+    def _join_updates(self) -> None:
+        """Merge clusters of one shape that only update Variables: an optimizer's step is a kernel for each shape.
+
+        Nothing comes after such a cluster, so no path leads from one to another and merging them makes no cycle.
+        """
+        waited_for = {node for nodes in self.before.values() for node in nodes}
+        last: dict[Shape, Cluster] = {}
+        for cluster in dict.fromkeys(self.cluster.values()):
+            shape = self._updated_shape(cluster, waited_for)
+            if shape is None:
+                continue
+            other = last.get(shape)
+            if other is not None and len(other.nodes) + len(cluster.nodes) <= MAX_NODES:
+                nodes = dict.fromkeys(sorted((*other.nodes, *cluster.nodes), key=self.position.__getitem__))
+                cluster = Cluster(nodes, min(other.first, cluster.first), True)
+                self.cluster.update(dict.fromkeys(nodes, cluster))
+            last[shape] = cluster
+
+    def _updated_shape(self, cluster: Cluster, waited_for: Collection[Node]) -> Shape:
+        """The shape of a small cluster whose results are taken by last assignments only, else None."""
+        shapes = {self.avals[v].shape for n in cluster.nodes for v in n.outputs}
+        shape = shapes.pop() if cluster.elementwise and len(shapes) == 1 else None
+        if shape is None or math.prod([n or 0 for n in shape]) > SMALL:
+            return None
+        for value in self.roots(cluster.nodes):
+            if value in self.outputs:
+                return None
+            for taker in self.consumers.get(value, ()):
+                if taker in cluster.nodes:
+                    continue
+                later = any(v in self.outputs or self.consumers.get(v) for v in taker.outputs)
+                if taker.op.name not in UPDATES or taker in waited_for or later:
+                    return None
+        return shape
 
     def _worth(self, a: Cluster, b: Cluster) -> Cluster | None:
         """The cluster of both, if it costs no more than the two."""

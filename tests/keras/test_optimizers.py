@@ -281,6 +281,29 @@ def test_the_updates_of_a_model_are_few_kernels(make: Callable[[], Optimizer]) -
     assert all((v.numpy() < 1).all() for v in variables) and int(optimizer.iterations) == 1
 
 
+@pytest.mark.parametrize("make", [lambda: Adam(0.1), lambda: SGD(0.1, momentum=0.9), lambda: RMSprop(0.1)])
+def test_updates_of_one_shape_are_one_kernel(make: Callable[[], Optimizer]) -> None:
+    """And they are the updates: each Variable has what an optimizer of its own gives it."""
+    random = np.random.default_rng(0)
+    values = [random.standard_normal(shape).astype(np.float32) for shape in [(4, 3)] * 6 + [(3,)] * 6]
+    optimizer, variables = make(), [fg.Variable(v) for v in values]
+
+    @fg.function
+    def step(scale: Any) -> Any:
+        optimizer.apply_gradients([(scale * v, v) for v in variables])
+
+    concrete = step.get_concrete_function(fg.constant(0.5))
+    assert concrete.wait() and concrete.host_steps == 0
+    assert len([row for row in concrete.steps() if row.kind == "kernel"]) <= 4  # two shapes, numbers, iterations
+    for _ in range(3):
+        step(fg.constant(0.5))
+    for value, variable in zip(values, variables, strict=True):
+        alone, own = make(), fg.Variable(value)
+        for _ in range(3):
+            alone.apply_gradients([(0.5 * own, own)])
+        np.testing.assert_allclose(variable.numpy(), own.numpy(), rtol=2e-6)
+
+
 @pytest.mark.parametrize("in_function", [False, True])
 @pytest.mark.parametrize(
     ("clip", "expected"),
