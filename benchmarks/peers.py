@@ -8,6 +8,7 @@ what a peer's mode does with a Python function: nothing, `tf.function`, `jax.jit
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import subprocess
 import sys
