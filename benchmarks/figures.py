@@ -192,7 +192,7 @@ def demo_step(fg: Any) -> list[tuple[str, float, float | None, str]]:
         ("demo's step, eager", microseconds(lambda: eager(images, labels), 100), None, "us"),
         ("demo's step, compiled", microseconds(lambda: step(images, labels), 400), None, "us"),
         ("demo's step: kernels", kinds.count("kernel"), None, ""),
-        ("demo's step: products by BLAS", kinds.count("gemm"), None, ""),
+        ("demo's step: products", kinds.count("gemm"), None, ""),
         ("demo's step: host steps", concrete.host_steps, None, ""),
     ]
 
