@@ -22,6 +22,9 @@ from fastgraph.shapes import Aval, Shape
 
 #: Nodes in one kernel at most: compiling takes about 2 ms an operation.
 MAX_NODES = 64
+#: Tensors that one node may join in a kernel: a selection or sum is nested for each, and what compiles them takes time
+#: that grows with the square. NumPy joins more in a host step.
+MOST_INPUTS = 64
 #: The ops that put a value into a Variable.
 UPDATES = ("assign_variable", "take_variable")
 #: Elements up to which updates of several Variables are one kernel: above, a launch counts for little, and a gradient
@@ -44,7 +47,7 @@ class Cluster:
 
 def lowerable(node: Node) -> bool:
     """Whether a kernel can compute the node."""
-    if node.op.lower is None or node.op.effect is not None:
+    if node.op.lower is None or node.op.effect is not None or len(node.inputs) > MOST_INPUTS:
         return False
     return all(v.aval.dtype.name in _NUMERIC for v in (*node.inputs, *node.outputs))
 

@@ -380,6 +380,9 @@ def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, na
     return add(select(above, logits, zeros_like_p(logits)) - logits * labels, log1p(exp(small)), name=name)
 
 
+#: Tensors that one node of add_n sums.
+_AT_ONCE = 32
+
 # ---- sums of many, norms --------------------------------------------------------------------------------------------
 
 
@@ -448,6 +451,8 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
         raise ValueError(
             "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape."
         )
+    while len(inputs) > _AT_ONCE:  # the same sums in the same order, by nodes small enough for kernels
+        inputs = [add_n_p(*inputs[:_AT_ONCE]), *inputs[_AT_ONCE:]]
     return named(name, add_n_p, *inputs)
 
 

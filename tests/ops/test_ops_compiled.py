@@ -77,3 +77,19 @@ def test_slices_from_the_beginning_keep_the_strides_of_the_whole(key: Any) -> No
     x = fg.constant(np.arange(3 * 3 * 8 * 3 * 3).reshape(3, 3, 8, 3, 3))
     with flags.override(tier="last"):
         assert np.array_equal(fg.function(lambda t: t[key])(x).numpy(), x.numpy()[key])
+
+
+@pytest.mark.parametrize("join", [fg.stack, lambda x: fg.concat(x, 0), fg.add_n])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_many_tensors_are_joined_without_a_kernel_that_nests_them_all(join: Any) -> None:
+    """A kernel of 400 nested selections could not be compiled, and with it nothing of the function was."""
+    x = np.arange(1200, dtype=np.float32).reshape(400, 3)
+
+    def function(x: Any) -> Any:
+        return join([row * 2.0 for row in fg.unstack(x, 400, 0)])
+
+    with flags.override(tier="last"):
+        compiled = fg.function(function)
+        concrete = compiled.get_concrete_function(fg.constant(x))
+        assert concrete.wait() and concrete.host_steps == (join is not fg.add_n)
+        np.testing.assert_array_equal(compiled(fg.constant(x)).numpy(), function(fg.constant(x)).numpy())
