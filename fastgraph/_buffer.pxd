@@ -92,7 +92,7 @@ cdef class Cell:
     cdef char* data
     cdef readonly int64_t id
     cdef int64_t version
-    cdef readonly object aval      # dtype and static shape: what may be assigned
+    cdef public object aval        # dtype and static shape: what may be assigned
     cdef public str name           # for messages
     cdef public object variable    # weak reference to the Variable that owns this Cell, or None
     cdef public bint trainable     # a tape watches the reads of a trainable one

@@ -26,7 +26,7 @@ class Cell:
     """A Variable's storage: the Block it holds now, under a spin lock of its own."""
 
     id: Final[int]
-    aval: Final[Aval]
+    aval: Aval
     name: str
     variable: Any
     trainable: bool

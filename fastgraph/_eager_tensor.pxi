@@ -14,6 +14,10 @@ cdef class Tensor:
     def __cinit__(self):
         self.id = new_id()
 
+    def __init__(self, *args, **kwargs):
+        if type(self) is Tensor:
+            raise TypeError("Tensor() takes no arguments: tensors are made by constant(), convert_to_tensor() and ops")
+
     @property
     def aval(self):
         """Dtype and shape as the inference rules see them."""
@@ -48,6 +52,14 @@ cdef class Tensor:
     def ref(self):
         """A hashable reference to this tensor, for keys of dicts and sets."""
         return Reference(self)
+
+    @property
+    def assign(self):
+        """Of variable[key]: a function that assigns to that part of the Variable. AttributeError of any other."""
+        if self.origin is None:
+            raise AttributeError(op_errors.no_attribute(self, "assign"))
+        variable, key = self.origin
+        return functools.partial(variable._assign_part, key)
 
     def __hash__(self):
         raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
@@ -336,7 +348,7 @@ cdef class EagerTensor(Tensor):
         if self.size == 1:
             return bool(tensor_array(self).reshape(())[()])
         if self.size == 0:
-            raise ValueError("The truth value of an empty array is ambiguous. Use a.any() or a.all()")
+            return False
         raise ValueError(
             "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
 
@@ -381,12 +393,13 @@ cdef class EagerTensor(Tensor):
         return self
 
     def __deepcopy__(self, memo):
-        _alive(self)
-        block_retain(self.block)
-        cdef EagerTensor copy = wrap_slice(self.block, self.data, self.dtype_code, self.ndim, &self.dims[0])
-        copy.array = self.array
-        memo[id(self)] = copy
-        return copy
+        return self
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        view = tensor_array(self)
+        if view.dtype.kind in "OV":
+            raise BufferError(f"Elements of dtype {self.dtype.name} have no format that the buffer protocol knows")
+        PyObject_GetBuffer(view, buffer, flags)  # read-only, and what is released is the view's
 
     def __reduce__(self):
         return _unpickle, (self.numpy() if self.ndim else np.asarray(self).copy(), self.dtype.name)

@@ -15,7 +15,11 @@ class Tensor:
     """A value with a dtype and a shape: an EagerTensor holds its elements, a symbolic one is an edge of a graph."""
 
     id: Final[int]
+    origin: tuple[Any, Any] | None
     __array_priority__: int
+    @property
+    def assign(self) -> Callable[..., Any]:
+        """Of variable[key]: a function that assigns to that part of the Variable. AttributeError of any other."""
     @property
     def aval(self) -> Aval:
         """Dtype and shape as the inference rules see them."""

@@ -5,6 +5,7 @@ Rule: a tensor's memory is never written once the tensor exists; what higher lay
 
 cimport cython
 cimport numpy as cnp
+from cpython.buffer cimport PyObject_GetBuffer
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
@@ -20,6 +21,7 @@ from fastgraph._primitive cimport (
     SHORT_TRANSPOSE, cast_loop,
 )
 
+import functools
 import importlib
 
 import numpy as np

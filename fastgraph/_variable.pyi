@@ -17,3 +17,6 @@ def assign(primitive: Primitive, cell: Cell, value: Any) -> None:
 
 def update(primitive: Primitive, cell: Cell, change: Any, sign: int, attrs: dict[str, Any]) -> None:
     """cell += sign * change by the op `primitive`; at once, and in place, where that is possible."""
+
+def scatter_rows(cell: Cell, kind: int, rows: EagerTensor, updates: EagerTensor) -> bool:
+    """Change the rows of `cell` that `rows` names, in place. False, and nothing done, where that is not possible."""

@@ -6,11 +6,14 @@ finds only while nothing but the Cell refers to that; otherwise the Cell takes a
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 from fastgraph._buffer cimport (
     BLOCK_MEMORY, Block, Cell, block_release, block_retain, fg_atomic_load, fg_spin_lock, fg_spin_unlock,
 )
 from fastgraph._primitive cimport Primitive
-from fastgraph._tensor cimport EagerTensor, TapeBase, ThreadState, bind, cell_assign, cell_read, thread_state
+from fastgraph._tensor cimport (
+    EagerTensor, TapeBase, ThreadState, bind, cell_assign, cell_read, item_size, thread_state,
+)
 
 cdef enum:
     FLOAT32 = 1
@@ -18,6 +21,16 @@ cdef enum:
     INT32 = 3
     INT64 = 9
     MOST_IN_PLACE = 16384  # elements: others may spin on the Cell's lock meanwhile
+    MOST_SCATTERED = 1048576  # of rows, where the other way is to copy a table that may be far larger
+
+cdef enum:  # what scatter does with a row, in the order of variable_parts.KINDS
+    UPDATE = 0
+    ADD = 1
+    SUB = 2
+    MUL = 3
+    DIV = 4
+    MIN = 5
+    MAX = 6
 
 ctypedef fused number:
     float
@@ -98,6 +111,84 @@ cdef void _add(number* elements, const number* change, int64_t n, int sign) noex
     else:
         for k in range(n):
             elements[k] = elements[k] - change[k]
+
+
+cpdef bint scatter_rows(Cell cell, int kind, EagerTensor rows, EagerTensor updates):
+    """Change the rows of `cell` that `rows` (int64, all of them in range) names, one after the other, in place.
+
+    False, and nothing done, where that is not possible: something else refers to the memory, or the dtype has no loop.
+    `updates` has the Cell's dtype and one row for each element of `rows`.
+    """
+    cdef bint done
+    cdef int64_t i, length = 1
+    cdef int d
+    if updates.size > MOST_SCATTERED or updates.dtype_code != cell.dtype_code or rows.dtype_code != INT64:
+        return False
+    if kind != UPDATE and cell.dtype_code not in (FLOAT32, FLOAT64, INT32, INT64):
+        return False
+    if kind == DIV and cell.dtype_code in (INT32, INT64):  # zeros are the NumPy body's affair
+        return False
+    fg_spin_lock(&cell.lock)
+    done = (cell.block != NULL and cell.block.kind == BLOCK_MEMORY and fg_atomic_load(&cell.block.refs) == 1
+            and cell.ndim >= 1)
+    if done:
+        for d in range(1, cell.ndim):
+            length *= cell.dims[d]
+        done = updates.size == rows.size * length
+        for i in range(rows.size):
+            if not 0 <= (<int64_t*>rows.data)[i] < cell.dims[0]:
+                done = False
+    if done:
+        # With the GIL: who waits for the lock with the GIL in hand would never give it back.
+        _scatter(cell.data, cell.dtype_code, kind, <int64_t*>rows.data, rows.size, updates.data, length)
+        cell.version += 1
+    fg_spin_unlock(&cell.lock)
+    return done
+
+
+cdef void _scatter(char* data, int dtype, int kind, const int64_t* rows, int64_t n, const char* updates,
+                   int64_t length) noexcept nogil:
+    cdef int64_t i
+    cdef int64_t width = length * item_size(dtype)
+    if kind == UPDATE:
+        for i in range(n):
+            memcpy(data + rows[i] * width, updates + i * width, width)
+    elif dtype == FLOAT32:
+        _change_rows(<float*>data, kind, rows, n, <const float*>updates, length)
+    elif dtype == FLOAT64:
+        _change_rows(<double*>data, kind, rows, n, <const double*>updates, length)
+    elif dtype == INT32:
+        _change_rows(<int32_t*>data, kind, rows, n, <const int32_t*>updates, length)
+    else:
+        _change_rows(<int64_t*>data, kind, rows, n, <const int64_t*>updates, length)
+
+
+cdef void _change_rows(number* data, int kind, const int64_t* rows, int64_t n, const number* updates,
+                       int64_t length) noexcept nogil:
+    cdef int64_t i, k
+    cdef number* row
+    cdef const number* given
+    for i in range(n):
+        row = data + rows[i] * length
+        given = updates + i * length
+        if kind == ADD:
+            for k in range(length):
+                row[k] = row[k] + given[k]
+        elif kind == SUB:
+            for k in range(length):
+                row[k] = row[k] - given[k]
+        elif kind == MUL:
+            for k in range(length):
+                row[k] = row[k] * given[k]
+        elif kind == DIV:
+            for k in range(length):
+                row[k] = row[k] / given[k]
+        elif kind == MIN:
+            for k in range(length):  # NaN stays, on either side, as in minimum
+                row[k] = row[k] if row[k] < given[k] or row[k] != row[k] else given[k]
+        else:
+            for k in range(length):
+                row[k] = row[k] if row[k] > given[k] or row[k] != row[k] else given[k]
 
 
 cpdef bint replace(Cell cell, EagerTensor before, EagerTensor after):

@@ -196,6 +196,14 @@ class InaccessibleTensorError(ValueError, TypeError):
     """A tensor of another trace, or of a branch or loop body that is over, was used."""
 
 
+class DtypeMismatchError(InvalidArgumentError, TypeError):
+    """An op was given elements of two dtypes where it takes one.
+
+    TensorFlow raises InvalidArgumentError from an op and TypeError from some operators and while tracing; this class
+    is both.
+    """
+
+
 class InputSignatureError(ValueError, TypeError):
     """Arguments do not fit an `input_signature`.
 

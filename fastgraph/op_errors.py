@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastgraph.dtype import DType
-from fastgraph.errors import InaccessibleTensorError, InvalidArgumentError, OpError, ResourceExhaustedError
+from fastgraph.errors import (
+    DtypeMismatchError,
+    InaccessibleTensorError,
+    InvalidArgumentError,
+    OpError,
+    ResourceExhaustedError,
+)
 
 if TYPE_CHECKING:
     from fastgraph._primitive import Primitive
@@ -41,7 +47,7 @@ def format_shape(dims: Any) -> str:
 def mismatch(prim: Primitive, position: int, expected: DType, found: DType, trace: Any, inputs: list[Any]) -> Exception:
     """Input `position` has dtype `found` where the other inputs or the op ask for `expected`."""
     if trace is None:
-        return InvalidArgumentError(
+        return DtypeMismatchError(
             None,
             None,
             f"cannot compute {prim.op_type} as input #{position}(zero-based) was expected to be a "

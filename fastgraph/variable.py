@@ -35,6 +35,7 @@ from fastgraph.names import current_scope
 from fastgraph.primitive import Primitive
 from fastgraph.shapes import Aval, ShapeLike, TensorShape, as_dims, compatible, dims_text, shape_of
 from fastgraph.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ
+from fastgraph.variable_parts import Parts
 
 
 class VariableSynchronization(enum.Enum):
@@ -113,7 +114,7 @@ class _VariableType(type):
         return create(**kwargs)
 
 
-class Variable(metaclass=_VariableType):
+class Variable(Parts, metaclass=_VariableType):
     """A tensor that can be assigned to. Source: tf.Variable.
 
     initial_value: anything convert_to_tensor takes, or a callable that gives it. trainable: whether tapes follow it by
@@ -151,6 +152,12 @@ class Variable(metaclass=_VariableType):
             )
         if name is not None and not isinstance(name, str):
             raise TypeError(f"The name of a Variable must be a string, got {name!r}")
+        for what, given, kind in (
+            ("synchronization", synchronization, VariableSynchronization),
+            ("aggregation", aggregation, VariableAggregation),
+        ):
+            if not isinstance(given, kind):
+                raise ValueError(f"Invalid variable {what} mode: {given} for variable: {name}")
         if trainable is None:
             trainable = synchronization is not VariableSynchronization.ON_READ
         value = _initial(initial_value, None if dtype is None else as_dtype(dtype))
@@ -264,6 +271,11 @@ class Variable(metaclass=_VariableType):
         """Not kept: raises RuntimeError, as TensorFlow does in eager mode."""
         raise RuntimeError("This property is not supported when eager execution is enabled.")
 
+    @property
+    def initializer(self) -> None:
+        """Nothing: a Variable has its value from the beginning."""
+        return None
+
     def is_initialized(self, name: str | None = None) -> Any:
         """Return a bool tensor: whether it holds a value."""
         return convert(self.__fg_cell__.initialized)
@@ -350,23 +362,15 @@ class Variable(metaclass=_VariableType):
         wanted = self.__fg_cell__.aval.shape
         return bool(dims == wanted) or compatible(wanted, dims)
 
-    def scatter_add(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
-        """Add the slices of an IndexedSlices to the rows they name."""
-        return self.assign_add(self._dense(sparse_delta))
+    def load(self, value: Any, session: Any = None) -> None:
+        """Replace the value, as `assign` does."""
+        self.assign(value)
 
-    def scatter_sub(self, sparse_delta: Any, use_locking: bool = False, name: str | None = None) -> Any:
-        """Subtract the slices of an IndexedSlices from the rows they name."""
-        return self.assign_sub(self._dense(sparse_delta))
-
-    def _dense(self, slices: Any) -> Any:
-        if getattr(slices, "indices", None) is None or getattr(slices, "values", None) is None:
-            raise TypeError(f"sparse_delta is not IndexedSlices: {slices}")
-        segment_sum = primitives.public_function("math.unsorted_segment_sum")
-        # segment_sum ignores negative rows, which are an error here: made too large, they are one there as well.
-        where, less = primitives.public_function("where"), primitives.public_function("less")
-        indices = convert(slices.indices)
-        rows = where(less(indices, 0), convert(indices.dtype.max, indices.dtype), indices)
-        return segment_sum(slices.values, rows, self.shape[0])
+    def set_shape(self, shape: ShapeLike) -> None:
+        """Narrow the shape of what may be assigned. ValueError where `shape` is not compatible with it."""
+        merged = self.shape.merge_with(shape)
+        self.__fg_cell__.aval = Aval(self.dtype, as_dims(merged))
+        self._read_attrs = {"dtype": self.dtype, "shape": self.__fg_cell__.aval.shape}
 
     # As a tensor.
 
@@ -405,7 +409,9 @@ class Variable(metaclass=_VariableType):
         def __invert__(self) -> Any: ...
 
     def __getitem__(self, key: Any) -> Any:
-        return self.value()[key]
+        part = self.value()[key]
+        part.origin = (self, key)  # for `variable[key].assign(value)`
+        return part
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.value())
@@ -432,6 +438,9 @@ class Variable(metaclass=_VariableType):
         if not self.__fg_cell__.initialized:
             return head + ", numpy=<unavailable>>"
         return f"{head}, numpy={repr(cell_read(self.__fg_cell__)).partition('numpy=')[2]}"
+
+    def __copy__(self) -> Variable:
+        return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         if not executing_eagerly():

@@ -12,6 +12,7 @@ import numpy as np
 from fastgraph._tensor import Tensor
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
+from fastgraph.op_errors import message_name
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.families import Array, elementwise, public, shape_text
 from fastgraph.ops.sums import is_half
@@ -470,7 +471,7 @@ def cast_p(x: Array, *, dtype: DType) -> Any:
     """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s]."""
     target = dtype.numpy_dtype
     if (x.dtype.kind == "O") != (target.kind == "O"):
-        names = "string" if x.dtype == object else x.dtype.name, dtype.name
+        names = message_name(as_dtype(x.dtype)), message_name(dtype)
         raise UnimplementedError(None, None, "Cast {} to {} is not supported".format(*names))
     if x.dtype.kind == "c" and target.kind != "c":
         x = x.real

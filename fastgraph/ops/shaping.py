@@ -13,10 +13,23 @@ import numpy as np
 
 from fastgraph.dtype import DType, as_dtype, bool_, int32, int64
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.op_errors import message_name
 from fastgraph.ops.arguments import as_tensor, named, static_int
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import cast, identity, less, maximum, minimum, multiply, select, zeros_like
+from fastgraph.ops.elementwise import (
+    cast,
+    complex_of,
+    identity,
+    imag,
+    less,
+    maximum,
+    minimum,
+    multiply,
+    real,
+    select,
+    zeros_like,
+)
 from fastgraph.ops.families import Array, Dims, custom, invalid, movement, public, shape_text
 from fastgraph.ops.gathering import gather_p
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, transpose_p
@@ -187,13 +200,17 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: st
 # ---- other views of the same bits -----------------------------------------------------------------------------------
 
 
-def _cast_shape(dims: Dims, old: int, new: int) -> Dims:
-    if dims is None or old == new:
+#: What can be seen as other bits.
+_BITS = "bfloat16 float16 float32 float64 int64 int32 uint8 uint16 uint32 uint64 int8 int16 complex64 complex128"
+
+
+def _cast_shape(dims: Dims, old: DType, new: DType) -> Dims:
+    if dims is None or old.size == new.size:
         return dims
-    if old > new:
-        return (*dims, old // new)
-    if not dims or dims[-1] not in (None, new // old):
-        raise ValueError(f"Cannot bitcast from {new} to {old}")
+    if old.size > new.size:
+        return (*dims, old.size // new.size)
+    if not dims or dims[-1] not in (None, new.size // old.size):
+        raise ValueError(f"Cannot bitcast from {old.as_datatype_enum} to {new.as_datatype_enum}")
     return dims[:-1]
 
 
@@ -215,8 +232,8 @@ def _bitcast_samples() -> list[Any]:
 
 @movement(
     op="Bitcast",
-    infer=lambda input, *, type: Aval(type, _cast_shape(input.shape, input.dtype.size, type.size)),
-    dtypes="bfloat16 float16 float32 float64 int64 int32 uint8 uint16 uint32 uint64 int8 int16 complex64 complex128",
+    infer=lambda input, *, type: Aval(type, _cast_shape(input.shape, input.dtype, type)),
+    dtypes=_BITS,
     step="alias",
     samples=_bitcast_samples,
     error_samples=lambda: [
@@ -231,7 +248,7 @@ def _bitcast_samples() -> list[Any]:
 def bitcast_p(input: Array, *, type: DType) -> Any:
     """The same bytes as elements of another dtype; narrower ones add a last axis, wider ones take it."""
     try:
-        dims = _cast_shape(input.shape, input.dtype.itemsize, type.size)
+        dims = _cast_shape(input.shape, as_dtype(input.dtype), type)
     except ValueError as error:
         raise invalid(str(error)) from None
     return np.frombuffer(np.ascontiguousarray(input).tobytes(), type.numpy_dtype).reshape(dims)
@@ -243,19 +260,36 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError where the last axis does not make up one element. Source: tf.bitcast.
     """
-    return named(name, bitcast_p, input, type=as_dtype(type))
+    target = as_dtype(type)
+    if target.name not in _BITS.split():
+        text = f"Value for attr 'type' of {message_name(target)} is not in the list of allowed values: "
+        raise invalid(text + ", ".join(message_name(as_dtype(each)) for each in _BITS.split()) + " [Op:Bitcast]")
+    return named(name, bitcast_p, input, type=target)
+
+
+def _limits(dtype: DType) -> tuple[Any, Any]:
+    """The smallest and largest number of a dtype as Python's, which compare exactly."""
+    plain = float if dtype.is_floating else int
+    return plain(dtype.min), plain(dtype.max)
 
 
 @public("saturate_cast", "dtypes.saturate_cast")
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
-    """value with elements of `dtype`, limited to what that holds. t[*s] -> dtype[*s]. Source: tf.saturate_cast."""
+    """value with elements of `dtype`, limited to what that holds; of complex ones each part. t[*s] -> dtype[*s].
+
+    Source: tf.saturate_cast.
+    """
     x, target = as_tensor(value), as_dtype(dtype)
-    for limit, pick in ((target.min, maximum), (target.max, minimum)):
-        low = x.dtype.min if pick is maximum else x.dtype.max
-        if (low < limit) if pick is maximum else (low > limit):
-            bound = np.asarray(limit, x.dtype.numpy_dtype)
-            if pick is minimum and x.dtype.is_floating and float(bound) > float(limit):
-                bound = np.nextafter(bound, np.asarray(0, bound.dtype))  # rounded up, it would not fit
+    if x.dtype.is_complex and target.is_complex:
+        return complex_of(saturate_cast(real(x), target.real_dtype), saturate_cast(imag(x), target.real_dtype), name)
+    if x.dtype.is_complex:
+        x = real(x)
+    (low, high), (least, most) = _limits(x.dtype), _limits(target.real_dtype)
+    for beyond, limit, pick in ((low < least, least, maximum), (high > most, most, minimum)):
+        if beyond:
+            bound = np.asarray(limit).astype(x.dtype.numpy_dtype)
+            if x.dtype.is_floating and abs(float(bound)) > abs(limit):
+                bound = np.nextafter(bound, np.asarray(0, bound.dtype))  # rounded away from 0, it would not fit
             x = pick(x, as_tensor(bound))
     return cast(x, target, name)
 

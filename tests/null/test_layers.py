@@ -26,7 +26,10 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("_primitive", "primitive", "_pool", "_buffer", "_blas", "_philox", "devices", "op_errors", "_tensor", "_tape", "names",
          "conversion", "printing"),
     ),
-    ("L2 what can be computed", ("ops.", "gradient", "_variable", "variable", "variable_ops", "module", "indexed_slices")),
+    (
+        "L2 what can be computed",
+        ("ops.", "gradient", "_variable", "variable", "variable_ops", "variable_parts", "module", "indexed_slices"),
+    ),
     ("L3 graphs", ("graph.",)),
     ("L4 compiler", ("compiler.",)),
     ("L5 runtime", ("_executor", "compiler.schedule", "compiler.pipeline", "compiler.explain")),

@@ -1,0 +1,48 @@
+"""Casts: limited ones of every pair of dtypes, other views of the same bits, and what mixes dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+
+REAL = ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64"]
+REAL += ["uint8", "uint16", "uint32", "uint64"]
+
+
+@pytest.mark.parametrize("source", [*REAL, "complex64", "complex128"])
+@pytest.mark.parametrize("target", [*REAL, "complex64", "complex128"])
+def test_a_saturating_cast_keeps_what_fits_and_limits_the_rest(source: str, target: str) -> None:
+    given, wanted = fg.as_dtype(source), fg.as_dtype(target)
+    least = 0 if given.is_unsigned else -3
+    values = [np.array(v).astype(given.as_numpy_dtype) for v in (least, 7, given.real_dtype.min, given.real_dtype.max)]
+    x = fg.constant(np.stack(values))
+    found = fg.saturate_cast(x, wanted)
+    assert found.dtype == wanted
+    low, high = float(wanted.real_dtype.min), float(wanted.real_dtype.max)
+    floats = [d for d in (given.real_dtype, wanted.real_dtype) if d.is_floating]
+    rel = 1e-2 if any(d.size == 2 for d in floats) else 1e-6
+    for before, after in zip(x.numpy().tolist(), found.numpy().tolist(), strict=True):
+        exact = min(max(complex(before).real, low), high)
+        assert complex(after).real == pytest.approx(exact, rel=rel)
+
+
+@pytest.mark.parametrize("target", ["bool", "string"])
+def test_bits_are_not_seen_as_bool_or_string(target: str) -> None:
+    with pytest.raises(fg.errors.InvalidArgumentError, match=f"attr 'type' of {target} is not in the list of allowed"):
+        fg.bitcast([1.0], target)
+
+
+def test_bits_that_make_no_element_are_refused_by_the_names_of_both_dtypes() -> None:
+    with pytest.raises(fg.errors.InvalidArgumentError, match="Cannot bitcast from 19 to 1"):
+        fg.bitcast(fg.zeros([3], "float16"), "float32")
+
+
+@pytest.mark.parametrize("operate", [lambda x: x - 2.5, lambda x: x * 2.5, lambda x: x < 2.5, lambda x: 2.5 + x])
+@pytest.mark.parametrize("kind", [TypeError, fg.errors.InvalidArgumentError])
+def test_mixed_dtypes_are_caught_by_either_class_that_tensorflow_raises(operate: Any, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        operate(fg.constant([1, 2]))
