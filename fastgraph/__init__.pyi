@@ -2,10 +2,12 @@
 from fastgraph import autodiff as autodiff
 from fastgraph import autograph as autograph
 from fastgraph import bitwise as bitwise
+from fastgraph import compat as compat
 from fastgraph import config as config
 from fastgraph import debugging as debugging
 from fastgraph import dtypes as dtypes
 from fastgraph import errors as errors
+from fastgraph import experimental as experimental
 from fastgraph import initializers as initializers
 from fastgraph import keras as keras
 from fastgraph import linalg as linalg
@@ -26,10 +28,18 @@ from fastgraph._tensor import Tensor as Tensor
 from fastgraph._tensor import executing_eagerly as executing_eagerly
 from fastgraph._tensor import init_scope as init_scope
 from fastgraph.configuration import show_config as show_config
+from fastgraph.context import CriticalSection as CriticalSection
+from fastgraph.context import control_dependencies as control_dependencies
+from fastgraph.context import get_current_name_scope as get_current_name_scope
+from fastgraph.context import get_logger as get_logger
+from fastgraph.context import get_static_value as get_static_value
+from fastgraph.context import inside_function as inside_function
+from fastgraph.context import is_symbolic_tensor as is_symbolic_tensor
 from fastgraph.conversion import constant as constant
 from fastgraph.conversion import convert_to_tensor as convert_to_tensor
 from fastgraph.conversion import is_tensor as is_tensor
 from fastgraph.conversion import register_tensor_conversion_function as register_tensor_conversion_function
+from fastgraph.device_spec import DeviceSpec as DeviceSpec
 from fastgraph.devices import device as device
 from fastgraph.dtype import DType as DType
 from fastgraph.dtype import as_dtype as as_dtype
@@ -62,6 +72,11 @@ from fastgraph.graph.control_flow import switch_case as switch_case
 from fastgraph.graph.control_flow import while_loop as while_loop
 from fastgraph.indexed_slices import IndexedSlices as IndexedSlices
 from fastgraph.indexed_slices import IndexedSlicesSpec as IndexedSlicesSpec
+from fastgraph.keras.initializers import ConstantOfAnyType as constant_initializer
+from fastgraph.keras.initializers import Ones as ones_initializer
+from fastgraph.keras.initializers import RandomNormal as random_normal_initializer
+from fastgraph.keras.initializers import RandomUniform as random_uniform_initializer
+from fastgraph.keras.initializers import Zeros as zeros_initializer
 from fastgraph.module import Module as Module
 from fastgraph.names import name_scope as name_scope
 from fastgraph.shapes import TensorShape as TensorShape
@@ -374,7 +389,9 @@ def roll(input: Any, shift: Any, axis: Any, name: builtins.str | None = None) ->
 def round(x: Any, name: str | None = None) -> Tensor:
     """The nearest whole number, halves to even. t[*s] -> t[*s]. Source: tf.round."""
 def saturate_cast(value: Any, dtype: Any, name: builtins.str | None = None) -> Any:
-    """value with elements of `dtype`, limited to what that holds. t[*s] -> dtype[*s]. Source: tf.saturate_cast."""
+    """value with elements of `dtype`, limited to what that holds; of complex ones each part. t[*s] -> dtype[*s].
+
+    Source: tf.saturate_cast."""
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: builtins.str | None = None) -> Any:
     """Zeros of `shape` to which each update is added where its index vector says. i[*q, d], t[*q, *r] -> t[*shape].
 
@@ -474,6 +491,8 @@ def tile(input: Any, multiples: Any, name: builtins.str | None = None) -> Any:
     """input repeated multiples[i] times along axis i. t[*s] -> t[*r].
 
     Raises: InvalidArgumentError if there is not one number per axis, or a negative one. Source: tf.tile."""
+def timestamp(name: builtins.str | None = None) -> Any:
+    """The seconds since 1970 began, whenever it runs. -> f64[]. Source: tf.timestamp."""
 def transpose(a: Any, perm: Any = None, conjugate: builtins.bool = False, name: builtins.str | None = 'transpose') -> Any:
     """a with its axes in the order `perm` (None: reversed), complex-conjugated if asked. t[*s] -> t[*permuted].
 

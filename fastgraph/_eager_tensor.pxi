@@ -405,7 +405,11 @@ cdef class EagerTensor(Tensor):
         return _unpickle, (self.numpy() if self.ndim else np.asarray(self).copy(), self.dtype.name)
 
     def __dlpack__(self, **options):
-        return tensor_array(self).__dlpack__(**options)
+        # Consumers of the protocol's first version know no read-only memory: they promise not to write.
+        version = options.get("max_version")
+        if version is not None and tuple(version) >= (1, 0):
+            return tensor_array(self).__dlpack__(**options)
+        return _view(self, cnp.NPY_ARRAY_WRITEABLE).__dlpack__(**options)
 
     def __dlpack_device__(self):
         return tensor_array(self).__dlpack_device__()
@@ -482,17 +486,22 @@ cdef object tensor_array(EagerTensor t):
 
     Its base is a Buffer, which lends no writable memory: NumPy refuses to make the view writeable.
     """
+    if t.array is None:
+        t.array = _view(t, 0)
+    return t.array
+
+
+cdef cnp.ndarray _view(EagerTensor t, int flags):
+    """An ndarray over the elements, with NumPy's `flags` besides those that they always have."""
     cdef cnp.ndarray view
     cdef cnp.dtype descr
-    if t.array is not None:
-        return t.array
     _alive(t)
     descr = _descr(t.dtype_code)
     Py_INCREF(descr)
-    view = <cnp.ndarray>PyArray_NewFromDescr(<void*>cnp.ndarray, <void*>descr, t.ndim, <cnp.npy_intp*>&t.dims[0], NULL,
-                                             t.data, cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED, None)
+    view = <cnp.ndarray>PyArray_NewFromDescr(
+        <void*>cnp.ndarray, <void*>descr, t.ndim, <cnp.npy_intp*>&t.dims[0], NULL, t.data,
+        cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED | flags, None)
     cnp.set_array_base(view, Buffer.of(t.block))
-    t.array = view
     return view
 
 

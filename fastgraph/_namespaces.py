@@ -31,6 +31,8 @@ NAMESPACES: dict[str, str] = {
     "config.threading": "how many threads run kernels",
     "debugging": "checks of values, kept in graphs",
     "dtypes": "the element types of tensors",
+    "experimental": "what may still change",
+    "experimental.dlpack": "tensors shared with other libraries",
     "linalg": "linear algebra",
     "initializers": "tf.keras.initializers by its short name",
     "losses": "tf.keras.losses by its short name",
@@ -92,7 +94,42 @@ PUBLIC: dict[str, str] = {
     ),
     **_same("devices", "PhysicalDevice LogicalDevice", ("config",)),
     **_same("devices", "list_physical_devices list_logical_devices", ("config", "config.experimental")),
-    **_same("configuration", "enable_op_determinism set_memory_growth get_memory_growth", ("config.experimental",)),
+    **_same(
+        "configuration",
+        "enable_op_determinism enable_tensor_float_32_execution get_device_details get_device_policy get_memory_growth "
+        "get_synchronous_execution get_visible_devices "
+        "set_device_policy set_memory_growth set_synchronous_execution set_visible_devices "
+        "tensor_float_32_execution_enabled",
+        ("config.experimental",),
+    ),
+    **_same(
+        "configuration",
+        "disable_traceback_filtering enable_traceback_filtering get_log_device_placement "
+        "is_traceback_filtering_enabled set_log_device_placement",
+        ("debugging",),
+    ),
+    **_same(
+        "devices",
+        "LogicalDeviceConfiguration get_logical_device_configuration set_logical_device_configuration",
+        ("config",),
+    ),
+    "config.experimental.VirtualDeviceConfiguration": "devices:LogicalDeviceConfiguration",
+    "config.experimental.get_virtual_device_configuration": "devices:get_logical_device_configuration",
+    "config.experimental.set_virtual_device_configuration": "devices:set_logical_device_configuration",
+    "config.experimental_functions_run_eagerly": "staging.function:functions_run_eagerly",
+    "config.experimental_run_functions_eagerly": "staging.function:run_functions_eagerly",
+    "DeviceSpec": "device_spec:DeviceSpec",
+    **_same(
+        "context",
+        "CriticalSection control_dependencies get_current_name_scope get_logger get_static_value inside_function "
+        "is_symbolic_tensor",
+    ),
+    "zeros_initializer": "keras.initializers:Zeros",
+    "ones_initializer": "keras.initializers:Ones",
+    "constant_initializer": "keras.initializers:ConstantOfAnyType",
+    "random_normal_initializer": "keras.initializers:RandomNormal",
+    "random_uniform_initializer": "keras.initializers:RandomUniform",
+    **_same("dlpack", "from_dlpack to_dlpack", ("experimental.dlpack",)),
     **_same(
         "configuration",
         "get_inter_op_parallelism_threads get_intra_op_parallelism_threads set_inter_op_parallelism_threads "
@@ -115,7 +152,8 @@ ALIASES = {
 
 #: Public modules and packages that are files.
 FILES = (
-    "errors", "keras", "keras.activations", "keras.backend", "keras.constraints", "keras.initializers", "keras.layers",
+    "compat", "errors", "keras", "keras.activations", "keras.backend", "keras.constraints", "keras.initializers",
+    "keras.layers",
     "keras.losses", "keras.metrics", "keras.models", "keras.optimizers", "keras.optimizers.schedules",
     "keras.regularizers", "profiler", "profiler.experimental", "testing",
 )  # fmt: skip
@@ -124,16 +162,11 @@ FILES = (
 SUBSTITUTES = {
     "audio": "Python's wave module and NumPy",
     "autodiff.ForwardAccumulator": "fastgraph.GradientTape",
-    "constant_initializer": "fastgraph.fill",
-    "control_dependencies": "the order of the statements: effects keep it",
     "data": "NumPy arrays and Python loops over slices of them",
     "data.Dataset": "NumPy arrays and Python loops over slices of them",
-    "debugging.assert_all_finite": "fastgraph.debugging.check_numerics",
-    "debugging.assert_shapes": "fastgraph.debugging.assert_equal of fastgraph.shape",
     "distribute": "one process: fastgraph uses all its cores",
     "eig": "numpy.linalg.eig of tensors (outside Functions)",
     "eigvals": "numpy.linalg.eigvals of tensors (outside Functions)",
-    "experimental.dlpack": "numpy.from_dlpack",
     "experimental.numpy": "NumPy, or the functions of fastgraph",
     "Graph": "fastgraph.function and the graph of its concrete functions",
     "image": "NumPy and Pillow on tensors (outside Functions)",
@@ -160,7 +193,6 @@ SUBSTITUTES = {
     "math.special": "scipy.special on tensors (outside Functions)",
     "metrics": "fastgraph.keras.metrics.Mean of the values",
     "numpy_function": "the NumPy function outside a Function",
-    "ones_initializer": "fastgraph.ones",
     "optimizers": "fastgraph.keras.optimizers.Adam or SGD",
     "py_function": "the Python function outside a Function",
     "queue": "Python's queue",
@@ -168,8 +200,6 @@ SUBSTITUTES = {
     "RaggedTensor": "a dense tensor with a mask",
     "random": "numpy.random (outside Functions)",
     "random.Generator": "fastgraph.random.set_seed, and the functions of fastgraph.random",
-    "random_normal_initializer": "fastgraph.random.normal",
-    "random_uniform_initializer": "fastgraph.random.uniform",
     "recompute_grad": "fastgraph.custom_gradient",
     "saved_model": "numpy.savez of the Variables' values",
     "scalar_mul": "fastgraph.multiply",
@@ -188,7 +218,6 @@ SUBSTITUTES = {
     "train.Checkpoint": "numpy.savez of the Variables' values",
     "vectorized_map": "the function on the whole batch",
     "xla": "fastgraph.function, which compiles every graph",
-    "zeros_initializer": "fastgraph.zeros",
 }
 
 NEWAXIS = None

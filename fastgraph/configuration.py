@@ -6,6 +6,7 @@ Rule: nothing here computes; it reads and writes flags, and describes the machin
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import os
 import platform
 import sys
@@ -13,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import fastgraph
-from fastgraph import flags
-from fastgraph.devices import PhysicalDevice, list_physical_devices
+from fastgraph import flags, op_errors
+from fastgraph.devices import CPU, PhysicalDevice, list_physical_devices
 
 VERSION = fastgraph.__version__
 GIT_VERSION = "unknown"
@@ -62,6 +63,73 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
 def get_memory_growth(device: PhysicalDevice) -> bool:
     """Return how a GPU takes memory. Raises ValueError: the CPU has no such setting."""
     raise ValueError(f"Cannot get memory growth of {device!r}: it is no GPU.")
+
+
+def get_device_details(device: PhysicalDevice) -> dict[str, Any]:
+    """Return what is known of a GPU; of the CPU nothing. Source: tf.config.experimental.get_device_details."""
+    if device not in list_physical_devices():
+        raise ValueError(f"device must be a tf.config.PhysicalDevice that is there, but got: {device!r}")
+    return {}
+
+
+def tensor_float_32_execution_enabled() -> bool:
+    """Return whether GPUs may compute products with 10 bits. Source: tf.config.experimental."""
+    return _switches["tensor_float_32"]
+
+
+def enable_tensor_float_32_execution(enabled: bool) -> None:
+    """Say whether GPUs may compute products with 10 bits; the CPU never does. Source: tf.config.experimental."""
+    _switches["tensor_float_32"] = bool(enabled)
+
+
+def get_synchronous_execution() -> bool:
+    """Return whether eager ops are done when they return: always."""
+    return True
+
+
+def set_synchronous_execution(enable: bool | None) -> None:
+    """Accept any wish: eager ops are always done when they return."""
+
+
+def get_device_policy() -> str:
+    """Return what happens to a tensor that is on another device: "silent", it is copied."""
+    return "silent"
+
+
+def set_device_policy(device_policy: str | None) -> None:
+    """Accept "silent" or None. Raises ValueError for others: there is one kind of device."""
+    if device_policy not in (None, "silent"):
+        raise ValueError(f"There is one kind of device, so tensors are never elsewhere; got {device_policy!r}")
+
+
+def get_log_device_placement() -> bool:
+    """Return whether the devices of ops are logged. Source: tf.debugging.get_log_device_placement."""
+    return _switches["log_device_placement"]
+
+
+def set_log_device_placement(enabled: bool) -> None:
+    """Say whether the devices of ops are logged; there is one, which is logged now. Source: tf.debugging."""
+    _switches["log_device_placement"] = bool(enabled)
+    if enabled:
+        logging.getLogger("tensorflow").info("All ops run on %s", CPU)
+
+
+def is_traceback_filtering_enabled() -> bool:
+    """Return whether tracebacks leave out the frames inside fastgraph. Source: tf.debugging."""
+    return not op_errors.TRACEBACKS
+
+
+def enable_traceback_filtering() -> None:
+    """Leave out of tracebacks what happens inside fastgraph. Source: tf.debugging.enable_traceback_filtering."""
+    op_errors.TRACEBACKS = False
+
+
+def disable_traceback_filtering() -> None:
+    """Let errors of ops keep the Python exception inside as their cause. Source: tf.debugging."""
+    op_errors.TRACEBACKS = True
+
+
+_switches = {"tensor_float_32": True, "log_device_placement": False}
 
 
 def enable_op_determinism() -> None:

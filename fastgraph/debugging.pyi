@@ -1,12 +1,22 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from collections.abc import Sequence
 from fastgraph import Assert as Assert
 from fastgraph import assert_equal as assert_equal
 from fastgraph import assert_greater as assert_greater
 from fastgraph import assert_less as assert_less
 from fastgraph import assert_rank as assert_rank
+from fastgraph.configuration import disable_traceback_filtering as disable_traceback_filtering
+from fastgraph.configuration import enable_traceback_filtering as enable_traceback_filtering
+from fastgraph.configuration import get_log_device_placement as get_log_device_placement
+from fastgraph.configuration import is_traceback_filtering_enabled as is_traceback_filtering_enabled
+from fastgraph.configuration import set_log_device_placement as set_log_device_placement
 from typing import Any
 import builtins
 
+def assert_all_finite(x: Any, message: builtins.str, name: builtins.str | None = None) -> Any:
+    """x, if none of its elements is infinite or NaN. f[*s] -> f[*s].
+
+    Raises: InvalidArgumentError. Source: tf.debugging.assert_all_finite."""
 def assert_greater_equal(x: Any, y: Any, message: Any = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x >= y for all elements. t[*s], t[*s] -> nothing, broadcasting.
 
@@ -41,13 +51,32 @@ def assert_positive(x: Any, message: Any = None, summarize: Any = None, name: bu
     """Stop unless x > 0 for all elements. t[*s] -> nothing.
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_positive."""
+def assert_proper_iterable(values: Any) -> None:
+    """Stop unless `values` is a list, a tuple or the like: no tensor, array or text.
+
+    Raises: TypeError. Source: tf.debugging.assert_proper_iterable."""
 def assert_rank_at_least(x: Any, rank: Any, message: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x has at least this rank. Raises: ValueError. Source: tf.debugging.assert_rank_at_least."""
+def assert_rank_in(x: Any, ranks: Sequence[Any], message: builtins.str | None = None, name: builtins.str | None = None) -> None:
+    """Stop unless the rank of x is one of `ranks`. Raises: ValueError. Source: tf.debugging.assert_rank_in."""
+def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: Any = None) -> Any:
+    """The one dtype of floats that all tensors, and `dtype`, have; float32 where nothing says.
+
+    Raises: ValueError for another dtype, or one of no floats. Source: tf.debugging.assert_same_float_dtype."""
 def assert_scalar(tensor: Any, message: Any = None, name: builtins.str | None = None) -> Any:
     """The tensor, if it is a scalar. t[] -> t[]. Raises: ValueError. Source: tf.debugging.assert_scalar."""
+def assert_shapes(shapes: Any, data: Any = None, summarize: builtins.int | None = None, message: builtins.str | None = None, name: builtins.str | None = None) -> None:
+    """Stop unless tensors have these shapes, and extents of one symbol are equal.
+
+    `shapes`: pairs (tensor, shape), or a dict with references as keys. A shape is a sequence, or a string of one letter
+    for each axis, of: an int; a symbol, which stands for the same extent wherever it is; None or ".", any extent; and
+    at the beginning or the end "..." or "*", any number of axes. What is unknown while a function is traced is not
+    checked. Raises: ValueError. Source: tf.debugging.assert_shapes."""
 def assert_type(tensor: Any, tf_type: Any, message: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless the tensor has this dtype. Raises: TypeError. Source: tf.debugging.assert_type."""
 def check_numerics(tensor: Any, message: Any, name: builtins.str | None = None) -> Any:
     """The tensor itself. f[*s] -> f[*s].
 
     Raises: InvalidArgumentError for NaN or infinities. Source: tf.debugging.check_numerics."""
+def is_numeric_tensor(tensor: Any) -> builtins.bool:
+    """Whether it is a tensor of numbers: bool and strings are none. Source: tf.debugging.is_numeric_tensor."""

@@ -6,7 +6,7 @@ Rule: a Block carries a device number; number 0 is main memory, and names are Te
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from fastgraph._tensor import EagerTensor, Tensor, current_state, register_slot
@@ -28,11 +28,54 @@ class PhysicalDevice(NamedTuple):
     device_type: str
 
 
+class LogicalDeviceConfiguration(NamedTuple):
+    """A part of a physical device that ops can be placed on. Source: tf.config.LogicalDeviceConfiguration."""
+
+    memory_limit: int | None = None
+    experimental_priority: int | None = None
+    experimental_device_ordinal: int | None = None
+
+
 class LogicalDevice(NamedTuple):
     """A device that ops can be placed on. Source: tf.config.LogicalDevice."""
 
     name: str
     device_type: str
+
+
+#: What the CPU was divided into, None for nothing. The parts share memory and threads: they differ in name alone.
+_parts: list[LogicalDeviceConfiguration] | None = None
+
+
+def get_logical_device_configuration(device: PhysicalDevice) -> list[LogicalDeviceConfiguration] | None:
+    """The parts of a physical device, None where it is whole. ValueError for a device that is not there."""
+    _known(device)
+    return None if _parts is None else list(_parts)
+
+
+def set_logical_device_configuration(
+    device: PhysicalDevice, logical_devices: Sequence[LogicalDeviceConfiguration]
+) -> None:
+    """Divide a physical device: CPU:0, CPU:1, ... are then names of the one CPU.
+
+    ValueError for a device that is not there, for no parts, and for memory limits, which the CPU has not.
+    Source: tf.config.set_logical_device_configuration.
+    """
+    global _parts
+    _known(device)
+    if not logical_devices:
+        raise ValueError("A device is divided into one part or more; got none")
+    for part in logical_devices:
+        if part.memory_limit is not None:
+            raise ValueError("Setting memory limit on CPU virtual devices is currently not supported")
+        if part.experimental_priority is not None:
+            raise ValueError("Setting experimental_priority on CPU virtual  devices is currently not supported")
+    _parts = list(logical_devices)
+
+
+def _known(device: Any) -> None:
+    if device not in list_physical_devices():
+        raise ValueError(f"Unrecognized device: {device!r}")
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
@@ -43,7 +86,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     """The devices that ops can be placed on. Source: tf.config.list_logical_devices."""
-    found = [LogicalDevice("/device:CPU:0", "CPU")]
+    found = [LogicalDevice(f"/device:CPU:{index}", "CPU") for index in range(len(_parts or (None,)))]
     return [device for device in found if device_type in (None, device.device_type)]
 
 
@@ -64,7 +107,7 @@ def device_number(name: str) -> int:
     index = 0 if match["index"] in (None, "*") else int(match["index"])
     local = (match["job"] or "localhost") == "localhost"
     local = local and not int(match["replica"] or 0) and not int(match["task"] or 0)
-    if not local or kind != "CPU" or index != 0:
+    if not local or kind != "CPU" or index >= len(_parts or (None,)):
         full = f"/job:{match['job'] or 'localhost'}/replica:{match['replica'] or 0}/task:{match['task'] or 0}"
         raise InvalidArgumentError(
             None, None, f"Could not satisfy device specification '{full}/device:{kind}:{index}'. "
@@ -85,6 +128,8 @@ class device:
 
     def __enter__(self) -> None:
         name = self._name(None) if callable(self._name) else self._name
+        if name is not None and not isinstance(name, str):  # a DeviceSpec, or one of list_logical_devices()
+            name = name.to_string() if hasattr(name, "to_string") else getattr(name, "name", name)
         if name is not None:
             device_number(name)
         state = current_state()

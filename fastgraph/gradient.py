@@ -21,7 +21,7 @@ from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.dtype import DType
 from fastgraph.shapes import n_elements
 
-_logger = logging.getLogger("fastgraph")
+_logger = logging.getLogger("tensorflow")
 _logged: dict[str, int] = {}
 
 

@@ -18,6 +18,7 @@ from fastgraph.dtype import DType, DTypeLike, as_dtype, int64
 from fastgraph.keras import backend, identifiers
 from fastgraph.ops import creation, random
 from fastgraph.ops.elementwise import cast
+from fastgraph.ops.movement import reshape
 
 __all__ = [
     "Constant",
@@ -99,14 +100,27 @@ class Constant(Initializer):
         self.value = value
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
-        """Return the value, repeated."""
-        wanted = as_dtype(dtype or backend.floatx())
-        filled: Tensor = creation.fill(shape, cast(convert_to_tensor(self.value), wanted))
+        """Return the value, repeated; of as many elements as the shape has, in that shape."""
+        return self._filled(shape, as_dtype(dtype or backend.floatx()))
+
+    def _filled(self, shape: Any, dtype: DTypeLike | None) -> Tensor:
+        value = convert_to_tensor(self.value)
+        if dtype is not None:
+            value = cast(value, as_dtype(dtype))
+        filled: Tensor = creation.fill(shape, value) if value.shape.rank == 0 else reshape(value, shape)
         return filled
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such an initializer."""
         return {"value": self.value}
+
+
+class ConstantOfAnyType(Constant):
+    """All `value`, of its own dtype where none is asked for. Source: tf.constant_initializer."""
+
+    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+        """Return the value, repeated; of as many elements as the shape has, in that shape."""
+        return self._filled(shape, dtype)
 
 
 class Identity(Initializer):

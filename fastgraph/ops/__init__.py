@@ -2,6 +2,7 @@
 
 from fastgraph.ops import (  # noqa: F401
     activations,
+    assertions,
     checks,
     contraction,
     conv,

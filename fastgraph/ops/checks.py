@@ -307,7 +307,7 @@ assert_non_negative = _unary("non_negative", ">=", lambda x: x >= 0)
 assert_non_positive = _unary("non_positive", "<=", lambda x: x <= 0)
 
 
-def _rank_text(message: str | None, x: Any, what: str) -> str:
+def rank_text(message: str | None, x: Any, what: str) -> str:
     begin = f"{message}. " if message else ""
     name = x.name if current_trace() is not None else ""
     return f"{begin}Tensor {name} must have rank {what}.  Received rank {x.shape.rank}, shape {x.shape}"
@@ -319,7 +319,7 @@ def assert_rank(x: Any, rank: Any, message: Any = None, name: str | None = None)
     x = as_tensor(x)
     wanted = int(known_value(as_tensor(rank)))  # type: ignore[arg-type]
     if x.shape.rank is not None and x.shape.rank != wanted:
-        raise ValueError(_rank_text(message, x, str(wanted)))
+        raise ValueError(rank_text(message, x, str(wanted)))
 
 
 @public("debugging.assert_rank_at_least")
@@ -328,7 +328,7 @@ def assert_rank_at_least(x: Any, rank: Any, message: Any = None, name: str | Non
     x = as_tensor(x)
     wanted = int(known_value(as_tensor(rank)))  # type: ignore[arg-type]
     if x.shape.rank is not None and x.shape.rank < wanted:
-        raise ValueError(_rank_text(message, x, f"at least {wanted}"))
+        raise ValueError(rank_text(message, x, f"at least {wanted}"))
 
 
 @public("debugging.assert_scalar")

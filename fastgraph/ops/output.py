@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import pprint
 import sys
+import time
 from typing import Any
 
 import numpy as np
 
 from fastgraph._tensor import Tensor, convert
+from fastgraph.dtype import float64
 from fastgraph.nesting import map_structure
+from fastgraph.ops.arguments import named
 from fastgraph.ops.families import Array, bind_named, custom, public
 from fastgraph.primitive import get
+from fastgraph.shapes import Aval
 
 # ---- elements as text -----------------------------------------------------------------------------------------------
 
@@ -174,3 +178,15 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
             "stream": _stream_name(sys.stderr if stream is None else stream),
         },
     )
+
+
+@custom(op="Timestamp", infer=lambda: Aval(float64, ()), effect="host", groups=(), reason="it reads the clock")
+def timestamp_p() -> Any:
+    """The seconds since 1970 began."""
+    return np.float64(time.time())
+
+
+@public("timestamp")
+def timestamp(name: str | None = None) -> Any:
+    """The seconds since 1970 began, whenever it runs. -> f64[]. Source: tf.timestamp."""
+    return named(name, timestamp_p)

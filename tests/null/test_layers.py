@@ -24,18 +24,19 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "L1 eager core",
         ("_primitive", "primitive", "_pool", "_buffer", "_blas", "_philox", "devices", "op_errors", "_tensor", "_tape", "names",
-         "conversion", "printing"),
+         "conversion", "printing", "device_spec", "dlpack"),
     ),
     (
         "L2 what can be computed",
-        ("ops.", "gradient", "_variable", "variable", "variable_ops", "variable_parts", "module", "indexed_slices"),
+        ("ops.", "gradient", "_variable", "variable", "variable_ops", "variable_parts", "module", "indexed_slices",
+         "context"),
     ),
     ("L3 graphs", ("graph.",)),
     ("L4 compiler", ("compiler.",)),
     ("L5 runtime", ("_executor", "compiler.schedule", "compiler.pipeline", "compiler.explain")),
     ("L6 staging", ("staging.",)),
     ("L7 for people who train", ("keras.", "profiler.", "testing")),
-    ("names and commands", ("", "configuration", "__main__")),
+    ("names and commands", ("", "compat", "configuration", "__main__")),
 )  # fmt: skip
 
 #: What may be imported inside a function: loaded on first use, or an optional extra.

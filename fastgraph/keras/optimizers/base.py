@@ -23,7 +23,7 @@ from fastgraph.ops.gathering import where
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.variable import Variable
 
-_log = logging.getLogger("fastgraph")
+_log = logging.getLogger("tensorflow")
 Rate = float | Callable[[Any], Any]
 
 

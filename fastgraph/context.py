@@ -1,0 +1,94 @@
+"""What is going on around an op: whether a function is traced, what waits for what, what is known now.
+
+Rule: nothing here makes a node. Effects keep program order by themselves, so waiting costs nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from fastgraph import nesting
+from fastgraph._tensor import Tensor, current_trace, executing_eagerly
+from fastgraph.conversion import convert_to_tensor
+from fastgraph.locks import Lock
+from fastgraph.names import current_scope
+from fastgraph.ops.arguments import known_value
+
+
+def inside_function() -> bool:
+    """Return whether a Function is being traced. Source: tf.inside_function."""
+    return current_trace() is not None
+
+
+def is_symbolic_tensor(tensor: Any) -> bool:
+    """Return whether `tensor` is one of a graph. Source: tf.is_symbolic_tensor."""
+    return isinstance(tensor, Tensor) and not hasattr(type(tensor), "backing_device")
+
+
+def get_static_value(tensor: Any, partial: bool = False) -> Any:
+    """Return the elements of a tensor as an array if they are known now, else None. Source: tf.get_static_value.
+
+    With `partial`, a vector of which some elements are known gives those, and None for the others.
+    """
+    if not isinstance(tensor, Tensor):
+        return None if hasattr(tensor, "__fg_cell__") else tensor
+    found = known_value(tensor)
+    return None if found is None else np.array(found)[()]
+
+
+def get_current_name_scope() -> str:
+    """Return this thread's name scope without the last "/". Source: tf.get_current_name_scope."""
+    return current_scope().rstrip("/")
+
+
+class control_dependencies:
+    """A context in which ops run after those given. Source: tf.control_dependencies.
+
+    Ops with effects run in program order in any case, and what has no effect cannot be seen to run; so the context only
+    checks what it is given. Raises TypeError for what is no tensor, operation, Variable or callable.
+    """
+
+    def __init__(self, control_inputs: Any) -> None:
+        for given in nesting.flatten([] if control_inputs is None else control_inputs):
+            if executing_eagerly() and callable(given) and not isinstance(given, Tensor):
+                given()
+            elif given is not None and not executing_eagerly() and not _operation(given):
+                raise TypeError(f"Control input must be an Operation, a Tensor, or a Variable: {given!r}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+def _operation(given: Any) -> bool:
+    return isinstance(given, Tensor) or any(hasattr(given, name) for name in ("__fg_cell__", "outputs", "dense_shape"))
+
+
+class CriticalSection:
+    """What runs in it runs alone: of all calls of `execute`, in any thread, one at a time. Source: tf.CriticalSection.
+
+    In a Function the body runs in program order, as all effects do.
+    """
+
+    def __init__(
+        self, name: str | None = None, shared_name: str | None = None, critical_section_def: Any = None,
+        import_scope: Any = None,
+    ) -> None:  # fmt: skip
+        self.name = name or "critical_section"
+        self._lock = Lock()
+
+    def execute(self, fn: Callable[[], Any], exclusive_resource_access: bool = True, name: str | None = None) -> Any:
+        """Return what `fn()` gives, as tensors, once no other body is running."""
+        with self._lock:
+            return nesting.map_structure(lambda x: None if x is None else convert_to_tensor(x), fn())
+
+
+def get_logger() -> logging.Logger:
+    """Return the logger that messages go to, which programs know by the name "tensorflow". Source: tf.get_logger."""
+    return logging.getLogger("tensorflow")

@@ -1,0 +1,149 @@
+"""Checks of ranks, shapes and kinds, which are known while an op is called; of finite numbers, which are not.
+
+Rule: what is known now is checked now and makes no node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tensor import Tensor, current_trace
+from fastgraph.dtype import DType, as_dtype, float32
+from fastgraph.ops.arguments import as_tensor, known_value
+from fastgraph.ops.checks import check_numerics, rank_text
+from fastgraph.ops.families import public
+
+
+@public("debugging.assert_all_finite")
+def assert_all_finite(x: Any, message: str, name: str | None = None) -> Any:
+    """x, if none of its elements is infinite or NaN. f[*s] -> f[*s].
+
+    Raises: InvalidArgumentError. Source: tf.debugging.assert_all_finite.
+    """
+    return check_numerics(x, message, name)
+
+
+@public("debugging.assert_rank_in")
+def assert_rank_in(x: Any, ranks: Sequence[Any], message: str | None = None, name: str | None = None) -> None:
+    """Stop unless the rank of x is one of `ranks`. Raises: ValueError. Source: tf.debugging.assert_rank_in."""
+    x = as_tensor(x)
+    wanted = tuple(int(known_value(as_tensor(rank))) for rank in ranks)  # type: ignore[arg-type]
+    if x.shape.rank is not None and x.shape.rank not in wanted:
+        raise ValueError(rank_text(message, x, f"in {wanted}"))
+
+
+@public("debugging.assert_same_float_dtype")
+def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: Any = None) -> DType:
+    """The one dtype of floats that all tensors, and `dtype`, have; float32 where nothing says.
+
+    Raises: ValueError for another dtype, or one of no floats. Source: tf.debugging.assert_same_float_dtype.
+    """
+    wanted, first = (None if dtype is None else as_dtype(dtype)), None
+    for tensor in tensors or ():
+        if tensor is None:
+            continue
+        if wanted is None:
+            wanted, first = tensor.dtype, tensor
+        elif tensor.dtype is not wanted:
+            beside = "" if first is None else f" as {first}"
+            raise ValueError(f"{tensor}, type={tensor.dtype!r}, must be of the same type ({wanted!r}){beside}.")
+    found = wanted or float32
+    if not found.is_floating:
+        raise ValueError(f"Expected floating point type, got {found!r}.")
+    return found
+
+
+@public("debugging.assert_proper_iterable")
+def assert_proper_iterable(values: Any) -> None:
+    """Stop unless `values` is a list, a tuple or the like: no tensor, array or text.
+
+    Raises: TypeError. Source: tf.debugging.assert_proper_iterable.
+    """
+    if isinstance(values, (Tensor, np.ndarray, bytes, str)):
+        raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')
+
+
+@public("debugging.is_numeric_tensor")
+def is_numeric_tensor(tensor: Any) -> bool:
+    """Whether it is a tensor of numbers: bool and strings are none. Source: tf.debugging.is_numeric_tensor."""
+    if not isinstance(tensor, Tensor):
+        return False
+    dtype = tensor.dtype
+    return bool(dtype.is_integer or dtype.is_floating or dtype.is_complex)
+
+
+@public("debugging.assert_shapes")
+def assert_shapes(
+    shapes: Any, data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None
+) -> None:
+    """Stop unless tensors have these shapes, and extents of one symbol are equal.
+
+    `shapes`: pairs (tensor, shape), or a dict with references as keys. A shape is a sequence, or a string of one letter
+    for each axis, of: an int; a symbol, which stands for the same extent wherever it is; None or ".", any extent; and
+    at the beginning or the end "..." or "*", any number of axes. What is unknown while a function is traced is not
+    checked. Raises: ValueError. Source: tf.debugging.assert_shapes.
+    """
+    begin = f"{message}.  " if message else ""
+    sizes: dict[Any, tuple[int, str]] = {}
+    pairs = shapes.items() if isinstance(shapes, Mapping) else shapes
+    for given, spec in pairs:
+        x = as_tensor(given.deref() if hasattr(given, "deref") else given)
+        described = f"Tensor {_name(x)}shape={x.shape} dtype={x.dtype.name}"
+        if not hasattr(spec, "__iter__") and not hasattr(spec, "__getitem__"):
+            raise ValueError(
+                f"{begin}{described}.  Specified shape must be an iterable.  An iterable has the attribute `__iter__` "
+                f"or `__getitem__`.  Received specified shape: {spec}"
+            )
+        for axis, extent, symbol in _matched(begin, x, list(spec)):
+            _compare(begin, described, x, axis, extent, symbol, sizes)
+
+
+def _name(x: Any) -> str:
+    return f"{getattr(x, 'name', '')} " if current_trace() is not None else ""
+
+
+def _matched(begin: str, x: Any, symbols: list[Any]) -> list[tuple[int, int | None, Any]]:
+    """(axis, extent, symbol) of the axes that a shape speaks of."""
+    many = [symbol in ("...", "*", Ellipsis) if not isinstance(symbol, Tensor) else False for symbol in symbols]
+    if any(many[1:-1]):
+        raise ValueError(f"{begin}Specified shape {symbols}: any number of axes stands at the beginning or the end")
+    rank = x.shape.rank
+    leading, trailing = bool(many and many[0]), bool(len(many) > 1 and many[-1])
+    exact = symbols[leading : len(symbols) - trailing]
+    if rank is None:
+        return []
+    fits = rank >= len(exact) if leading or trailing else rank == len(exact)
+    if not fits:
+        what = f"at least {len(exact)}" if leading or trailing else f"{len(exact)}"
+        raise ValueError(begin + rank_text(None, x, what))
+    if leading and trailing:
+        return []  # they could be any of the axes
+    first = rank - len(exact) if leading else 0
+    return [(first + i, x.shape[first + i], symbol) for i, symbol in enumerate(exact)]
+
+
+def _compare(
+    begin: str, described: str, x: Any, axis: int, extent: int | None, symbol: Any, sizes: dict[Any, tuple[int, str]]
+) -> None:
+    """Check one axis against its symbol, or remember what the symbol stands for."""
+    if isinstance(symbol, Tensor):
+        found = known_value(symbol)
+        symbol = None if found is None else int(found)
+    if symbol in (None, ".") or extent is None:
+        return
+    if isinstance(symbol, str) and not symbol.isdigit():
+        wanted, source = sizes.setdefault(
+            symbol, (extent, f"by {described[0].lower()}{described[1:]} dimension {axis}")
+        )
+    else:
+        wanted, source = int(symbol), "explicitly"
+    if wanted != extent:
+        raise ValueError(
+            f"{begin}Specified {source}.  {described} dimension {axis} must have size {wanted}.  Received size "
+            f"{extent}, shape {x.shape}"
+        )

@@ -1,0 +1,211 @@
+"""What is going on around ops: devices and their names, control dependencies, critical sections, checks of shapes."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+
+c = fg.constant
+
+
+def test_the_cpu_is_divided_into_devices_that_differ_in_name() -> None:
+    cpu = fg.config.list_physical_devices("CPU")[0]
+    try:
+        parts = [fg.config.LogicalDeviceConfiguration()] * 2
+        fg.config.set_logical_device_configuration(cpu, parts)
+        assert fg.config.get_logical_device_configuration(cpu) == parts
+        assert [d.name for d in fg.config.list_logical_devices("CPU")] == ["/device:CPU:0", "/device:CPU:1"]
+        for device in fg.config.list_logical_devices():
+            with fg.device(device):
+                assert float(c(1.0) + 1.0) == 2.0
+        with fg.device("/CPU:1"):
+            assert float(c(1.0) + 1.0) == 2.0
+    finally:
+        fg.config.set_logical_device_configuration(cpu, [fg.config.LogicalDeviceConfiguration()])
+    with (
+        pytest.raises(fg.errors.InvalidArgumentError, match="Could not satisfy device specification"),
+        fg.device("CPU:1"),
+    ):
+        pass
+    with pytest.raises(ValueError, match="memory limit"):
+        fg.config.set_logical_device_configuration(cpu, [fg.config.LogicalDeviceConfiguration(memory_limit=10)])
+    with pytest.raises(ValueError, match="Unrecognized device"):
+        fg.config.get_logical_device_configuration("x")
+
+
+def test_a_missing_gpu_is_a_clear_error() -> None:
+    assert fg.config.list_physical_devices("GPU") == []
+    assert fg.config.experimental.list_physical_devices("GPU") == []
+    with pytest.raises(fg.errors.InvalidArgumentError, match=r"GPU:0.*Supported device types \[CPU\]"):
+        with fg.device("/gpu:0"):
+            pass
+    fg.config.set_visible_devices([], "GPU")
+    with pytest.raises(ValueError, match="CPU cannot be made invisible"):
+        fg.config.set_visible_devices([], "CPU")
+
+
+def test_device_specs() -> None:
+    spec = fg.DeviceSpec.from_string("/job:w/replica:1/task:2/gpu:3")
+    assert spec.to_string() == "/job:w/replica:1/task:2/device:GPU:3"
+    assert (spec.job, spec.replica, spec.task, spec.device_type, spec.device_index) == ("w", 1, 2, "GPU", 3)
+    assert spec.replace(device_index=None).to_string().endswith("/device:GPU:*")
+    assert (
+        fg.DeviceSpec(job="w").make_merged_spec(fg.DeviceSpec(device_type="gpu")).to_string() == "/job:w/device:GPU:*"
+    )
+    assert spec == fg.DeviceSpec("w", 1, 2, "GPU", 3) and hash(spec) == hash(fg.DeviceSpec("w", 1, 2, "GPU", 3))
+    assert (
+        repr(fg.DeviceSpec()) == "<DeviceSpec(job=None, replica=None, task=None, device_type=None, device_index=None)>"
+    )
+    with pytest.raises(ValueError, match="Unknown attribute 'foo'"):
+        fg.DeviceSpec.from_string("/foo:1")
+    with fg.device(fg.DeviceSpec(device_type="CPU", device_index=0)):
+        assert c(1).device.endswith("CPU:0")
+
+
+def test_control_dependencies_keep_program_order_which_holds_anyway() -> None:
+    v = fg.Variable(1.0)
+
+    @fg.function
+    def step() -> Any:
+        with fg.control_dependencies([v.assign_add(1.0), fg.print("", end="")]):
+            return v * 2.0
+
+    assert float(step()) == 4.0 and float(step()) == 6.0
+    with fg.control_dependencies([lambda: v.assign(10.0)]):
+        assert float(v) == 10.0
+    with fg.control_dependencies(None):
+        pass
+
+    @fg.function
+    def wrong() -> None:
+        with fg.control_dependencies(["text"]):
+            pass
+
+    with pytest.raises(TypeError, match="Control input must be"):
+        wrong()
+
+
+def test_a_critical_section_runs_one_body_at_a_time() -> None:
+    section, v = fg.CriticalSection(), fg.Variable(0)
+
+    def body() -> Any:
+        before = v.read_value()
+        return v.assign(before + 1)
+
+    def work() -> None:
+        for _ in range(100):
+            section.execute(body)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert int(v) == 400
+
+
+def test_what_is_known_of_values_and_traces() -> None:
+    assert fg.get_static_value(c([1, 2])).tolist() == [1, 2]
+    assert fg.get_static_value(fg.Variable(1)) is None and fg.get_static_value(3) == 3
+    assert not fg.inside_function() and not fg.is_symbolic_tensor(c(1))
+    seen: list[Any] = []
+
+    @fg.function(input_signature=[fg.TensorSpec([None, 3])])
+    def f(x: Any) -> Any:
+        seen.append((fg.inside_function(), fg.is_symbolic_tensor(x), fg.get_static_value(x)))
+        seen.append(fg.get_static_value(fg.shape(x)[1]))
+        with fg.name_scope("a"), fg.name_scope("b"):
+            seen.append(fg.get_current_name_scope())
+        return x
+
+    f(fg.zeros([2, 3]))
+    assert seen == [(True, True, None), 3, "a/b"] or seen == [(True, True, None), None, "a/b"]
+    assert fg.get_logger().name == "tensorflow"
+
+
+def test_the_time_is_read_whenever_it_is_asked_for() -> None:
+    clock = fg.function(fg.timestamp)
+    first = float(clock())
+    assert clock().dtype == fg.float64 and float(clock()) >= first > 1.6e9
+
+
+def test_initializers_by_their_old_names() -> None:
+    assert fg.zeros_initializer()([2]).numpy().tolist() == [0, 0]
+    assert fg.ones_initializer()([2], "int32").dtype == fg.int32
+    assert fg.constant_initializer(3)([2]).dtype == fg.int32
+    assert fg.constant_initializer([1.0, 2.0, 3.0, 4.0])([2, 2]).numpy().tolist() == [[1, 2], [3, 4]]
+    assert fg.keras.initializers.Constant(3)([2]).dtype == fg.float32
+    numbers = fg.random_normal_initializer(mean=5.0, stddev=0.1, seed=1)([1000])
+    assert abs(float(fg.reduce_mean(numbers)) - 5.0) < 0.05
+    numbers = fg.random_uniform_initializer(2.0, 3.0, seed=1)([1000])
+    assert float(fg.reduce_min(numbers)) >= 2.0 and float(fg.reduce_max(numbers)) < 3.0
+
+
+def test_tensors_are_shared_with_other_libraries() -> None:
+    x = c([[1.0, 2.0]])
+    back = fg.experimental.dlpack.from_dlpack(fg.experimental.dlpack.to_dlpack(x))
+    assert back.shape == (1, 2) and back.numpy().tolist() == [[1, 2]]
+    assert np.shares_memory(np.asarray(back), np.asarray(x))
+    given = np.arange(3.0)
+    assert np.shares_memory(np.asarray(fg.experimental.dlpack.from_dlpack(given)), given)
+    with pytest.raises(TypeError, match="must be a TF tensor"):
+        fg.experimental.dlpack.to_dlpack(given)
+    with pytest.raises((BufferError, TypeError)):
+        fg.experimental.dlpack.to_dlpack(c("a"))
+
+
+def test_shapes_are_checked_against_symbols() -> None:
+    x, y = c([[1, 2]]), c([1, 2, 3])
+    check = fg.debugging.assert_shapes
+    check([(x, ("A", "B")), (c([1, 2]), "B"), (x, (None, 2)), (x, ".2"), (x, ("...", "B")), (c(1), ())])
+    check({x.ref(): ("A", "B")})
+    check([(x, ("A", "*"))])
+    with pytest.raises(
+        ValueError, match=r"m\.  Specified by tensor .*dimension 1\.  .* must have size 2\.  Received size 3"
+    ):
+        check([(x, ("A", "B")), (y, ("B",))], message="m")
+    with pytest.raises(ValueError, match="must have rank 1"):
+        check([(x, ("A",))])
+    with pytest.raises(ValueError, match="Specified explicitly.*must have size 5"):
+        check([(x, ("A", 5))])
+    with pytest.raises(ValueError, match="must be an iterable"):
+        check([(x, 3)])
+
+    @fg.function(input_signature=[fg.TensorSpec([None, 2])])
+    def staged(x: Any) -> Any:
+        fg.debugging.assert_shapes([(x, ("N", 2))])
+        return x
+
+    assert staged(c([[1.0, 2.0]])).shape == (1, 2)
+
+
+def test_kinds_and_ranks_are_checked() -> None:
+    d = fg.debugging
+    d.assert_rank_in(c(1), (0, c(2)))
+    with pytest.raises(ValueError, match=r"hey\.  ?Tensor  must have rank in \(1, 2\)"):
+        d.assert_rank_in(c(1), (1, 2), message="hey")
+    assert d.assert_same_float_dtype([None, c(1.0)]) is fg.float32 and d.assert_same_float_dtype() is fg.float32
+    with pytest.raises(ValueError, match="must be of the same type"):
+        d.assert_same_float_dtype([c(1.0), c(1.0, "float64")])
+    with pytest.raises(ValueError, match="Expected floating point type"):
+        d.assert_same_float_dtype([c(1)])
+    d.assert_proper_iterable([1])
+    for wrong in (1, "a", c([1]), np.ones(1)):
+        with pytest.raises(TypeError, match="iterable"):
+            d.assert_proper_iterable(wrong)
+    assert [d.is_numeric_tensor(x) for x in (c(1), c("a"), c(True), 1, c(1j))] == [True, False, False, False, True]
+    assert d.assert_all_finite(c([1.0]), "m").numpy().tolist() == [1.0]
+    with pytest.raises(fg.errors.InvalidArgumentError, match="m : Tensor had NaN"):
+        d.assert_all_finite(c([np.nan]), "m")
+
+
+def test_text_and_bytes() -> None:
+    assert fg.compat.as_bytes("é") == "é".encode() and fg.compat.as_text(b"a") == fg.compat.as_str("a") == "a"
+    assert fg.compat.as_str_any(3) == "3" and fg.compat.dimension_value(fg.TensorShape([1, None])[1]) is None
+    with pytest.raises(TypeError, match="Expected binary or unicode"):
+        fg.compat.as_bytes(3)
