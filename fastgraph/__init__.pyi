@@ -84,6 +84,7 @@ from fastgraph.shapes import TensorSpec as TensorSpec
 from fastgraph.shapes import TypeSpec as TypeSpec
 from fastgraph.shapes import type_spec_from_value as type_spec_from_value
 from fastgraph.staging.function import function as function
+from fastgraph.tensor_array import TensorArray as TensorArray
 from fastgraph.variable import Variable as Variable
 from fastgraph.variable import VariableAggregation as VariableAggregation
 from fastgraph.variable import VariableSynchronization as VariableSynchronization

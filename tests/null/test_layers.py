@@ -29,7 +29,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "L2 what can be computed",
         ("ops.", "gradient", "_variable", "variable", "variable_ops", "variable_parts", "module", "indexed_slices",
-         "context"),
+         "context", "tensor_array"),
     ),
     ("L3 graphs", ("graph.",)),
     ("L4 compiler", ("compiler.",)),

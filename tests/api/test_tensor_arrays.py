@@ -1,0 +1,126 @@
+"""TensorArray: entries written and read by index, all of them at once, and gradients through them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+
+OutOfRange, Invalid = fg.errors.OutOfRangeError, fg.errors.InvalidArgumentError
+
+
+def array(**options: Any) -> Any:
+    return fg.TensorArray(fg.float32, **({"size": 3} | options))
+
+
+def test_entries_are_written_and_read() -> None:
+    ta = array()
+    assert (ta.dtype, int(ta.size()), ta.dynamic_size, ta.element_shape.rank) == (fg.float32, 3, False, None)
+    ta = ta.write(0, [1.0, 2.0]).write(fg.constant(2), [5.0, 6.0])
+    assert ta.element_shape == [2]
+    assert ta.stack().numpy().tolist() == [[1, 2], [0, 0], [5, 6]]
+    assert ta.gather([2, 0]).numpy().tolist() == [[5, 6], [1, 2]]
+    assert ta.concat().numpy().tolist() == [1, 2, 0, 0, 5, 6]
+    assert ta.read(2).numpy().tolist() == [5, 6]
+    with pytest.raises(Invalid, match="Could not read index 2 twice because it was cleared"):
+        ta.read(2)
+    kept = array(clear_after_read=False).write(0, 1.0)
+    assert float(kept.read(0)) == float(kept.read(0)) == 1.0
+
+
+def test_python_numbers_take_the_dtype_and_tensors_must_have_it() -> None:
+    assert array().write(0, 1).read(0).dtype == fg.float32
+    with pytest.raises(Invalid, match="TensorArray dtype is float32 but Op is trying to write dtype int32"):
+        array().write(0, fg.constant(1))
+
+
+def test_it_grows_where_its_size_is_dynamic() -> None:
+    ta = array(dynamic_size=True, size=0)
+    for i in range(5):
+        ta = ta.write(i, float(i))
+    assert int(ta.size()) == 5 and ta.stack().numpy().tolist() == [0, 1, 2, 3, 4]
+    assert array(dynamic_size=True).write(5, 1.0).stack().numpy().tolist() == [0, 0, 0, 0, 0, 1]
+
+
+def test_places_that_are_not_there() -> None:
+    with pytest.raises(OutOfRange, match="Tried to write to index 3 but array is not resizeable and size is: 3"):
+        array().write(3, 1.0)
+    with pytest.raises(OutOfRange, match=r"Writing to negative indices \(index -1\)"):
+        array().write(-1, 1.0)
+    with pytest.raises(OutOfRange, match="Tried to read from index 7 but array size is: 3"):
+        array().read(7)
+    with pytest.raises(OutOfRange, match="negative"):
+        array().read(-1)
+    with pytest.raises(TypeError, match="is an integer"):
+        array().read(1.5)
+    with pytest.raises(ValueError, match="never written"):
+        array().read(0)
+    with pytest.raises(ValueError, match="Size must be declared"):
+        fg.TensorArray(fg.float32)
+    with pytest.raises(Invalid, match="0 or more"):
+        array(size=-1)
+
+
+def test_shapes_are_inferred_from_the_first_entry() -> None:
+    with pytest.raises(ValueError, match=r"Incompatible shape for value \(\(1,\)\), expected \(\(2,\)\)"):
+        array().write(0, [1.0, 2.0]).write(1, [1.0])
+    with pytest.raises(ValueError, match="Incompatible shape"):
+        array(element_shape=[2]).write(0, [1.0])
+    loose = array(infer_shape=False).write(0, [1.0, 2.0]).write(1, [1.0]).write(2, [3.0])
+    assert loose.concat().numpy().tolist() == [1, 2, 1, 3]
+    with pytest.raises(Invalid, match="Shapes of all inputs must match"):
+        loose.stack()
+    assert array(element_shape=[2]).stack().shape == (3, 2)
+    assert array(size=0, element_shape=[2]).stack().shape == (0, 2)
+
+
+def test_values_are_taken_apart() -> None:
+    assert array().unstack([[1.0], [2.0], [3.0]]).read(1).numpy().tolist() == [2]
+    assert int(array(dynamic_size=True).unstack(np.ones((5, 2))).size()) == 5
+    assert array().scatter([2, 0], [1.0, 2.0]).stack().numpy().tolist() == [2, 0, 1]
+    ta = array().split([1.0, 2.0, 3.0], [1, 2, 0])
+    assert [ta.read(i).numpy().tolist() for i in range(3)] == [[1], [2, 3], []]
+    with pytest.raises(ValueError, match="Cannot unstack 4 tensors into a TensorArray of static size 3"):
+        array().unstack([1.0, 2.0, 3.0, 4.0])
+    with pytest.raises(Invalid, match="size is not equal to the size of lengths"):
+        array().split([1.0, 2.0, 3.0], [1, 2])
+    with pytest.raises(Invalid, match="sum of lengths is 2"):
+        array().split([1.0, 2.0, 3.0], [1, 1, 0])
+    with pytest.raises(Invalid, match="at least a vector"):
+        array().split(1.0, [1, 0, 0])
+    with pytest.raises(Invalid, match="Concat saw a scalar shape at index 0"):
+        array().unstack([1.0, 2.0, 3.0]).concat()
+
+
+@pytest.mark.parametrize("staged", [False, True], ids=["eager", "function"])
+def test_gradients_of_both_orders(staged: bool) -> None:
+    def f(x: Any) -> Any:
+        ta = array(clear_after_read=False)
+        for i in range(3):
+            ta = ta.write(i, x * x * float(i + 1))
+        return fg.reduce_sum(ta.stack() * ta.gather([2, 1, 0])) + fg.reduce_sum(ta.read(1))
+
+    x = fg.constant([1.0, 2.0])
+    g = fg.function(f) if staged else f
+    with fg.GradientTape() as outer:
+        outer.watch(x)
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = g(x)
+        first = tape.gradient(y, x)
+    n = x.numpy()
+    assert np.allclose(y, (n**4 * 10).sum() + (2 * n**2).sum())
+    assert np.allclose(first, 40 * n**3 + 4 * n)
+    assert np.allclose(outer.gradient(first, x), 120 * n**2 + 4)
+
+
+def test_it_is_closed_and_has_no_gradient_array() -> None:
+    ta = array().write(0, 1.0)
+    with pytest.raises(NotImplementedError, match="not supported when executing eagerly"):
+        ta.grad("source")
+    assert ta.identity() is ta and ta.handle is None and int(ta.flow) == 0
+    ta.close()
+    assert int(ta.size()) == 0
