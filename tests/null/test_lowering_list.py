@@ -9,6 +9,8 @@ from fastgraph.primitive import all_primitives
 COMPLEX = "complex numbers: kernels have no complex elements yet"
 STRINGS = "strings: their bytes lie in Python objects, which kernels do not see"
 SORTED = "a sort: its work depends on data, and NumPy's is as fast as any kernel of ours would be"
+SUBSTITUTION = "substitution, each row after those before it: BLAS's is as fast as any kernel of ours would be"
+LAPACK = "a factorization: its order of work depends on data, and LAPACK's is as fast as any kernel of ours would be"
 COUNTED = "the number of results is data: a pass over all elements decides it"
 
 #: Primitive -> why it has no lowering, as its definition says.
@@ -36,6 +38,21 @@ HOST_STEPS = {
     "segment_max": COUNTED,
     "segment_min": COUNTED,
     "argsort": SORTED,
+    "inv": LAPACK,
+    "det": LAPACK,
+    "slogdet": LAPACK,
+    "solve": LAPACK,
+    "cholesky": LAPACK,
+    "lu": LAPACK,
+    "qr": LAPACK,
+    "svd": LAPACK,
+    "singular_values": LAPACK,
+    "eigh": LAPACK,
+    "eigvalsh": LAPACK,
+    "eig": LAPACK,
+    "eigvals": LAPACK,
+    "pinv": LAPACK,
+    "triangular_solve": SUBSTITUTION,
     "unique": "a sort whose number of results is data",
     "where_index": COUNTED,
     "mask": COUNTED,
