@@ -71,11 +71,12 @@ INTRINSICS: dict[str, int] = {
         ("tanh", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "sin", "cos", "tan"), 1
     ),
     **dict.fromkeys(("sigmoid", "softplus", "erf", "erfc", "erfinv", "ndtri", "lgamma", "digamma"), 1),
+    **dict.fromkeys(("bessel_i0e", "bessel_i1e"), 1),
     **dict.fromkeys(("sqrt", "rsqrt", "abs", "sign", "floor", "ceil", "round", "trunc"), 1),
     **dict.fromkeys(PREDICATES, 1),
     **dict.fromkeys(("real", "imag", "conj", "angle"), 1),
     **dict.fromkeys(("min", "max", "pow", "atan2", "fmod", "truncatediv", "truncatemod", "nextafter"), 2),
-    **dict.fromkeys(("zeta", "polygamma"), 2),
+    **dict.fromkeys(("zeta", "polygamma", "igamma", "igammac", "igamma_grad_a"), 2),
     "select": 3,
 }
 CONSTANTS = {"inf": float("inf"), "nan": float("nan"), "pi": 3.141592653589793}

@@ -31,7 +31,9 @@ _WEIGHTS = {
     **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "asinh", "acosh", "atanh", "sinh", "cosh"), 6.0),
     **dict.fromkeys(("erf", "erfc", "lgamma", "pow", "atan2", "fmod", "exp2", "log2", "nextafter"), 8.0),
     **dict.fromkeys(("erfinv", "ndtri", "digamma"), 3.0),
+    **dict.fromkeys(("bessel_i0e", "bessel_i1e"), 4.0),
     **dict.fromkeys(("zeta", "polygamma"), 60.0),
+    **dict.fromkeys(("igamma", "igammac", "igamma_grad_a"), 150.0),
     "load": LOAD,
     "read": LOAD,
     "reduce": 1.0,  # its start and end; the steps are counted with its body

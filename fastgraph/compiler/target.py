@@ -30,7 +30,10 @@ LIBM = (
 )  # fmt: skip
 
 #: The files whose text decides what a kernel's calls mean.
-_SOURCES = ("vecmath.py", "lane.py", "blocks_cpu.py", "intrinsics.py", "objectcode.py", "target.py")
+_SOURCES = (
+    "vecmath.py", "bessel.py", "lane.py", "gamma_cpu.py", "../temme.py", "blocks_cpu.py", "intrinsics.py",
+    "objectcode.py", "target.py",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from fastgraph.compiler import bessel
+
 INF = math.inf
 NAN = math.nan
 FLOATS = ("float32", "float64")
@@ -675,6 +677,8 @@ FLOAT_FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
     "erfinv": erfinv,
     "ndtri": ndtri,
     "digamma": digamma,
+    "bessel_i0e": bessel.i0e,
+    "bessel_i1e": bessel.i1e,
     "rsqrt": rsqrt,
     "sqrt": lambda x: x.sqrt(),
     "floor": lambda x: x.floor(),

@@ -3,6 +3,7 @@
 from fastgraph.ops import (  # noqa: F401
     activations,
     assertions,
+    bessel,
     checks,
     contraction,
     conv,
@@ -15,6 +16,7 @@ from fastgraph.ops import (  # noqa: F401
     factored,
     factorizations,
     gathering,
+    incomplete_gamma,
     indexing,
     joining,
     linalg,

@@ -131,6 +131,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "softplus": lambda x: np.logaddexp(x, 0),
     "erf": special.erf, "erfc": special.erfc, "erfinv": special.erfinv, "ndtri": special.ndtri,
+    "bessel_i0e": special.i0e, "bessel_i1e": special.i1e, "igamma": special.gammainc, "igammac": special.gammaincc,
     "lgamma": special.gammaln, "digamma": special.digamma,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,

@@ -159,6 +159,12 @@ def _polygamma(n: Any, x: Any) -> Any:
     return np.where(n == 0, _digamma(x), _special("polygamma")(np.asarray(n).astype(int), x.astype(np.float64)))
 
 
+def _igamma_grad_a(a: Any, x: Any) -> Any:
+    from fastgraph.primitive import get
+
+    return get("igamma_grad_a").body(np.asarray(a), np.asarray(x))
+
+
 def _pow(x: Any, y: Any) -> Any:
     return np.power(x, y) if np.asarray(y).dtype.kind != "i" or y >= 0 else x.dtype.type(0)
 
@@ -174,7 +180,9 @@ _FUNCTIONS = {
     "min": np.minimum, "max": np.maximum, "atan2": np.arctan2, "trunc": np.trunc,
     "fmod": np.fmod, "nextafter": np.nextafter, "digamma": _digamma, "polygamma": _polygamma, "truncatemod": np.fmod,
     **{name: lambda *x, name=name: _special(name)(*x) for name in ("erf", "erfc", "erfinv", "ndtri", "zeta")},
-    "lgamma": lambda x: _special("gammaln")(x),
+    "lgamma": lambda x: _special("gammaln")(x), "igamma": lambda a, x: _special("gammainc")(a, x),
+    "igammac": lambda a, x: _special("gammaincc")(a, x), "igamma_grad_a": _igamma_grad_a,
+    "bessel_i0e": lambda x: _special("i0e")(x), "bessel_i1e": lambda x: _special("i1e")(x),
 }  # fmt: skip
 
 

@@ -19,6 +19,8 @@ STEP = 1e-5
 NOT_REAL = {"complex_abs", "complex", "conj", "real", "imag", "eig", "eigvals"}
 #: They are defined for matrices equal to their transposes: only such directions lead anywhere.
 SYMMETRIC = {"cholesky"}
+#: Inputs whose gradient has none, as in TensorFlow: it raises LookupError.
+ONCE = {("igamma", 0), ("igammac", 0), ("igamma_grad_a", 0)}
 PRIMITIVES = [
     pytest.param(p, id=p.name)
     for p in op_primitives()
@@ -115,6 +117,8 @@ def test_gradient_is_the_slope(primitive: Any) -> None:
         for i, array in enumerate(arrays):
             if array.dtype.kind != "f" or not is_differentiable(primitive, i) or array.size == 0:
                 continue
+            if (primitive.name, i) in ONCE and primitive.name.endswith("_grad_a"):
+                continue
             f = Scalar(primitive, arrays, attrs, i)
             if not f.weights or not f.finite(array):
                 continue
@@ -131,6 +135,8 @@ def test_second_gradient_is_the_slope_of_the_first(primitive: Any) -> None:
     for arrays, attrs in float_samples(primitive)[:6]:
         for i, array in enumerate(arrays):
             if array.dtype.kind != "f" or not is_differentiable(primitive, i) or array.size == 0:
+                continue
+            if (primitive.name, i) in ONCE:
                 continue
             f = Scalar(primitive, arrays, attrs, i)
             if not f.weights or not f.finite(array):
