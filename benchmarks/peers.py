@@ -71,9 +71,12 @@ def modes(module: Any, case: str) -> tuple[str, ...]:
 def takes_part(peer: Peer, module: Any, case: str) -> bool:
     """Whether a peer's mode belongs to a case. Libraries without modes always do.
 
-    JAX takes part eagerly only where eager calls are what is measured: nobody would leave a whole step to it so.
+    JAX takes part eagerly only where eager calls are what is measured: nobody would leave a whole step to it so. A
+    workload may name the libraries that it is about.
     """
     wanted = modes(module, case)
+    if peer.module not in getattr(module, "LIBRARIES", (peer.module,)):
+        return False
     if peer.namespace in ("numpy", "numba"):
         return True
     if peer.namespace == "pytensor":

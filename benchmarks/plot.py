@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers import OWN
-from benchmarks.report import best_own, figure
+from benchmarks.report import GRID, best_own, figure
 
 COLOURS = {
     "NumPy": "#7f7f7f", "Numba by hand": "#bcbd22", "TensorFlow": "#e08214", "JAX": "#4878a8", "PyTorch": "#b2182b",
@@ -30,7 +30,8 @@ def draw(results: dict[str, Any], out: Path) -> None:
     from matplotlib import pyplot
 
     matplotlib.rcParams["svg.hashsalt"] = "fastgraph"  # the same results give the same file
-    rows = sorted((row for row in results["cases"] if best_own(row)), key=lambda row: row["row"], reverse=True)
+    rows = [row for row in results["cases"] if best_own(row) and row["workload"] != GRID]
+    rows.sort(key=lambda row: row["row"], reverse=True)
     figure_, axes = pyplot.subplots(figsize=(9, 0.28 * len(rows) + 1.2))
     seen = set()
     for y, row in enumerate(rows):

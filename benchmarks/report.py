@@ -19,12 +19,18 @@ from benchmarks.peers import BY_HAND, OWN, PEERS, WARM
 CHANGE = 0.15
 #: "workload/case" = why it is behind its goal; kept from run to run.
 REMARKS = Path(__file__).with_name("remarks.toml")
+#: The workload whose cases, "op, size", make a table of their own: a row an op, a column a size.
+GRID = "ops"
 HOW = """\
 Written by `python -m benchmarks.run`, which says how it measures. Microseconds of a synchronous call: the least of
 several medians, with the spread (the largest over the least) behind it. The ratio is fastgraph's time over the best
 peer's: below 1 fastgraph is faster. Gaps under 15 % are ties. The best peer leaves out Numba by hand, which is code
 written for the one workload: the limit to approach. `#` numbers what was to be measured; 20 to 22 and 25 are under
 "Once"."""
+HOW_GRID = """\
+Eager calls of the most used ops on float32: fastgraph's time over that of the better of NumPy (N) and PyTorch (P), and
+fastgraph's microseconds. Below 1 fastgraph is faster. `benchmarks/workloads/ops.py` says what each call is; NumPy and
+PyTorch copy where their result would be a view of another layout (transpose, broadcast_to)."""
 
 
 def figure(samples: list[float]) -> float:
@@ -105,15 +111,17 @@ def table(titles: list[str], rows: list[list[str]]) -> list[str]:
 def markdown(results: dict[str, Any]) -> str:
     """The whole run as a page."""
     machine = results["machine"]
-    rows = sorted(results["cases"], key=lambda row: row["row"])
-    versions = {module: version for row in rows for module, version in row["versions"].items()}
+    every = sorted(results["cases"], key=lambda row: row["row"])
+    rows = [row for row in every if row["workload"] != GRID]
+    versions = {module: version for row in every for module, version in row["versions"].items()}
     where = f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, CPython {machine['python']}"
     named = ", ".join(f"{module} {version}" for module, version in sorted(versions.items()))
     lines = ["# Benchmarks", "", f"{machine['date']}, {where}: {named}.", "", HOW, ""]
     lines += ["![time of the peers over fastgraph's](benchmarks.svg)", ""]
     titles = ["#", "workload", "fastgraph", "best peer", "by hand", "ratio", "goal"]
     lines += table(titles, [_cells(row, rows) for row in rows])
-    lines += _behind(rows, results["once"])
+    lines += _grid([row for row in every if row["workload"] == GRID])
+    lines += _behind(every, results["once"])
     if results["once"]:
         lines += list(_once(results["once"]))
     names = [peer.name for peer in PEERS if any(peer.name in row["us"] for row in rows)]
@@ -122,8 +130,26 @@ def markdown(results: dict[str, Any]) -> str:
         ["#", "workload", *names],
         [[str(r["row"]), f"{r['workload']}: {r['case']}", *(_cell(r["us"].get(name)) for name in names)] for r in rows],
     )
-    lines += [*_missing(rows, "failed", "Failed"), *_missing(rows, "absent", "Who takes no part, and why")]
+    lines += [*_missing(every, "failed", "Failed"), *_missing(every, "absent", "Who takes no part, and why")]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _grid(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """The ops by sizes: ratio to the better peer, its letter, and fastgraph's time."""
+    if not rows:
+        return
+    cells: dict[str, dict[str, str]] = {}
+    for row in rows:
+        op, size = row["case"].split(", ")
+        own, peer = best_own(row), best_peer(row)
+        cells.setdefault(op, {})[size] = "failed" if own is None else us(own[1])
+        if own is not None and peer is not None:
+            ratio = own[1] / peer[1]
+            shown = f"{ratio:.2f}" if ratio <= 1 + CHANGE else f"**{ratio:.2f}**"
+            cells[op][size] = f"{shown} {peer[0][0]} ({us(own[1])})"
+    sizes = list(dict.fromkeys(size for each in cells.values() for size in each))
+    yield from ["## Ops", "", HOW_GRID, ""]
+    yield from table(["op", *sizes], [[op, *(each.get(size, "") for size in sizes)] for op, each in cells.items()])
 
 
 def _cells(row: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
@@ -149,7 +175,8 @@ def _behind(rows: list[dict[str, Any]], measured: dict[str, Any]) -> Iterator[st
     found += [(name, text) for name, reached, text in once_goals(measured) if not reached]
     yield from ["## Behind", ""]
     for name, text in found:
-        yield f"- {name} ({text}): {remarks.get(name, 'not looked into yet.')}"
+        remark = remarks.get(name) or remarks.get(name.split(", ")[0], "not looked into yet.")
+        yield f"- {name} ({text}): {remark}"
     yield from ([] if found else ["Nothing is behind its goal."])
     yield ""
 

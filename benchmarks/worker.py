@@ -105,7 +105,7 @@ class Cases:
         np.savez(out, **{f"{i}_{k}": array for i, arrays in enumerate(results) for k, array in enumerate(arrays)})
         taken = {"first_ms": 1e3 * (first - begin), "full_ms": 1e3 * (full - begin), **memory()}
         taken["helpers_peak_mb"] = sum(memory(each)["peak_mb"] for each in helpers())
-        self.timer = Timer(call, 0.0 if self.small else WARM_UP_S)
+        self.timer = Timer(call, 0.0 if self.small else getattr(self.workload, "WARM_UP_S", WARM_UP_S))
         self.per = 1 if self.small else getattr(self.workload, "PER", {}).get(case, 1)
         return {**taken, "version": getattr(driver.lib, "__version__", "")}
 
