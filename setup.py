@@ -37,8 +37,10 @@ DIRECTIVES = {
 }
 # -fno-math-errno: nothing here reads errno, and with it sqrt becomes one instruction. -ffp-contract=off: a*b+c is
 # rounded twice on every CPU, so that results do not depend on whether the compiler finds a fused instruction.
+# -fno-trapping-math: nothing here reads the flags of floating exceptions, and with it both sides of a choice may be
+# computed, without which loops of mathematics are not vectorised. Values do not change.
 COMPILE_ARGS = ["-O1", "-g"] if DEBUG else ["-O3", "-g0"]
-COMPILE_ARGS += ["-fno-math-errno", "-ffp-contract=off", "-pthread", "-Wno-unused-function"]
+COMPILE_ARGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-pthread", "-Wno-unused-function"]
 
 
 class MissingTool(SystemExit):
