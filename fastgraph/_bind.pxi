@@ -221,10 +221,6 @@ cdef inline PyObject** _items(tuple values) noexcept:
 
 # Running an op on tensors that hold elements.
 
-cdef enum:
-    RELEASE_GIL = 16384   # elements from which other Python threads may run meanwhile
-
-
 cdef EagerTensor _loop_unary(Primitive prim, EagerTensor x):
     """The op on x by its C loop; None where there is none or where it fails: the body then says why."""
     cdef Loop loop = prim.loops[x.dtype_code]
@@ -237,11 +233,8 @@ cdef EagerTensor _loop_unary(Primitive prim, EagerTensor x):
     out = wrap_block(block_new(x.size * _item_sizes[code]), code, x.ndim, &x.dims[0])
     operands[0] = x.data
     steps[0] = 1
-    if x.size > RELEASE_GIL:
-        with nogil:
-            failed = loop(&operands[0], &steps[0], out.data, out.size)
-    else:
-        failed = loop(&operands[0], &steps[0], out.data, out.size)
+    failed = _run_shared(loop, 1, &operands[0], &steps[0], _item_sizes[x.dtype_code], out.data, _item_sizes[code],
+                         out.size, prim.loop_share[x.dtype_code])
     return None if failed else out
 
 
@@ -276,11 +269,8 @@ cdef EagerTensor _loop_binary(Primitive prim, EagerTensor x, EagerTensor y):
     operands[0] = x.data
     operands[1] = y.data
     out = wrap_block(block_new(shaped.size * _item_sizes[code]), code, shaped.ndim, &shaped.dims[0])
-    if out.size > RELEASE_GIL:
-        with nogil:
-            failed = loop(&operands[0], &steps[0], out.data, out.size)
-    else:
-        failed = loop(&operands[0], &steps[0], out.data, out.size)
+    failed = _run_shared(loop, 2, &operands[0], &steps[0], _item_sizes[x.dtype_code], out.data, _item_sizes[code],
+                         out.size, prim.loop_share[x.dtype_code])
     return None if failed else out
 
 

@@ -69,6 +69,42 @@ static int fg_level = -1;
 """
 
 
+#: Rows of softmax: n of them, steps[0] long. As the op's body computes: the largest (NaN if there is one) is taken off,
+#: sums are of lanes that do not depend on the row's place, and each exponential is divided by the sum.
+SOFTMAX = """
+static int FG_AT(fg_math_softmax_D_)(char **operands, const int64_t *steps, char *result, int64_t n) {
+  const int64_t width = steps[0];
+  for (int64_t row = 0; row < n; row++) {
+    const T_ *restrict x = (const T_ *)operands[0] + row * width;
+    T_ *restrict out = (T_ *)result + row * width;
+    T_ best[16], top = -(T_)INFINITY;
+    int odd = 0;
+    int64_t k = 0;
+    for (int l = 0; l < 16; l++) best[l] = top;
+    for (; k + 16 <= width; k += 16)
+      for (int l = 0; l < 16; l++) { T_ v = x[k + l]; best[l] = v > best[l] ? v : best[l]; }
+    for (int l = 0; l < 16; l++) top = best[l] > top ? best[l] : top;
+    for (; k < width; k++) top = x[k] > top ? x[k] : top;
+    for (k = 0; k < width; k++) odd |= x[k] != x[k];
+    if (odd) top = (T_)NAN;
+    for (k = 0; k < width; k++) out[k] = FG_AT(fg_one_exp_D_)(x[k] - top);
+    double total = 0;
+    for (int64_t k0 = 0; k0 < width; k0 += 512) {
+      const int64_t stop = width - k0 < 512 ? width : k0 + 512;
+      T_ part[16] = {0}, rest = 0;
+      for (k = k0; k + 16 <= stop; k += 16)
+        for (int l = 0; l < 16; l++) part[l] += out[k + l];
+      for (; k < stop; k++) rest += out[k];
+      for (int l = 0; l < 16; l++) rest += part[l];
+      total += rest;
+    }
+    const T_ sum = (T_)total;
+    for (k = 0; k < width; k++) out[k] /= sum;
+  }
+  return 0;
+}"""
+
+
 class CannotWrite(Exception):
     """A function that C has no form of here (a call of libm, a cast to integers)."""
 

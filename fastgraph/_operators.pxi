@@ -67,7 +67,7 @@ cdef EagerTensor _with_number(Primitive prim, EagerTensor x, object number, bint
     cdef long long integer
     cdef double real
     cdef EagerTensor out
-    if loop == NULL or state.trace is not None or state.tapes or x.size > RELEASE_GIL:
+    if loop == NULL or state.trace is not None or state.tapes:
         return None
     if x.size > prim.loop_limit[code]:
         return None
@@ -103,7 +103,8 @@ cdef EagerTensor _with_number(Primitive prim, EagerTensor x, object number, bint
     steps[not reflected] = 0
     code = prim.loop_out[code]
     out = wrap_block(block_new(x.size * _item_sizes[code]), code, x.ndim, &x.dims[0])
-    failed = loop(&operands[0], &steps[0], out.data, out.size)
+    failed = _run_shared(loop, 2, &operands[0], &steps[0], _item_sizes[x.dtype_code], out.data, _item_sizes[code],
+                         out.size, prim.loop_share[x.dtype_code])
     return None if failed else out
 
 

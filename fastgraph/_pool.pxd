@@ -133,3 +133,8 @@ cdef void region_invite(Region* region, int32_t threads) noexcept nogil
 cdef void region_close(Region* region) noexcept nogil
 cdef bint region_orphaned(Region* region) noexcept nogil
 cdef int32_t pool_threads() noexcept nogil
+
+# part(context, first, last) for the runs of `chunk` of 0 .. n - 1, on the threads that are free and this one. Where a
+# run begins depends on n and chunk alone, so results do not depend on the number of threads.
+cdef void pool_share(void (*part)(void*, int64_t, int64_t) noexcept nogil, void* context, int64_t n,
+                     int64_t chunk) noexcept nogil

@@ -174,6 +174,50 @@ cdef int32_t pool_threads() noexcept nogil:
     return pool.wanted + 1
 
 
+cdef struct Share:
+    Region region    # first: threads are handed its address
+    void (*part)(void*, int64_t, int64_t) noexcept nogil
+    void* context
+    int64_t n
+    int64_t chunk
+    int32_t taken    # runs handed out
+
+
+cdef void _share_work(Region* region) noexcept nogil:
+    cdef Share* share = <Share*>region
+    cdef int64_t first
+    while True:
+        first = (<int64_t>fg_add32(&share.taken, 1) - 1) * share.chunk
+        if first >= share.n:
+            return
+        share.part(share.context, first, min(first + share.chunk, share.n))
+
+
+cdef void pool_share(void (*part)(void*, int64_t, int64_t) noexcept nogil, void* context, int64_t n,
+                     int64_t chunk) noexcept nogil:
+    cdef Share share
+    cdef int64_t first, runs, others = pool.wanted
+    while n // chunk > 1000000:  # runs are counted in 32 bits
+        chunk *= 2
+    runs = (n + chunk - 1) // chunk
+    if others == 0 or runs < 2 or pool.stopped:
+        first = 0
+        while first < n:
+            part(context, first, min(first + chunk, n))
+            first += chunk
+        return
+    region_init(&share.region, _share_work)
+    share.part = part
+    share.context = context
+    share.n = n
+    share.chunk = chunk
+    share.taken = 0
+    region_open(&share.region)
+    region_invite(&share.region, <int32_t>min(others, runs - 1))
+    _share_work(&share.region)
+    region_close(&share.region)
+
+
 def num_threads() -> int:
     """Threads that run steps at once, the calling thread included."""
     return pool_threads()

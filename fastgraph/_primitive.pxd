@@ -5,6 +5,11 @@ from libc.stdint cimport int64_t
 cdef enum:
     MAX_CODE = 26      # one more than the largest dtype code (resource = 20, uint64 = 23; spare)
     MAX_LOOP_INPUTS = 3
+    # Elements from which a loop is shared among threads: waking one takes 5 to 10 us, in which a loop that only moves
+    # memory passes about 60,000 elements, one of mathematics 20,000. SHARE_RUN elements are taken at a time.
+    SHARE_LIGHT = 65536
+    SHARE_HEAVY = 16384
+    SHARE_RUN = 8192
 
 # One C loop: out[k] = f(in[0][k * step[0]], ...), steps 0 or 1 in elements. Not 0: an operand is invalid (a divisor of
 # 0), which the body then says in words.
@@ -65,3 +70,4 @@ cdef class Primitive:
     cdef Loop[MAX_CODE] loops           # C loop by the inputs' dtype code, or NULL
     cdef signed char[MAX_CODE] loop_out  # dtype code of the loop's output
     cdef int64_t[MAX_CODE] loop_limit   # elements up to which the loop is used
+    cdef int64_t[MAX_CODE] loop_share   # elements from which threads share the loop

@@ -17,8 +17,8 @@ cdef extern from *:
     #endif
     #ifndef FG_HAVE_LOOPS
     typedef int (*fg_loop)(char **, const int64_t *, char *, int64_t);
-    typedef struct { const char *name; int code; int out; int small; fg_loop loop; } fg_loop_entry;
-    static const fg_loop_entry fg_loops[1] = {{0, 0, 0, 0, 0}};
+    typedef struct { const char *name; int code; int out; int limit; int heavy; fg_loop loop; } fg_loop_entry;
+    static const fg_loop_entry fg_loops[1] = {{0, 0, 0, 0, 0, 0}};
     #define FG_N_LOOPS 0
     #endif
     """
@@ -26,13 +26,11 @@ cdef extern from *:
         const char* name
         int code
         int out
-        int small
+        int limit   # elements up to which the loop beats NumPy's; 0: always
+        int heavy   # it computes for longer than it moves memory
         Loop loop
     const fg_loop_entry* fg_loops
     enum: FG_N_LOOPS
-
-cdef enum:
-    LOOP_SMALL = 4096   # elements up to which a loop that the compiler cannot vectorise beats NumPy's call
 
 cdef object _EFFECTS = frozenset((None, "read", "write", "host"))
 # Attributes are part of the key: an op of the same name that takes others is another op.
@@ -137,11 +135,13 @@ cdef class Primitive:
         self.ufunc = _ufunc_of(body) if self.n_inputs == 1 and not self.attrs else None
         memset(&self.ufunc_out[0], 0, sizeof(self.ufunc_out))
         memset(&self.loops[0], 0, sizeof(self.loops))
-        if self.elementwise and self.same_dtype and not self.variadic and self.n_inputs <= MAX_LOOP_INPUTS:
+        if name == "softmax" or (
+                self.elementwise and self.same_dtype and not self.variadic and self.n_inputs <= MAX_LOOP_INPUTS):
             for i in _loops_of.get(name, ()):
                 self.loops[fg_loops[i].code] = fg_loops[i].loop
                 self.loop_out[fg_loops[i].code] = fg_loops[i].out
-                self.loop_limit[fg_loops[i].code] = LOOP_SMALL if fg_loops[i].small else <int64_t>1 << 62
+                self.loop_limit[fg_loops[i].code] = fg_loops[i].limit if fg_loops[i].limit else <int64_t>1 << 62
+                self.loop_share[fg_loops[i].code] = SHARE_HEAVY if fg_loops[i].heavy else SHARE_LIGHT
 
     def __getattr__(self, str name):
         try:

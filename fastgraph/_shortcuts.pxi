@@ -122,11 +122,8 @@ cdef EagerTensor _cast(EagerTensor x, object dtype):
     out = wrap_block(block_new(x.size * _item_sizes[code]), code, x.ndim, &x.dims[0])
     operands[0] = x.data
     steps[0] = 1
-    if x.size > RELEASE_GIL:
-        with nogil:
-            loop(&operands[0], &steps[0], out.data, out.size)
-    else:
-        loop(&operands[0], &steps[0], out.data, out.size)
+    _run_shared(loop, 1, &operands[0], &steps[0], _item_sizes[x.dtype_code], out.data, _item_sizes[code], out.size,
+                SHARE_LIGHT)
     return out
 
 

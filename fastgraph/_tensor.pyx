@@ -15,8 +15,9 @@ from fastgraph._buffer cimport (
     BLOCK_FOREIGN, BLOCK_OBJECT, Block, Buffer, Cell, MAX_RANK, block_new, block_of_object,
     block_release, block_retain, fg_spin_lock, fg_spin_unlock, new_id,
 )
+from fastgraph._pool cimport pool_share
 from fastgraph._primitive cimport (
-    Loop, MAX_CODE, Primitive, SHORT_BROADCAST, SHORT_CAST, SHORT_CONCAT, SHORT_EXPAND, SHORT_GATHER, SHORT_MAX,
+    Loop, MAX_CODE, MAX_LOOP_INPUTS, Primitive, SHARE_HEAVY, SHARE_LIGHT, SHARE_RUN, SHORT_BROADCAST, SHORT_CAST, SHORT_CONCAT, SHORT_EXPAND, SHORT_GATHER, SHORT_MAX,
     SHORT_MEAN, SHORT_MIN, SHORT_PRODUCT, SHORT_RESHAPE, SHORT_SELECT, SHORT_STACK, SHORT_SUM, SHORT_SUM_TO,
     SHORT_TRANSPOSE, cast_loop,
 )
@@ -290,6 +291,7 @@ class Trace:
 
 
 include "_eager_tensor.pxi"
+include "_shared_loops.pxi"
 include "_bind.pxi"
 include "_sequence.pxi"
 include "_operators.pxi"
