@@ -1,0 +1,70 @@
+"""The comparison with TensorFlow: a share of it where there is TensorFlow, and that it would find what differs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.oracle import processes
+from tests.oracle.__main__ import compare, report
+from tests.oracle.compare import difference
+from tests.oracle.draw import Case, draw, drawn, op_functions
+from tests.oracle.reasons import NOT_COMPARED
+from tests.oracle.runner import Runner, packed, unpacked
+
+
+def test_every_name_has_a_case_that_gives_a_value() -> None:
+    runner = Runner("fastgraph")
+    missing = set(op_functions()) - set(NOT_COMPARED)
+    for case in draw():
+        if case.name in missing and not case.wrong and "values" in runner.run((case.text, case.arrays, False)):
+            missing.remove(case.name)
+    assert missing == set()
+
+
+def test_what_is_drawn_is_fixed() -> None:
+    assert draw() == draw()
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("tf.sin(x) * 1.001", "values"),
+        ("tf.cast(tf.sin(x), 'float64')", "dtype"),
+        ("tf.expand_dims(tf.sin(x), 0)", "shape"),
+        ("tf.sin(x) + tf.stop_gradient(x - x) + 0 * x * 0 + (x - tf.stop_gradient(x))", "first gradient"),
+        ("tf.sin(tf.concat([x, x], 0), 1, 2, 3)", "error"),
+    ],
+)
+def test_planted_differences_are_found(text: str, kind: str) -> None:
+    runner = Runner("fastgraph")
+    arrays = {"x": packed(np.array([0.5, 1.5], np.float32))}
+    got, wanted = runner.run((text, arrays, True)), runner.run(("tf.sin(x)", arrays, True))
+    assert difference(wanted, wanted, "values") == ""
+    assert difference(got, wanted, "values").startswith(kind)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "complex64", "bool", "string"])
+def test_arrays_travel(dtype: str) -> None:
+    array = drawn(dtype, (2, 3), "", 1)
+    assert np.array_equal(unpacked(packed(array)), array)
+
+
+@pytest.mark.skipif(processes.tensorflow_python() is None, reason="no TensorFlow")
+@pytest.mark.slow
+def test_ops_are_tensorflows() -> None:
+    python = processes.tensorflow_python()
+    assert python is not None
+    made = compare(draw()[::9], python)
+    assert made.unexplained == []
+    assert f"TensorFlow {made.versions[0]}" in report(made)
+
+
+@pytest.mark.skipif(processes.tensorflow_python() is None, reason="no TensorFlow")
+def test_a_wrong_op_is_reported() -> None:
+    python = processes.tensorflow_python()
+    assert python is not None
+    x = packed(np.array([1.0], np.float32))
+    made = compare([Case("sin", "tf.sin(x) + float(hasattr(tf, 'primitive'))", {"x": x})], python)
+    assert len(made.unexplained) == 1
+    assert "without a reason: 1" in report(made)
