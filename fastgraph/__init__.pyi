@@ -203,6 +203,14 @@ def cumsum(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: bui
     Raises: InvalidArgumentError for an axis out of range. Source: tf.cumsum."""
 def divide(x: Any, y: Any, name: builtins.str | None = None) -> Any:
     """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting. Source: tf.divide."""
+def eig(tensor: Any, name: builtins.str | None = None) -> Any:
+    """Eigenvalues and eigenvectors of length 1, in columns, in no particular order. t[*b, n, n] -> c[*b, n], c.
+
+    Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eig."""
+def eigvals(tensor: Any, name: builtins.str | None = None) -> Any:
+    """Eigenvalues, in no particular order. t[*b, n, n] -> c[*b, n].
+
+    Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eigvals."""
 def einsum(equation: builtins.str, *inputs: Any, **kwargs: Any) -> Any:
     """The sum of products that `equation` says, "ij,jk->ik": labels not in the result are summed over.
 

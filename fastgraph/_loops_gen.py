@@ -1,7 +1,7 @@
 """Writes the C loops with which eager mode computes small elementwise ops: run by setup.py, by path, before compiling.
 
-Rule: imports nothing of fastgraph but loads expr.py and vecmath.py by their paths; what it knows of the ops stands as literals in their
-decorators, read by `ast`. An op or dtype that C has no form of gets no loop: its NumPy body serves.
+Rule: imports nothing of fastgraph but loads expr.py and vecmath.py by their paths; what it knows of the ops stands as
+literals in their decorators, read by `ast`. An op or dtype that C has no form of gets no loop: its NumPy body serves.
 """
 
 from __future__ import annotations
@@ -196,8 +196,6 @@ def math_loops(package: Path, expr: ModuleType, ops: list[tuple[Op, str]]) -> tu
         entries.append(f'  {{"softmax", {CODES[dtype]}, {CODES[dtype]}, 0, 1, fg_math_softmax_{dtype}}},')
         choosers.append(CHOOSER.format(loop=f"fg_math_softmax_{dtype}"))
     return "\n".join(made) + "\n", "\n".join(choosers), entries
-
-
 
 
 def generate(package: Path, out: Path) -> None:

@@ -271,7 +271,8 @@ def _number(number: float, dtype: str) -> str:
         return str(int(bool(number)))
     if dtype in FLOATS:
         if math.isnan(number) or math.isinf(number):
-            return f"(({C_TYPES[dtype]}){'-' if math.copysign(1, number) < 0 else ''}{'NAN' if number != number else 'INFINITY'})"
+            sign = "-" if math.copysign(1, number) < 0 else ""
+            return f"(({C_TYPES[dtype]}){sign}{'NAN' if math.isnan(number) else 'INFINITY'})"
         rounded = struct.unpack("f", struct.pack("f", number))[0] if dtype == "float32" else float(number)
         return f"(({C_TYPES[dtype]}){rounded!r})"
     width = int(dtype.lstrip("uint"))

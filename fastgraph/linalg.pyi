@@ -1,9 +1,12 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph import eig as eig
+from fastgraph import eigvals as eigvals
 from fastgraph import einsum as einsum
 from fastgraph import eye as eye
 from fastgraph import matmul as matmul
 from fastgraph import norm as norm
 from fastgraph import tensordot as tensordot
+from fastgraph._tensor import Tensor
 from fastgraph.nn import l2_normalize as l2_normalize
 from typing import Any
 import builtins
@@ -14,10 +17,22 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: builtins.str | N
     """Matrices with zeros outside a band of diagonals; a negative number of them means all. t[*s, m, n] -> same.
 
     Raises: InvalidArgumentError for more diagonals than there are. Source: tf.linalg.band_part."""
+def cholesky(input: Any, name: str | None = None) -> Tensor:
+    """L with L L^H = input, lower triangular; the input's lower triangle is read. t[*b, n, n] -> t[*b, n, n].
+
+    Raises: InvalidArgumentError for what is not square or not positive definite. Source: tf.linalg.cholesky."""
+def cholesky_solve(chol: Any, rhs: Any, name: builtins.str | None = None) -> Any:
+    """x with A x = rhs, given Cholesky's factor of A. t[*b, n, n], t[*b, n, k] -> t[*b, n, k].
+
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.linalg.cholesky_solve."""
 def cross(a: Any, b: Any, name: builtins.str | None = None) -> Any:
     """The cross product of vectors of three elements. t[*s, 3], t[*s, 3] -> t[*s, 3].
 
     Raises: InvalidArgumentError if shapes differ; FailedPreconditionError for other lengths. Source: tf.linalg.cross."""
+def det(input: Any, name: str | None = None) -> Tensor:
+    """Determinants; their gradient needs matrices that have inverses. t[*b, n, n] -> t[*b].
+
+    Raises: InvalidArgumentError for what is not square. Source: tf.linalg.det."""
 def diag(diagonal: Any, name: builtins.str | None = 'diag', k: Any = 0, num_rows: Any = -1, num_cols: Any = -1, padding_value: Any = 0, align: builtins.str = 'RIGHT_LEFT') -> Any:
     """Matrices with the diagonals given, padding_value elsewhere; k may be a pair, the lowest and the highest diagonal.
 
@@ -27,10 +42,52 @@ def diag_part(input: Any, name: builtins.str | None = 'diag_part', k: Any = 0, p
     """The diagonal k of matrices, or the diagonals of a pair k, padded. t[*s, m, n] -> t[*s, (n,) length].
 
     Raises: InvalidArgumentError for a diagonal that is not there. Source: tf.linalg.diag_part."""
+def eigh(tensor: Any, name: builtins.str | None = None) -> Any:
+    """Eigenvalues, rising, and eigenvectors of Hermitian matrices, whose lower triangle is read.
+
+    t[*b, n, n] -> t[*b, n], t[*b, n, n]. Raises: InvalidArgumentError for what is not square or not finite.
+    Source: tf.linalg.eigh."""
+def eigvalsh(tensor: Any, name: builtins.str | None = None) -> Any:
+    """Eigenvalues, rising, of Hermitian matrices, whose lower triangle is read. t[*b, n, n] -> t[*b, n].
+
+    Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eigvalsh."""
 def global_norm(t_list: Any, name: builtins.str | None = None) -> Any:
     """The norm of all elements of a list of tensors (None is passed over; of none 0). f[*s]... -> f[].
 
     Source: tf.linalg.global_norm."""
+def inv(input: Any, adjoint: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """Inverse matrices, or those of the adjoint matrices. t[*b, n, n] -> t[*b, n, n].
+
+    Raises: InvalidArgumentError for what is not square or has no inverse. Source: tf.linalg.inv."""
+def logdet(matrix: Any, name: builtins.str | None = None) -> Any:
+    """Log-determinants of Hermitian positive definite matrices, as real numbers. t[*b, n, n] -> f[*b].
+
+    Raises: InvalidArgumentError as `cholesky` does. Source: tf.linalg.logdet."""
+def lstsq(matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: builtins.bool = True, name: builtins.str | None = None) -> Any:
+    """x with the least |matrix x - rhs|^2 + l2_regularizer |x|^2. t[*b, m, n], t[*b, m, k] -> t[*b, n, k].
+
+    By Cholesky's factor of the normal equations, for full rank; with fast=False by singular values, for any rank and
+    without the regularizer: then of all best x the shortest. Raises: InvalidArgumentError. Source: tf.linalg.lstsq."""
+def lu(input: Any, output_idx_type: Any = ..., name: builtins.str | None = None) -> Any:
+    """L (unit) below the diagonal and U on and above it, with input[p] = L U, and p. t[*b, n, n] -> same, i[*b, n].
+
+    Raises: InvalidArgumentError for what is not square or not invertible. Source: tf.linalg.lu."""
+def lu_matrix_inverse(lower_upper: Any, perm: Any, validate_args: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """The inverse of the matrix whose `lu` is given. t[*b, n, n], i[*b, n] -> t[*b, n, n].
+
+    Raises: ValueError for shapes that do not fit. Source: tf.linalg.lu_matrix_inverse."""
+def lu_reconstruct(lower_upper: Any, perm: Any, validate_args: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """The matrix whose `lu` is given. t[*b, n, n], i[*b, n] -> t[*b, n, n].
+
+    Raises: ValueError for shapes that do not fit. Source: tf.linalg.lu_reconstruct."""
+def lu_solve(lower_upper: Any, perm: Any, rhs: Any, validate_args: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """x with A x = rhs, given `lu` of A. t[*b, n, n], i[*b, n], t[*b, n, k] -> t[*b, n, k].
+
+    Raises: ValueError for shapes that do not fit. Source: tf.linalg.lu_solve."""
+def matrix_rank(a: Any, tol: Any = None, validate_args: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """How many singular values are above tol (eps max(m, n) times the greatest). f[*b, m, n] -> i32[*b].
+
+    Raises: TypeError for other dtypes; ValueError for ranks below 2. Source: tf.linalg.matrix_rank."""
 def matrix_transpose(a: Any, name: builtins.str | None = 'matrix_transpose', conjugate: builtins.bool = False) -> Any:
     """Matrices with rows and columns exchanged. t[*s, m, n] -> t[*s, n, m].
 
@@ -41,10 +98,32 @@ def normalize(tensor: Any, ord: Any = 'euclidean', axis: Any = None, name: built
     """tensor over its norm along `axis`, and that norm with its axes kept. f[*s] -> f[*s], f[*r].
 
     Source: tf.linalg.normalize."""
+def pinv(a: Any, rcond: Any = None, validate_args: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """Pseudoinverses; singular values up to rcond (10 eps max(m, n)) times the greatest count as 0.
+
+    f[*b, m, n] -> f[*b, n, m]; rcond is f[*b]. Raises: TypeError for other dtypes; ValueError for ranks below 2.
+    Source: tf.linalg.pinv."""
+def qr(input: Any, full_matrices: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """Q with orthonormal columns and R upper triangular, Q R = input. t[*b, m, n] -> t[*b, m, k], t[*b, k, n].
+
+    k is min(m, n), or m with full_matrices. Raises: InvalidArgumentError for ranks below 2. Source: tf.linalg.qr."""
 def set_diag(input: Any, diagonal: Any, name: builtins.str | None = 'set_diag', k: Any = 0, align: builtins.str = 'RIGHT_LEFT') -> Any:
     """Matrices with the diagonal k replaced, or the diagonals of a pair k. t[*s, m, n], t[*s, (n,) length] -> same.
 
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.linalg.set_diag."""
+def slogdet(input: Any, name: builtins.str | None = None) -> Any:
+    """Sign (of complex matrices the phase) and log(|det|), both of the input's dtype. t[*b, n, n] -> t[*b], t[*b].
+
+    Raises: InvalidArgumentError for what is not square. Source: tf.linalg.slogdet."""
+def solve(matrix: Any, rhs: Any, adjoint: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """x with matrix x = rhs, or, with `adjoint`, with the adjoint matrix. t[*b, n, n], t[*b, n, k] -> t[*b, n, k].
+
+    Raises: InvalidArgumentError for shapes that do not fit and matrices without an inverse. Source: tf.linalg.solve."""
+def svd(tensor: Any, full_matrices: builtins.bool = False, compute_uv: builtins.bool = True, name: builtins.str | None = None) -> Any:
+    """s falling, u and v with u diag(s) v^H = tensor; without compute_uv only s. t[*b, m, n] -> f[*b, k], t, t.
+
+    u is [*b, m, k] and v [*b, n, k] for k = min(m, n), or square with full_matrices.
+    Raises: InvalidArgumentError for ranks below 2. Source: tf.linalg.svd."""
 def tensor_diag(diagonal: Any, name: builtins.str | None = None) -> Any:
     """A tensor of zeros with `diagonal` where the first and the second half of the index agree. t[*s] -> t[*s, *s].
 
@@ -55,3 +134,8 @@ def tensor_diag_part(input: Any, name: builtins.str | None = None) -> Any:
     Raises: InvalidArgumentError for an odd rank or halves that differ. Source: tf.linalg.tensor_diag_part."""
 def trace(x: Any, name: builtins.str | None = None) -> Any:
     """The sum of the main diagonal of matrices. t[*s, m, n] -> t[*s]. Source: tf.linalg.trace."""
+def triangular_solve(matrix: Any, rhs: Any, lower: builtins.bool = True, adjoint: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """x with matrix x = rhs, only the lower (upper) triangle of the matrix being read; batches broadcast.
+
+    t[*b, n, n], t[*b, n, k] -> t[*b, n, k]. With `adjoint`: of the adjoint matrix. Zeros on the diagonal give infinity.
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.linalg.triangular_solve."""

@@ -82,10 +82,10 @@ def test_no_internal_module_has_a_public_name() -> None:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("TensorArray", "while_loop"),
+        ("queue", "Python's queue"),
         ("data", "NumPy arrays"),
-        ("AggregationMethod", "no near substitute"),
-        ("map_fn", "while_loop"),
+        ("load_op_library", "no near substitute"),
+        ("lookup", "a Python dict"),
     ],
 )
 def test_not_built(name: str, hint: str) -> None:
@@ -96,11 +96,11 @@ def test_not_built(name: str, hint: str) -> None:
 
 
 def test_not_built_in_a_namespace() -> None:
-    assert not hasattr(fg.math, "bessel_i0")
+    assert not hasattr(fg.autograph, "trace")
     with pytest.raises(
-        NotImplementedError, match=r"fastgraph\.math\.bessel_i0 is not built yet: TensorFlow has tf\.math"
+        NotImplementedError, match=r"fastgraph\.autograph\.trace is not built yet: TensorFlow has tf\.autograph"
     ):
-        _ = fg.math.bessel_i0
+        _ = fg.autograph.trace
 
 
 def test_substitute_is_the_same_name_elsewhere() -> None:
@@ -113,9 +113,8 @@ def test_substitute_is_the_same_name_elsewhere() -> None:
     [
         ("losses.CategoricalFocalCrossentropy", "name that is built is fastgraph.losses.CategoricalCrossentropy."),
         ("qint8", "There is no near substitute yet."),  # int8 is like it in letters only
-        ("math.bessel_i0", "There is no near substitute yet."),
         ("image.adjust_gamma", "Use NumPy and Pillow on tensors (outside Functions) instead."),  # that of its namespace
-        ("linalg.lu", "Use numpy.linalg or scipy.linalg on tensors (outside Functions) instead."),  # not elu
+        ("lookup.StaticHashTable", "Use a Python dict instead."),
     ],
 )
 def test_a_substitute_is_kindred_in_words_and_not_in_letters(name: str, advice: str) -> None:

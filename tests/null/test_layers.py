@@ -20,7 +20,7 @@ PACKAGE = Path(fastgraph.__file__).parent
 #: Layer by layer, from the foundations up: modules, or packages with a dot at the end (what no row names by itself). A
 #: later row may import from an earlier one, never the other way round.
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("L0 foundations", ("errors", "flags", "locks", "dtype", "shapes", "nesting", "expr", "temme", "_loops_gen", "_namespaces")),
+    ("L0 foundations", ("errors", "flags", "locks", "dtype", "shapes", "nesting", "expr", "temme", "_loops_gen", "_math_gen", "_namespaces")),
     (
         "L1 eager core",
         ("_primitive", "primitive", "_pool", "_buffer", "_blas", "_philox", "devices", "op_errors", "_tensor", "_tape", "names",
