@@ -1,7 +1,8 @@
 """Writes the C loops with which eager mode computes small elementwise ops: run by setup.py, by path, before compiling.
 
-Rule: imports nothing of fastgraph but loads expr.py and vecmath.py by their paths; what it knows of the ops stands as
-literals in their decorators, read by `ast`. An op or dtype that C has no form of gets no loop: its NumPy body serves.
+Rule: loads expr.py and vecmath.py by their paths, for fastgraph itself is not built yet; what it knows of the ops
+stands as literals in their decorators, read by `ast`. An op or dtype that C has no form of gets no loop: its NumPy body
+serves.
 """
 
 from __future__ import annotations
@@ -63,12 +64,24 @@ class Op:
 
 
 def load(path: Path) -> ModuleType:
-    """Return a file of this package as a module of its own."""
+    """Return a file of this package as a module of its own.
+
+    What it imports of fastgraph it finds although fastgraph is not built yet: an empty package stands for it meanwhile.
+    """
     spec = importlib.util.spec_from_file_location(f"fastgraph_build_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    before = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "fastgraph"}
+    package = ModuleType("fastgraph")
+    package.__path__ = [str(Path(__file__).parent)]
+    sys.modules["fastgraph"] = package
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        for name in [name for name in sys.modules if name.split(".")[0] == "fastgraph"]:
+            del sys.modules[name]
+        sys.modules.update(before)
     return module
 
 
