@@ -386,7 +386,7 @@ cdef class EagerTensor(Tensor):
         return slots["copy_to"](self, "CPU:0")
 
     def gpu(self, int gpu_index=0):
-        """A copy of this tensor on a GPU. RuntimeError or InvalidArgumentError if there is none."""
+        """A copy of this tensor on a GPU. RuntimeError if there is none."""
         return slots["copy_to"](self, f"GPU:{gpu_index}")
 
     def __copy__(self):

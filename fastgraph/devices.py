@@ -5,7 +5,9 @@ Rule: a Block carries a device number; number 0 is main memory, and names are Te
 
 from __future__ import annotations
 
+import logging
 import re
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -140,11 +142,32 @@ class device:
         current_state().device = self._previous.pop()
 
 
+_warned: set[str] = set()  # the deprecated methods that were warned of: once each
+
+
 def copy_to(tensor: Tensor, name: str) -> Tensor:
-    """`tensor` on the device `name`: itself where it is there already."""
+    """`tensor` on the device `name`, as Tensor.cpu() and Tensor.gpu() give it: itself, for it is there already.
+
+    RuntimeError for a device that is not there. Warns once that the methods are deprecated, as TensorFlow does.
+    """
     if not isinstance(tensor, EagerTensor):
         return tensor
-    device_number(name)
+    method = name.partition(":")[0].lower()
+    if method not in _warned:
+        _warned.add(method)
+        caller = sys._getframe(1)  # the methods are compiled and have no frame of their own
+        logging.getLogger("tensorflow").warning(
+            "From %s:%d: _EagerTensorBase.%s (from tensorflow.python.framework.ops) is deprecated and will be removed in "
+            "a future version.\nInstructions for updating:\nUse tf.identity%s instead.",
+            caller.f_code.co_filename,
+            caller.f_lineno,
+            method,
+            " with explicit device placement" if method == "cpu" else "",
+        )
+    try:
+        device_number(name)
+    except InvalidArgumentError as error:
+        raise RuntimeError(f"{name} unknown device. {error.message}") from None
     return tensor
 
 

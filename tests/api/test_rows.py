@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import timeit
 import traceback
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
+from fastgraph import devices
 
 
 def test_eager_by_default() -> None:
@@ -408,9 +408,20 @@ def test_devices() -> None:
     with tf.device("/cpu:0"):
         x = tf.random.uniform((8, 8))
         y = tf.matmul(x, x)
-    assert "CPU:0" in y.device
-    with contextlib.suppress(AttributeError):
-        assert np.array_equal(y.cpu().numpy(), y.numpy())
+    assert "CPU:0" in y.device and "CPU:0" in (y + x).device
+
+
+def test_copies_to_devices_warn_once_and_a_missing_gpu_is_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    x = tf.constant([1.0])
+    devices._warned.clear()
+    for _ in range(2):
+        assert np.array_equal(x.cpu().numpy(), [1.0])
+    with pytest.raises(RuntimeError, match="GPU:0 unknown device"):
+        x.gpu()
+    texts = [record.getMessage() for record in caplog.records]
+    assert len(texts) == 2 and all(f"From {__file__}:" in text for text in texts)
+    assert "_EagerTensorBase.gpu (from tensorflow.python.framework.ops) is deprecated" in texts[1]
+    assert texts[1].endswith("Instructions for updating:\nUse tf.identity instead.")
 
 
 def test_matmul_mean() -> None:
