@@ -157,8 +157,8 @@ def copy_to(tensor: Tensor, name: str) -> Tensor:
         _warned.add(method)
         caller = sys._getframe(1)  # the methods are compiled and have no frame of their own
         logging.getLogger("tensorflow").warning(
-            "From %s:%d: _EagerTensorBase.%s (from tensorflow.python.framework.ops) is deprecated and will be removed in "
-            "a future version.\nInstructions for updating:\nUse tf.identity%s instead.",
+            "From %s:%d: _EagerTensorBase.%s (from tensorflow.python.framework.ops) is deprecated and will be removed "
+            "in a future version.\nInstructions for updating:\nUse tf.identity%s instead.",
             caller.f_code.co_filename,
             caller.f_lineno,
             method,

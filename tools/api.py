@@ -29,8 +29,9 @@ NOT_TENSORFLOW = {
 HEAD = """\
 # The public names that programs use
 
-Counted over guides, tutorials, examples, a library and a backend (`tests/api/api_counts.txt`): of the names of TensorFlow 2
-that occur there, how many fastgraph has, and which it has not, with the number of their uses. Written by `tools/api.py`.
+Counted over guides, tutorials, examples, a library and a backend (`tests/api/api_counts.txt`): of the names of
+TensorFlow 2 that occur there, how many fastgraph has, and which it has not, with the number of their uses. Written by
+`tools/api.py`.
 
 | namespace | names | there | of those used {often} times or more | missing (uses) |
 |---|---|---|---|---|
