@@ -4,6 +4,7 @@ from fastgraph.ops import (  # noqa: F401
     activations,
     assertions,
     bessel,
+    banded,
     checks,
     contraction,
     conv,
@@ -21,6 +22,7 @@ from fastgraph.ops import (  # noqa: F401
     joining,
     linalg,
     matrices,
+    matrix_functions,
     movement,
     nnops,
     normalization,
@@ -40,4 +42,5 @@ from fastgraph.ops import (  # noqa: F401
     special,
     spectra,
     strings,
+    tridiagonal,
 )

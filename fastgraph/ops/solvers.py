@@ -113,7 +113,7 @@ def _slogdet_grad(dys: Any, input: Any, outs: Any) -> dict[str, Any]:
         turn = imag(d_sign * conj(sign))
         turned = complex_of(zeros_like(turn), turn)
         total = turned if total is None else total + turned
-    return {} if total is None else {"input": _inverse_adjoint(input, total)}
+    return {"input": zeros_like(input) if total is None else _inverse_adjoint(input, total)}
 
 
 @custom(
@@ -251,15 +251,15 @@ def _triangular_grad(
 ) -> dict[str, Any]:
     x = outs[0]
     d_rhs = triangular_solve_p(matrix, dys[0], lower=lower, adjoint=not adjoint)
-    found = {"rhs": _summed(d_rhs, rhs)}
+    found = {"rhs": summed_like(d_rhs, rhs)}
     if needs[0]:
         left, right = (x, d_rhs) if adjoint else (d_rhs, x)
         outer = -matmul(left, right, adjoint_b=True)
-        found["matrix"] = _summed(lower_triangle(outer) if lower else upper_triangle(outer), matrix)
+        found["matrix"] = summed_like(lower_triangle(outer) if lower else upper_triangle(outer), matrix)
     return found
 
 
-def _summed(dy: Any, x: Any) -> Any:
+def summed_like(dy: Any, x: Any) -> Any:
     """dy, summed over the batches along which x was broadcast."""
     dims = x.shape.as_list() if x.shape.rank is not None else [None]
     if None not in dims and dims == dy.shape:

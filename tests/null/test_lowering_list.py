@@ -9,6 +9,7 @@ from fastgraph.primitive import all_primitives
 COMPLEX = "complex numbers: kernels have no complex elements yet"
 STRINGS = "strings: their bytes lie in Python objects, which kernels do not see"
 SORTED = "a sort: its work depends on data, and NumPy's is as fast as any kernel of ours would be"
+RECURRENCE = "a recurrence, each row after those before it: LAPACK's is as fast as any kernel of ours would be"
 SUBSTITUTION = "substitution, each row after those before it: BLAS's is as fast as any kernel of ours would be"
 LAPACK = "a factorization: its order of work depends on data, and LAPACK's is as fast as any kernel of ours would be"
 COUNTED = "the number of results is data: a pass over all elements decides it"
@@ -54,6 +55,12 @@ HOST_STEPS = {
     "eig": LAPACK,
     "eigvals": LAPACK,
     "pinv": LAPACK,
+    "expm": LAPACK,
+    "logm": LAPACK,
+    "sqrtm": LAPACK,
+    "banded_triangular_solve": RECURRENCE,
+    "tridiagonal_solve": RECURRENCE,
+    "eigh_tridiagonal": RECURRENCE,
     "triangular_solve": SUBSTITUTION,
     "unique": "a sort whose number of results is data",
     **dict.fromkeys(("bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_j0", "bessel_j1"), RARE),

@@ -16,7 +16,7 @@ from fastgraph._tensor import bind, from_array
 
 STEP = 1e-5
 #: Their inputs or results are complex: tests/ops/test_complex.py, tests/ops/test_decompositions.py.
-NOT_REAL = {"complex_abs", "complex", "conj", "real", "imag", "eig", "eigvals"}
+NOT_REAL = {"complex_abs", "complex", "conj", "real", "imag", "eig", "eigvals", "logm"}
 #: They are defined for matrices equal to their transposes: only such directions lead anywhere.
 SYMMETRIC = {"cholesky"}
 #: Inputs whose gradient has none, as in TensorFlow: it raises LookupError.
