@@ -12,21 +12,18 @@ import numpy as np
 
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import named
-from fastgraph.ops.elementwise import (
-    conj,
-)
+from fastgraph.ops.creation import range_
+from fastgraph.ops.elementwise import conj, logical_and, select, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_text
-from fastgraph.ops.joining import stack
-from fastgraph.ops.matrices import (
-    checked,
-    stacked,
-    triangular_shape,
-)
+from fastgraph.ops.gathering import dim, gather_p
+from fastgraph.ops.matrices import checked, stacked, triangular_shape
+from fastgraph.ops.movement import expand_dims
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.solvers import summed_like
 from fastgraph.shapes import Aval
 
+#: Why ops on banded matrices are host steps.
 RECURRENCE = "a recurrence, each row after those before it: LAPACK's is as fast as any kernel of ours would be"
 
 # ---- shifts ---------------------------------------------------------------------------------------------------------
@@ -37,16 +34,11 @@ def shifted(x: Any, by: int, axis: int = -1) -> Any:
     rank = x.shape.rank
     if rank is None:
         raise NotImplementedError("banded matrices need tensors of known rank")
-    key: list[Any] = [slice(None)] * rank
     paddings = [[0, 0] for _ in range(rank)]
-    key[axis] = slice(by, None) if by > 0 else slice(None, by)
-    if by == 0:
-        return x
-    n = x.shape[axis]
-    by = by if n is None else max(min(by, n), -n)
-    key[axis] = slice(by, None) if by > 0 else slice(None, None if by == 0 else by)
     paddings[axis] = [max(-by, 0), max(by, 0)]
-    return pad(x[tuple(key)], paddings)
+    key: list[Any] = [slice(None)] * rank
+    key[axis] = slice(by, None) if by > 0 else slice(None, by)
+    return pad(x, paddings)[tuple(key)] if by else x
 
 
 # ---- banded_triangular_solve ----------------------------------------------------------------------------------------
@@ -63,18 +55,23 @@ def _banded_grad(dys: Any, bands: Any, rhs: Any, outs: Any, lower: bool, adjoint
     d_rhs = banded_triangular_solve_p(bands, dys[0], lower=lower, adjoint=not adjoint)
     found = {"rhs": summed_like(d_rhs, rhs)}
     if needs[0]:
-        number = bands.shape[-2] if bands.shape.rank is not None else None
-        if number is None:
-            raise NotImplementedError("The gradient of banded_triangular_solve needs a known number of bands")
         left, right = (x, d_rhs) if adjoint else (d_rhs, x)
-        right = conj(right)
-        offsets = [-i for i in range(number)] if lower else [number - 1 - i for i in range(number)]
-        rows = [-reduce_sum(left * shifted(right, by, -2), -1) for by in offsets]
-        found["bands"] = summed_like(stack(rows, -2), bands)
+        near = _near(conj(right), dim(bands, -2), lower)
+        found["bands"] = summed_like(-reduce_sum(expand_dims(left, -3) * near, -1), bands)
     return found
 
 
 _SHAPES = (((2, 3), (3, 2)), ((2, 3, 4), (4, 1)), ((1, 3), (2, 3, 1)), ((4, 2), (2, 2)), ((2, 0), (0, 1)))
+
+
+def _near(x: Any, number: Any, lower: bool) -> Any:
+    """The rows that each band joins to row i, 0 outside. t[*b, n, k] -> t[*b, number, n, k]."""
+    n = dim(x, -2)
+    band, row = expand_dims(range_(number), 1), expand_dims(range_(n), 0)
+    at = row - band if lower else row + (number - 1 - band)
+    inside = logical_and(at >= 0, at < n)
+    found = gather_p(x, select(inside, at, zeros_like(at)), axis=x.shape.rank - 2, batch_dims=0)
+    return select(expand_dims(inside, -1), found, zeros_like(found))
 
 
 def _banded_samples() -> list[Any]:

@@ -171,9 +171,9 @@ def pinv_p(a: Array, rcond: Array) -> Any:
     return product.astype(a.dtype, copy=False)
 
 
-def _float_matrix(a: Any) -> Any:
+def _number_matrix(a: Any, complex_too: bool = False) -> Any:
     x = as_tensor(a)
-    if not x.dtype.is_floating:
+    if not (x.dtype.is_floating or (complex_too and x.dtype.is_complex)):
         raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {x.dtype.name}).")
     if x.shape.rank is not None and x.shape.rank < 2:
         raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {x.shape.rank}).")
@@ -196,7 +196,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
     f[*b, m, n] -> f[*b, n, m]; rcond is f[*b]. Raises: TypeError for other dtypes; ValueError for ranks below 2.
     Source: tf.linalg.pinv.
     """
-    x = _float_matrix(a)
+    x = _number_matrix(a)
     limit = _precision(x) * 10 if rcond is None else as_tensor(rcond, x.dtype)
     return named(name, pinv_p, x, limit)
 
@@ -207,7 +207,7 @@ def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str 
 
     Raises: TypeError for other dtypes; ValueError for ranks below 2. Source: tf.linalg.matrix_rank.
     """
-    x = _float_matrix(a)
+    x = _number_matrix(a, True)
     s = svd(x, compute_uv=False)
     limit = _precision(x) * reduce_max(s, -1, keepdims=True) if tol is None else as_tensor(tol, s.dtype)
     return reduce_sum(cast(greater(s, limit), "int32"), -1, name=name)

@@ -13,7 +13,7 @@ from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor, known_axes, named
-from fastgraph.ops.elementwise import select, subtract
+from fastgraph.ops.elementwise import conj, select, subtract
 from fastgraph.ops.exponentials import exp, log
 from fastgraph.ops.families import Array, custom, invalid, public
 from fastgraph.ops.sums import is_half
@@ -81,8 +81,8 @@ def cumsum_p(x: Array, *, axis: int, exclusive: bool, reverse: bool) -> Any:
 
 def _cumprod_grad(dy: Any, x: Any, out: Any, axis: int, exclusive: bool, reverse: bool) -> Any:
     """What the products after x sum to, over x; 0 where x is 0, as in TensorFlow."""
-    total = cumsum_p(out * dy, axis=axis, exclusive=exclusive, reverse=not reverse)
-    return total / x if x.dtype.is_complex else divide_no_nan(total, x)
+    total = cumsum_p(conj(out) * dy, axis=axis, exclusive=exclusive, reverse=not reverse)
+    return total / conj(x) if x.dtype.is_complex else divide_no_nan(total, x)
 
 
 @custom(

@@ -130,6 +130,7 @@ def slogdet_p(input: Array) -> Any:
     """Sign, or phase, and logarithm of the absolute value of determinants. t[*b, n, n] -> t[*b], f[*b]."""
     checked(square_shape, input.shape)
     sign, logarithm = map(np.asarray, np.linalg.slogdet(widened(input)))
+    sign = np.where(np.isnan(logarithm), np.asarray(np.nan, sign.dtype), sign)
     if is_half(input.dtype):
         sign, logarithm = sign.astype(input.dtype), logarithm.astype(input.dtype)
     return sign.astype(input.dtype, copy=False), logarithm
@@ -302,7 +303,7 @@ def _triangular_errors() -> list[Any]:
     infer=lambda matrix, rhs, *, lower, adjoint: Aval(
         matrix.dtype, triangular_shape(matrix.shape, rhs.shape, lower, adjoint)
     ),
-    dtypes=FLOATS,
+    dtypes=f"bfloat16 {FLOATS}",
     vjp_all=_triangular_grad,
     samples=_triangular_samples,
     error_samples=_triangular_errors,

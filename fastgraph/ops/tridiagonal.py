@@ -24,6 +24,7 @@ from fastgraph.ops.elementwise import (
     greater,
     less_equal,
     logical_and,
+    maximum,
     ones_like,
     select,
     zeros_like,
@@ -159,13 +160,16 @@ def _compact(diagonals: Any, form: str, padded: bool) -> Any:
         n = main.shape[-1]
         if padded and n is not None:
             sup, sub = _filled(sup, n, 0, 1), _filled(sub, n, 1, 0)
+        for what, d in (("super", sup), ("sub", sub)):
+            if not d.shape.is_compatible_with(main.shape):
+                raise invalid(f"Invalid {what}diagonal shape. [Op:TridiagonalMatMul]")
         return stack([sup, main, sub], -2)
     if form != "matrix":
         raise ValueError(f"Unrecognized diagonals_format: {form}")
     x = as_tensor(diagonals)
     m, n = x.shape[-2:]
     if m is not None and n is not None and m != n:
-        raise ValueError(f"Expected last two dimensions of diagonals to be same, got {m} and {n}")
+        raise ValueError(f"Expected last two dimensions of diagonals to be same, got {n} and {m}")
     main = diag_part(x)
     if n == 1:
         return stack([zeros_like(main), main, zeros_like(main)], -2)
@@ -330,6 +334,7 @@ def _selected(e: Any, v: Any, select_: str, span: Any) -> tuple[Any, Any]:
     if select_ == "i":
         low, high = as_tensor(low, "int32"), as_tensor(high, "int32")
         assert_less_equal(low, high, message="Got empty index range in select_range.")
+        low = maximum(low, 0)
         if known_value(low) is not None and known_value(high) is not None:
             low, high = int(known_value(low)), int(known_value(high))  # type: ignore[arg-type]
         return e[low : high + 1], v[:, low : high + 1]

@@ -26,6 +26,8 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "sigmoid": lambda z: fg.reduce_sum(fg.math.real(fg.sigmoid(z))),
     "pow": lambda z: fg.reduce_sum(fg.math.real(z**3)),
     "matmul": lambda z: fg.reduce_sum(fg.math.imag(fg.matmul(z[None], z[:, None] * 1.0j))),
+    "cumprod": lambda z: fg.reduce_sum(fg.math.imag(fg.math.cumprod(z) * (1.0 + 2.0j))),
+    "reduce_prod": lambda z: fg.reduce_sum(fg.math.real(fg.reduce_prod(z) * (1.0 + 2.0j))),
     "parts": lambda z: fg.reduce_sum(fg.abs(fg.complex(fg.math.imag(z), fg.math.real(z) * 2.0))),
 }
 
