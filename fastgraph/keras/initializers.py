@@ -31,6 +31,7 @@ __all__ = [
     "LecunNormal",
     "LecunUniform",
     "Ones",
+    "Orthogonal",
     "RandomNormal",
     "RandomUniform",
     "TruncatedNormal",
@@ -47,6 +48,7 @@ __all__ = [
     "lecun_normal",
     "lecun_uniform",
     "ones",
+    "orthogonal",
     "random_normal",
     "random_uniform",
     "serialize",
@@ -304,6 +306,35 @@ class LecunNormal(_Named):
     MODE, DISTRIBUTION = "fan_in", "truncated_normal"
 
 
+class Orthogonal(_Random):
+    """gain times orthonormal rows or columns, whichever are fewer, of the last axis against all others.
+
+    Raises ValueError for less than two axes. Saxe et al. 2014. Source: tf.keras.initializers.Orthogonal.
+    """
+
+    def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
+        super().__init__(seed)
+        self.gain = gain
+
+    def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
+        """Return Q of the QR factors of draws."""
+        wanted, dims = _floating(dtype), _dims(shape)
+        if len(dims) < 2:
+            raise ValueError(
+                "The tensor to initialize must be at least two-dimensional. Received: "
+                f"shape={dims} of rank {len(dims)}."
+            )
+        rows, columns = math.prod(dims[:-1]), dims[-1]
+        draws = self.generator().normal(size=(max(rows, columns), min(rows, columns)))
+        q, r = np.linalg.qr(draws)
+        q = q * np.sign(np.diagonal(r))  # so that no direction is preferred
+        return _as(self.gain * (q.T if rows < columns else q).reshape(dims), wanted)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make such an initializer."""
+        return {"gain": self.gain, "seed": self.seed}
+
+
 #: Standard deviation of a standard normal cut at -2 and 2.
 TRUNCATED_STDDEV = 0.87962566103423978
 
@@ -340,13 +371,16 @@ def serialize(initializer: Any) -> Any:
 
 constant, identity, ones, zeros = Constant, Identity, Ones, Zeros
 random_normal, random_uniform, truncated_normal = RandomNormal, RandomUniform, TruncatedNormal
-variance_scaling = VarianceScaling
+orthogonal, variance_scaling = Orthogonal, VarianceScaling
 glorot_normal, glorot_uniform, he_normal, he_uniform = GlorotNormal, GlorotUniform, HeNormal, HeUniform
 lecun_normal, lecun_uniform = LecunNormal, LecunUniform
 
 _TABLE: dict[str, Any] = {
-    **{backend.snake_case(kind.__name__): kind for kind in (Constant, Identity, Ones, Zeros, VarianceScaling)},
-    **{backend.snake_case(kind.__name__): kind for kind in (RandomNormal, RandomUniform, TruncatedNormal)},
+    **{backend.snake_case(kind.__name__): kind for kind in (Constant, Identity, Ones, Orthogonal, Zeros)},
+    **{
+        backend.snake_case(kind.__name__): kind
+        for kind in (RandomNormal, RandomUniform, TruncatedNormal, VarianceScaling)
+    },
     **{backend.snake_case(kind.__name__): kind for kind in (GlorotNormal, GlorotUniform, HeNormal, HeUniform)},
     **{backend.snake_case(kind.__name__): kind for kind in (LecunNormal, LecunUniform)},
     "one": Ones,

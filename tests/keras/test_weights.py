@@ -105,6 +105,17 @@ def test_other_initializers() -> None:
     assert fg.initializers.GlorotUniform is initializers.glorot_uniform
 
 
+@pytest.mark.parametrize("shape", [(4, 4), (6, 3), (3, 6), (2, 3, 4), (2, 2, 9)])
+def test_orthogonal_weights(shape: tuple[int, ...]) -> None:
+    initializer = initializers.get({"class_name": "Orthogonal", "config": {"gain": 2.0, "seed": 3}})
+    w = initializer(shape).numpy().reshape(-1, shape[-1])
+    gram = w.T @ w if w.shape[0] >= w.shape[1] else w @ w.T
+    np.testing.assert_allclose(gram, 4 * np.eye(min(w.shape)), atol=1e-5)
+    assert initializer(shape).shape == shape and initializer(shape, "float64").dtype == fg.float64
+    assert initializers.orthogonal is initializers.Orthogonal is type(initializers.get("orthogonal"))
+    assert initializer.get_config() == {"gain": 2.0, "seed": 3}
+
+
 @pytest.mark.parametrize(
     ("make", "text"),
     [(lambda: initializers.VarianceScaling(scale=-1), "`scale` must be positive float"),
@@ -112,6 +123,7 @@ def test_other_initializers() -> None:
      (lambda: initializers.VarianceScaling(distribution="x"), "Invalid `distribution` argument: x"),
      (lambda: initializers.Zeros()((2,), "string"), "Expected numeric or boolean dtype"),
      (lambda: initializers.Identity()((2,)), "can only be used for 2D matrices"),
+     (lambda: initializers.Orthogonal()((2,)), "The tensor to initialize must be at least two-dimensional"),
      (lambda: initializers.get(3), "Could not interpret initializer identifier: 3"),
      (lambda: regularizers.L2("a"), "Value a is not a valid regularization penalty number"),
      (lambda: regularizers.get(3), "Could not interpret regularizer identifier: 3"),
