@@ -16,6 +16,8 @@ from fastgraph.ops import (  # noqa: F401
     exponentials,
     factored,
     factorizations,
+    fourier,
+    frames,
     gathering,
     incomplete_gamma,
     indexing,

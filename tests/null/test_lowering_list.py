@@ -14,6 +14,7 @@ SUBSTITUTION = "substitution, each row after those before it: BLAS's is as fast 
 LAPACK = "a factorization: its order of work depends on data, and LAPACK's is as fast as any kernel of ours would be"
 COUNTED = "the number of results is data: a pass over all elements decides it"
 
+FOURIER = "a Fourier transform: complex numbers, which kernels have not, and NumPy's is the fast one already"
 RARE = "rarely used, and SciPy's is as fast as a kernel of ours would be"
 
 #: Primitive -> why it has no lowering, as its definition says.
@@ -66,6 +67,7 @@ HOST_STEPS = {
     **dict.fromkeys(("bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_j0", "bessel_j1"), RARE),
     **dict.fromkeys(("bessel_y0", "bessel_y1", "dawsn", "expint", "fresnel_cos", "fresnel_sin", "spence"), RARE),
     "betainc": RARE,
+    **dict.fromkeys(("fft", "rfft", "irfft", "dct"), FOURIER),
     "where_index": COUNTED,
     "mask": COUNTED,
     "mask_scatter": "where an element goes depends on how many came before it: a running count, which kernels do not have yet",

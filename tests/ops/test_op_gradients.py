@@ -19,6 +19,8 @@ STEP = 1e-5
 NOT_REAL = {"complex_abs", "complex", "conj", "real", "imag", "eig", "eigvals", "logm"}
 #: They are defined for matrices equal to their transposes: only such directions lead anywhere.
 SYMMETRIC = {"cholesky"}
+#: Their inputs or results are complex: tests/ops/test_complex.py, tests/ops/test_signal.py.
+NOT_REAL = {"complex_abs", "complex", "conj", "real", "imag", "fft", "rfft", "irfft"}
 #: Inputs whose gradient has none, as in TensorFlow: it raises LookupError.
 ONCE = {("igamma", 0), ("igammac", 0), ("igamma_grad_a", 0)}
 PRIMITIVES = [

@@ -1,0 +1,579 @@
+"""Fourier and cosine transforms: fft, ifft, rfft, irfft in any number of axes, dct, idct, fftshift, ifftshift.
+
+Rule: a transform is linear, so its gradient is another one, with the scaling and the weights that are its attributes.
+Single precision stays single. Source of the definitions: Oppenheim and Schafer, "Discrete-Time Signal Processing".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tensor import Tensor
+from fastgraph.dtype import as_dtype
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, index_vector, known_axes, known_value, named, static_int
+from fastgraph.ops.contraction import extents_of, product_of
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.families import Array, canonical_axis, custom, invalid, movement, public
+from fastgraph.ops.joining import stack
+from fastgraph.ops.movement import shape_of_value, transpose_p
+from fastgraph.ops.padding import roll
+from fastgraph.shapes import Aval
+
+_REASON = "a Fourier transform: complex numbers, which kernels have not, and NumPy's is the fast one already"
+
+
+# ---- an array brought to a size -------------------------------------------------------------------------------------
+
+
+def _lower_fit(b: Any, node: Any) -> list[Any]:
+    x = b.input(0)
+
+    def element(index: Sequence[Any]) -> Any:
+        inside = None
+        for i in range(x.rank):
+            fits = index[i] < x.shape[i]
+            inside = fits if inside is None else b.op("and", inside, fits)
+        value = x.at(tuple(index))
+        return value if inside is None else b.select(inside, value, b.const(0, node.inputs[0].aval.dtype.name))
+
+    return [element]
+
+
+@movement(
+    op="Fit",
+    infer=lambda x, shape: Aval(x.dtype, shape_of_value(shape)),
+    groups=("T", "Tshape"),
+    dtypes={"Tshape": "index"},
+    shape_inputs=(1,),
+    lower=_lower_fit,
+    vjp=dict(x=lambda dy, x_shape: fit(dy, _vector(x_shape))),
+    samples=lambda: [
+        ((np.arange(6.0).reshape(2, 3), np.array(s)), {}) for s in ([2, 3], [1, 5], [3, 2], [0, 3], [4, 4])
+    ],
+)
+def fit(x: Array, shape: Array) -> Any:
+    """x cut off, or with zeros after it, along each axis. t[*s], i[rank] -> t[*shape]."""
+    result = np.zeros(tuple(shape.tolist()), x.dtype)
+    common = tuple(slice(0, min(n, m)) for n, m in zip(x.shape, result.shape, strict=True))
+    result[common] = x[common]
+    return result
+
+
+def _vector(extents_: Any) -> Any:
+    """A residual shape as the input of an op."""
+    return index_vector(extents_) if isinstance(extents_, tuple) else extents_
+
+
+def _fitted(x: Any, sizes: Sequence[Any]) -> Any:
+    """x with its last axes brought to `sizes`, ints or scalar tensors."""
+    extents = extents_of(x)
+    wanted = [*extents[: len(extents) - len(sizes)], *sizes]
+    if all(isinstance(n, int) and isinstance(m, int) and n == m for n, m in zip(extents, wanted, strict=True)):
+        return x
+    if all(isinstance(n, int) for n in wanted):
+        return fit(x, index_vector(tuple(wanted)))
+    return fit(x, stack([cast(as_tensor(n), "int32") for n in wanted]))
+
+
+# ---- complex to complex ---------------------------------------------------------------------------------------------
+
+
+def _complex(shape: Sequence[int], dtype: str, seed: int = 3) -> Array:
+    random = np.random.default_rng(seed)
+    return (random.standard_normal(shape) + 1j * random.standard_normal(shape)).astype(dtype)
+
+
+def _check_rank(rank: int, axes: Sequence[int]) -> None:
+    least = max([-a if a < 0 else a + 1 for a in axes], default=0)
+    if rank < least:
+        raise invalid(f"Input must have rank of at least {least} but got: {rank}")
+
+
+def _infer_same(x: Aval, *, axes: tuple[int, ...], **_: Any) -> Aval:
+    if x.shape is not None:
+        _check_rank(len(x.shape), axes)
+    return Aval(x.dtype, x.shape)
+
+
+@custom(
+    op="FFTND",
+    infer=_infer_same,
+    dtypes="complex64 complex128",
+    vjp=dict(x=lambda dy, axes, inverse, scaled: fft_p(dy, axes=axes, inverse=not inverse, scaled=scaled)),
+    samples=lambda: [
+        ((_complex(s, t),), {"axes": a, "inverse": i, "scaled": i})
+        for t in ("complex64", "complex128")
+        for i in (False, True)
+        for s, a in (((6,), (-1,)), ((2, 3, 5), (-2, -1)), ((0, 3), (-1,)), ((3, 0), (-1,)), ((4, 3), (0,)))
+    ],
+    error_samples=lambda: [
+        (
+            (np.ones(3, complex),),
+            {"axes": (-2, -1), "inverse": False, "scaled": False},
+            InvalidArgumentError,
+            "Input must have rank of at least 2 but got: 1",
+        )
+    ],
+    reason=_REASON,
+)
+def fft_p(x: Array, *, axes: tuple[int, ...], inverse: bool, scaled: bool) -> Any:
+    """The discrete Fourier transform along `axes`, or its inverse; `scaled`: over the number of elements.
+
+    c[*s] -> c[*s].
+    """
+    _check_rank(x.ndim, axes)
+    if x.size == 0 or not axes:
+        return x.copy()
+    return (np.fft.ifftn if inverse else np.fft.fftn)(x, axes=axes, norm=_norm(inverse, scaled))
+
+
+def _norm(inverse: bool, scaled: bool) -> Any:
+    """NumPy's name for the scaling, which counts for both directions: `backward` scales the inverse."""
+    return "backward" if inverse is scaled else "forward"
+
+
+# ---- real to complex, and back --------------------------------------------------------------------------------------
+
+
+def _weight(n: int) -> Array:
+    """2 for the frequencies that stand for their negative as well, 1 for the others, of a transform of n numbers."""
+    weight = np.full(n // 2 + 1, 2.0)
+    weight[0] = 1
+    if n % 2 == 0:
+        weight[-1] = 1
+    return weight
+
+
+def _infer_rfft(x: Aval, *, axes: tuple[int, ...], **_: Any) -> Aval:
+    dtype = as_dtype("complex64" if x.dtype.name == "float32" else "complex128")
+    if x.shape is None:
+        return Aval(dtype, None)
+    _check_rank(len(x.shape), axes)
+    last = x.shape[axes[-1]]
+    dims = list(x.shape)
+    dims[axes[-1]] = None if last is None else last // 2 + 1
+    return Aval(dtype, tuple(dims))
+
+
+def _last_of(dims: Any, axes: tuple[int, ...]) -> Any:
+    """How many real numbers there were along the last transformed axis."""
+    return np.array(dims[axes[-1]], np.int32) if isinstance(dims, tuple) else cast(dims[axes[-1]], "int32")
+
+
+@custom(
+    op="RFFTND",
+    infer=_infer_rfft,
+    dtypes="float32 float64",
+    vjp=dict(
+        x=lambda dy, x_shape, axes, scaled, doubled: irfft_p(
+            dy, _last_of(x_shape, axes), axes=axes, scaled=scaled, doubled=doubled
+        )
+    ),
+    samples=lambda: [
+        ((_complex(s, "complex128").real.astype(t),), {"axes": a, "scaled": d, "doubled": d})
+        for t in ("float32", "float64")
+        for d in (False, True)
+        for s, a in (((6,), (-1,)), ((2, 3, 5), (-2, -1)), ((0, 3), (-1,)), ((2, 1), (-1,)), ((4, 3), (0,)))
+    ],
+    error_samples=lambda: [
+        (
+            (np.ones(3),),
+            {"axes": (-2, -1), "scaled": False, "doubled": False},
+            InvalidArgumentError,
+            "Input must have rank of at least 2 but got: 1",
+        )
+    ],
+    reason=_REASON,
+)
+def rfft_p(x: Array, *, axes: tuple[int, ...], scaled: bool, doubled: bool) -> Any:
+    """The Fourier transform of real numbers, without the negative frequencies of the last of `axes`.
+
+    `scaled`: over the number of elements; `doubled`: frequencies that stand for two are counted twice. f[*s] -> c[*r].
+    """
+    _check_rank(x.ndim, axes)
+    dims = list(x.shape)
+    n = dims[axes[-1]]
+    dims[axes[-1]] = n // 2 + 1
+    kind = np.complex64 if x.dtype == np.float32 else np.complex128
+    if x.size == 0:
+        return np.zeros(dims, kind)
+    found = np.fft.rfftn(x, axes=axes, norm="forward" if scaled else "backward")
+    if doubled:
+        found = found * _along(_weight(n), axes[-1], x.ndim)
+    return found.astype(kind, copy=False)
+
+
+def _along(weight: Array, axis: int, rank: int) -> Array:
+    return weight.reshape([-1 if i == axis % rank else 1 for i in range(rank)])
+
+
+def _infer_irfft(x: Aval, length: Aval, *, axes: tuple[int, ...], **_: Any) -> Aval:
+    dtype = as_dtype("float32" if x.dtype.name == "complex64" else "float64")
+    if x.shape is None:
+        return Aval(dtype, None)
+    _check_rank(len(x.shape), axes)
+    dims = list(x.shape)
+    dims[axes[-1]] = None if length.value is None else int(length.value)
+    return Aval(dtype, tuple(dims))
+
+
+@custom(
+    op="IRFFTND",
+    infer=_infer_irfft,
+    groups=("T", "int32"),
+    dtypes="complex64 complex128",
+    shape_inputs=(1,),
+    vjp=dict(x=lambda dy, axes, scaled, doubled: rfft_p(dy, axes=axes, scaled=scaled, doubled=doubled)),
+    samples=lambda: [
+        ((_complex(s, t), np.array(n, np.int32)), {"axes": a, "scaled": d, "doubled": d})
+        for t in ("complex64", "complex128")
+        for d in (False, True)
+        for s, n, a in (((4,), 6, (-1,)), ((2, 3, 3), 5, (-2, -1)), ((0, 2), 3, (-1,)), ((2, 3), 2, (0,)))
+    ],
+    error_samples=lambda: [
+        (
+            (np.ones(4, complex), np.array(5, np.int32)),
+            {"axes": (-1,), "scaled": True, "doubled": True},
+            InvalidArgumentError,
+            "5 real numbers have 3 frequencies, got 4",
+        )
+    ],
+    reason=_REASON,
+)
+def irfft_p(x: Array, length: Array, *, axes: tuple[int, ...], scaled: bool, doubled: bool) -> Any:
+    """`length` real numbers along the last of `axes` from their frequencies that are not negative.
+
+    `scaled`: over the number of elements; not `doubled`: each frequency counts once. c[*r], i32[] -> f[*s].
+    """
+    _check_rank(x.ndim, axes)
+    n = int(length)
+    kind = np.float32 if x.dtype == np.complex64 else np.float64
+    dims = list(x.shape)
+    if n < 0 or dims[axes[-1]] != n // 2 + 1:
+        raise invalid(f"{n} real numbers have {n // 2 + 1} frequencies, got {dims[axes[-1]]}")
+    dims[axes[-1]] = n
+    if math.prod(dims) == 0:
+        return np.zeros(dims, kind)
+    if not doubled:
+        x = x / _along(_weight(n), axes[-1], x.ndim)
+    sizes = [dims[a] for a in axes]
+    found = np.fft.irfftn(x, s=sizes, axes=axes, norm="backward" if scaled else "forward")
+    return found.astype(kind, copy=False)
+
+
+# ---- cosine transforms ----------------------------------------------------------------------------------------------
+
+
+def _infer_dct(x: Aval, *, kind: int, **_: Any) -> Aval:
+    if x.shape is not None:
+        _check_rank(len(x.shape), (-1,))
+        _check_dct(x.shape[-1], kind, ValueError)
+    return Aval(x.dtype, x.shape)
+
+
+def _check_dct(n: int | None, kind: int, error: Callable[[str], Exception]) -> None:
+    if kind == 1 and n is not None and n < 2:
+        raise error("Type-I DCT requires the dimension to be greater than one.")
+
+
+@custom(
+    op="DCT",
+    infer=_infer_dct,
+    dtypes="float32 float64",
+    vjp=dict(x=lambda dy, kind, ortho, turned: dct_p(dy, kind=kind, ortho=ortho, turned=not turned)),
+    samples=lambda: [
+        ((np.random.default_rng(k).standard_normal(s).astype(t),), {"kind": k, "ortho": o, "turned": turned})
+        for t in ("float32", "float64")
+        for k, o in ((1, False), (2, False), (2, True), (3, False), (3, True), (4, False), (4, True))
+        for turned in (False, True)
+        for s in ((5,), (2, 3, 4), (0, 3))
+    ],
+    error_samples=lambda: [
+        ((np.ones([2, 1]),), {"kind": 1, "ortho": False, "turned": False}, InvalidArgumentError, "Type-I DCT requires")
+    ],
+    reason=_REASON,
+)
+def dct_p(x: Array, *, kind: int, ortho: bool, turned: bool) -> Any:
+    """The discrete cosine transform of type `kind` along the last axis; `turned`: by the transposed matrix.
+
+    f[*s, n] -> f[*s, n].
+    """
+    _check_rank(x.ndim, (-1,))
+    _check_dct(x.shape[-1], kind, invalid)
+    if x.size == 0:
+        return x.copy()
+    from scipy import fft
+
+    norm = "ortho" if ortho else None
+    if not turned or kind == 4 or ortho:
+        return fft.dct(x, type={2: 3, 3: 2}.get(kind, kind) if turned else kind, norm=norm)
+    if kind == 1:  # the matrix has columns of cosines, the inner ones twice
+        weight = np.full(x.shape[-1], 2, x.dtype)
+        weight[0] = weight[-1] = 1
+        return weight * fft.dct(x / weight, type=1)
+    if kind == 2:
+        first = x.copy()
+        first[..., 0] *= 2
+        return fft.dct(first, type=3)
+    found = fft.dct(x, type=2)
+    found[..., 0] *= 0.5
+    return found
+
+
+# ---- public ---------------------------------------------------------------------------------------------------------
+
+
+def _preferring(value: Any, dtype: str) -> Any:
+    """A tensor as it is; anything else of numbers as `dtype`, as TensorFlow converts for these ops."""
+    if isinstance(value, Tensor):
+        return value
+    found = as_tensor(value)
+    kind = found.dtype
+    wide = kind.is_complex and dtype == "complex64"
+    return cast(found, dtype) if isinstance(found, Tensor) and (kind.is_floating or wide) else found
+
+
+def _rank_of(x: Any) -> int:
+    if x.shape.rank is None:
+        raise NotImplementedError("A transform needs a tensor of known rank.")
+    return int(x.shape.rank)
+
+
+def _direct(names: tuple[str, ...], count: int, inverse: bool, words: str) -> Callable[..., Any]:
+    def transform(input: Any, name: str | None = None) -> Any:
+        x = _preferring(input, "complex64")
+        return named(name, fft_p, x, axes=tuple(range(-count, 0)), inverse=inverse, scaled=inverse)
+
+    return _publish(transform, names, words)
+
+
+def _publish(function: Callable[..., Any], names: tuple[str, ...], words: str) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = names[0].rpartition(".")[2]
+    function.__doc__ = f"{words}\n\n    Source: tf.{names[0]}.\n    "
+    return public(*names)(function)
+
+
+def _sizes(given: Any, count: int) -> list[Any] | None:
+    """An argument fft_length as ints, or scalar tensors where they are known only at run time; None as given."""
+    if given is None:
+        return None
+    tensor = as_tensor(given, "int32")
+    if tensor.shape.rank is not None and tensor.shape.as_list() != [count]:
+        raise invalid(f"fft_length must have shape [{count}]")
+    value = known_value(tensor)
+    if value is None:
+        return [tensor[i] for i in range(count)]
+    for i, n in enumerate(value.tolist()):
+        if n < 0:
+            raise invalid(f"fft_length[{i}] must >= 0, but got: {n}")
+    return [int(n) for n in value.tolist()]
+
+
+def _real(value: Any) -> Any:
+    x = _preferring(value, "float32") if not _is_whole(value) else cast(as_tensor(value), "float32")
+    if x.dtype.name not in ("float32", "float64"):
+        raise ValueError(f"RFFT requires tf.float32 or tf.float64 inputs, got: {x}")
+    return x
+
+
+def _is_whole(value: Any) -> bool:
+    return not isinstance(value, Tensor) and as_tensor(value).dtype.is_integer
+
+
+def _from_real(x: Any, sizes: list[Any] | None, axes: tuple[int, ...], name: str | None) -> Any:
+    _shape_of_rank(x, len(axes))
+    x = x if sizes is None else _fitted(x, sizes)
+    return named(name, rfft_p, x, axes=axes, scaled=False, doubled=False)
+
+
+def _shape_of_rank(x: Any, least: int) -> None:
+    if _rank_of(x) < least:
+        raise ValueError(f"Shape {x.shape} must have rank at least {least}")
+
+
+def _to_real(x: Any, sizes: list[Any] | None, axes: tuple[int, ...], name: str | None) -> Any:
+    _shape_of_rank(x, len(axes))
+    if sizes is None:
+        extents = extents_of(x)[-len(axes) :]
+        n = extents[-1]
+        last = max(2 * (n - 1), 0) if isinstance(n, int) else 2 * (n - 1)
+    else:
+        last = sizes[-1]
+        x = _fitted(x, [*sizes[:-1], last // 2 + 1])
+    length = np.array(last, np.int32) if isinstance(last, int) else cast(last, "int32")
+    return named(name, irfft_p, x, length, axes=axes, scaled=True, doubled=True)
+
+
+def _forward_real(names: tuple[str, ...], count: int, words: str) -> Callable[..., Any]:
+    def transform(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Any:
+        return _from_real(_real(input_tensor), _sizes(fft_length, count), tuple(range(-count, 0)), name)
+
+    return _publish(transform, names, words)
+
+
+def _inverse_real(names: tuple[str, ...], count: int, words: str) -> Callable[..., Any]:
+    def transform(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Any:
+        x = _preferring(input_tensor, "complex64")
+        return _to_real(x, _sizes(fft_length, count), tuple(range(-count, 0)), name)
+
+    return _publish(transform, names, words)
+
+
+_OVER = {1: "the last axis", 2: "the last two axes", 3: "the last three axes"}
+_BACK = "Raises: InvalidArgumentError for a lower rank."
+
+fft = _direct(("signal.fft",), 1, False, f"The discrete Fourier transform over {_OVER[1]}. c[*s] -> c[*s]. {_BACK}")
+ifft = _direct(("signal.ifft",), 1, True, f"The inverse Fourier transform over {_OVER[1]}. c[*s] -> c[*s]. {_BACK}")
+fft2d = _direct(("signal.fft2d",), 2, False, f"The Fourier transform over {_OVER[2]}. c[*s] -> c[*s]. {_BACK}")
+ifft2d = _direct(("signal.ifft2d",), 2, True, f"The inverse transform over {_OVER[2]}. c[*s] -> c[*s]. {_BACK}")
+fft3d = _direct(("signal.fft3d",), 3, False, f"The Fourier transform over {_OVER[3]}. c[*s] -> c[*s]. {_BACK}")
+ifft3d = _direct(("signal.ifft3d",), 3, True, f"The inverse transform over {_OVER[3]}. c[*s] -> c[*s]. {_BACK}")
+
+_REAL = "of real numbers, brought to fft_length, without negative frequencies over {}. f[*s] -> c[*r]. Raises: "
+_HALF = "that is real, from frequencies over {} that are not negative. c[*r] -> f[*s]. Raises: "
+_WRONG = "ValueError for a lower rank, InvalidArgumentError for lengths that are not one for each axis or negative."
+
+rfft = _forward_real(("signal.rfft",), 1, "The Fourier transform " + _REAL.format(_OVER[1]) + _WRONG)
+rfft2d = _forward_real(("signal.rfft2d",), 2, "The Fourier transform " + _REAL.format(_OVER[2]) + _WRONG)
+rfft3d = _forward_real(("signal.rfft3d",), 3, "The Fourier transform " + _REAL.format(_OVER[3]) + _WRONG)
+irfft = _inverse_real(("signal.irfft",), 1, "The inverse Fourier transform " + _HALF.format(_OVER[1]) + _WRONG)
+irfft2d = _inverse_real(("signal.irfft2d",), 2, "The inverse transform " + _HALF.format(_OVER[2]) + _WRONG)
+irfft3d = _inverse_real(("signal.irfft3d",), 3, "The inverse transform " + _HALF.format(_OVER[3]) + _WRONG)
+
+
+def _chosen(x: Any, fft_length: Any, axes: Any) -> tuple[list[Any] | None, tuple[int, ...]]:
+    """The sizes and the axes, counted from the front, of a transform over axes of one's choice."""
+    rank = _rank_of(x)
+    if axes is None:
+        count = rank if fft_length is None else int(as_tensor(fft_length).shape[0])
+        if count > rank:
+            raise invalid(f"Input must have rank of at least {count} but got: {rank}")
+        found = tuple(range(rank - count, rank))
+    else:
+        try:
+            found = tuple(canonical_axis(a, rank) for a in known_axes(axes))
+        except ValueError as error:
+            raise invalid(str(error)) from None
+    if len(set(found)) < len(found) or not found:
+        raise invalid(f"axes must be distinct and at least one, got {list(found)}")
+    return _sizes(fft_length, len(found)), found
+
+
+def _moved(x: Any, axes: tuple[int, ...], back: bool = False) -> Any:
+    """x with `axes` last, or back to where they were."""
+    rank = _rank_of(x)
+    perm = (*[i for i in range(rank) if i not in axes], *axes)
+    if perm == tuple(range(rank)):
+        return x
+    return transpose_p(x, perm=tuple(int(i) for i in np.argsort(perm)) if back else perm)
+
+
+def _scaled(y: Any, norm: str | None, inverse: bool, extents: Callable[[], list[Any]]) -> Any:
+    """y, scaled as if by "backward", by the factor of another `norm`."""
+    if norm in (None, "backward"):
+        return y
+    if norm not in ("ortho", "forward"):
+        raise ValueError(f'norm must be None, "backward", "ortho" or "forward", got {norm!r}')
+    total = product_of(extents())
+    size = cast(as_tensor(total), "float64")
+    factor = size**0.5 if norm == "ortho" else size
+    return y * cast(factor if inverse else 1.0 / factor, y.dtype)
+
+
+def _over_axes(kind: str) -> Callable[..., Any]:
+    inverse, real = kind.startswith("i"), "r" in kind
+
+    def transform(
+        input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: str | None = None, name: str | None = None
+    ) -> Any:
+        x = _real(input_tensor) if kind == "rfftnd" else _preferring(input_tensor, "complex64")
+        sizes, places = _chosen(x, fft_length, axes)
+        x, last = _moved(x, places), tuple(range(-len(places), 0))
+        if real:
+            y = (_to_real if inverse else _from_real)(x, sizes, last, name)
+            whole = y if inverse else (x if sizes is None else None)
+            found = lambda: list(sizes or []) if whole is None else extents_of(whole)[-len(places) :]
+        else:
+            x = x if sizes is None else _fitted(x, sizes)
+            y = named(name, fft_p, x, axes=last, inverse=inverse, scaled=inverse)
+            found = lambda: extents_of(x)[-len(places) :]
+        return _moved(_scaled(y, norm, inverse, found), places, back=True)
+
+    words = f"The {'inverse ' if inverse else ''}Fourier transform{' of real numbers' if real else ''} over `axes`"
+    text = f"{words} (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]."
+    return _publish(transform, (f"signal.{kind}", kind), f"{text} Raises: InvalidArgumentError for axes out of range.")
+
+
+fftnd, ifftnd, rfftnd, irfftnd = (_over_axes(kind) for kind in ("fftnd", "ifftnd", "rfftnd", "irfftnd"))
+
+
+def _shift(x: Any, axes: Any, sign: int, name: str | None) -> Any:
+    x = as_tensor(x)
+    rank, extents = _rank_of(x), extents_of(x)
+    found = tuple(range(rank)) if axes is None else tuple(canonical_axis(a, rank) for a in known_axes(axes))
+    for a in found:
+        n = extents[a]
+        x = roll(x, n // 2 if sign > 0 else -(n // 2), a)
+    return x
+
+
+@public("signal.fftshift")
+def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
+    """x with frequency 0 in the middle of `axes` (all). t[*s] -> t[*s]. Source: tf.signal.fftshift."""
+    return _shift(x, axes, 1, name)
+
+
+@public("signal.ifftshift")
+def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Any:
+    """x with frequency 0 moved from the middle of `axes` (all) to the front. t[*s] -> t[*s].
+
+    Source: tf.signal.ifftshift.
+    """
+    return _shift(x, axes, -1, name)
+
+
+def _check_cosine(kind: int, n: Any, axis: int, norm: str | None) -> None:
+    if axis != -1:
+        raise NotImplementedError(f"axis must be -1. Got: {axis}")
+    if n is not None and n < 1:
+        raise ValueError("n should be a positive integer or None")
+    if kind not in (1, 2, 3, 4):
+        raise ValueError("Types I, II, III and IV (I)DCT are supported.")
+    if norm not in (None, "ortho"):
+        raise ValueError(f"Unknown normalization. Expected None or 'ortho', got: {norm}")
+    if kind == 1 and norm == "ortho":
+        raise ValueError("Normalization is not supported for the Type-I DCT.")
+
+
+@public("signal.dct")
+def dct(
+    input: Any, type: int = 2, n: Any = None, axis: int = -1, norm: str | None = None, name: str | None = None
+) -> Any:
+    """The discrete cosine transform of type 1 to 4 of the last axis, brought to n elements. f[*s, m] -> f[*s, n].
+
+    Raises: ValueError for another type, n or norm; NotImplementedError for another axis. Source: tf.signal.dct.
+    """
+    length = None if n is None else static_int(n)
+    _check_cosine(type, length, axis, norm)
+    x = _preferring(input, "float32") if not _is_whole(input) else cast(as_tensor(input), "float32")
+    if length is not None:
+        x = _fitted(x, [length])
+    return named(name, dct_p, x, kind=type, ortho=norm == "ortho", turned=False)
+
+
+@public("signal.idct")
+def idct(
+    input: Any, type: int = 2, n: Any = None, axis: int = -1, norm: str | None = None, name: str | None = None
+) -> Any:
+    """The inverse of `dct` of the last axis, times 2 n unless norm is "ortho". f[*s, m] -> f[*s, n].
+
+    Raises: ValueError for another type, n or norm; NotImplementedError for another axis. Source: tf.signal.idct.
+    """
+    length = None if n is None else static_int(n)
+    _check_cosine(type, length, axis, norm)
+    return dct(input, {2: 3, 3: 2}.get(type, type), n, axis, norm, name)
