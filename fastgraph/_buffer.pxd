@@ -46,7 +46,7 @@ cdef struct Block:
     void* owner        # PyObject* held by this Block, or NULL
     Block* next        # link of a free list or of the list of deferred releases
     int32_t size_class
-    int32_t reserved
+    int32_t pages      # of a mapping of its own (size_class -1)
     int64_t capacity   # BLOCK_LIST: items that fit without growing
 
 cdef struct ListItem:
@@ -57,6 +57,7 @@ cdef struct ListItem:
     int64_t dims[MAX_RANK]
 
 cdef Block* block_new(int64_t nbytes) noexcept nogil
+cdef Block* block_zeros(int64_t nbytes) noexcept nogil   # block_new of zeros
 cdef Block* block_of_object(object owner, char* data, int64_t nbytes, int32_t kind) except NULL
 cdef void block_free(Block* block) noexcept nogil
 cdef void block_drain() noexcept

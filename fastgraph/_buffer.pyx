@@ -49,7 +49,29 @@ cdef extern from * nogil:
     #endif
         return p;
     }
+    /* Memory of the system's that is zero and takes no room before it is written; NULL where there is none such. */
+    static void *fg_map_zeros(int64_t bytes) {
+    #if defined(__linux__)
+        char *p = (char *)mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED) return NULL;
+        *p = 0;                          /* the Block's own page, a small one: a huge one would be cleared at once */
+    #if defined(MADV_HUGEPAGE)
+        madvise(p + 4096, (size_t)bytes - 4096, MADV_HUGEPAGE);
+    #endif
+        return p;
+    #else
+        return NULL;
+    #endif
+    }
+    static void fg_unmap(void *p, int64_t bytes) {
+    #if defined(__linux__)
+        munmap(p, (size_t)bytes);
+    #endif
+    }
     """
+    enum: FG_HUGE
+    void* fg_map_zeros(int64_t bytes)
+    void fg_unmap(void* p, int64_t bytes)
     enum: FG_HEADER
     enum: FG_CLASSES
     int fg_size_class(int64_t total)
@@ -67,6 +89,8 @@ cdef struct SizeClass:
 
 cdef SizeClass[FG_CLASSES] _classes
 cdef int64_t _cached_bytes = 0        # in free lists, all classes together
+cdef int64_t _mapped_bytes = 0        # of zeros mapped for themselves
+cdef int64_t _mapped_blocks = 0
 cdef int64_t _cache_limit = 512 << 20
 cdef Block* _deferred = NULL          # Blocks whose owner waits for a thread that holds the GIL
 cdef int32_t _deferred_lock = 0
@@ -122,11 +146,45 @@ cdef Block* block_new(int64_t nbytes) noexcept nogil:
     return block
 
 
+cdef Block* block_zeros(int64_t nbytes) noexcept nogil:
+    """A Block of zeros. Large ones are the system's, which gives pages when they are first written: they are mapped
+    for themselves and never kept, since clearing them again would cost what they save."""
+    cdef Block* block = NULL
+    cdef int64_t mapped = (nbytes + FG_HEADER + 4095) // 4096 * 4096
+    if nbytes >= FG_HUGE and mapped // 4096 < (<int64_t>1 << 31):
+        block = <Block*>fg_map_zeros(mapped)
+    if block == NULL:
+        block = block_new(nbytes)
+        if block != NULL:
+            memset(block.data, 0, nbytes)
+        return block
+    fg_atomic_add(&_mapped_blocks, 1)
+    fg_atomic_add(&_mapped_bytes, mapped)
+    block.size_class = -1
+    block.refs = 1
+    block.data = <char*>block + FG_HEADER
+    block.nbytes = nbytes
+    block.device = 0
+    block.kind = BLOCK_MEMORY
+    block.owner = NULL
+    block.next = NULL
+    block.capacity = 0
+    block.pages = mapped // 4096
+    return block
+
+
 cdef void _pool_return(Block* block) noexcept nogil:
     """Put a Block that nobody refers to back: into its free list, or to the system when enough is kept."""
-    cdef SizeClass* pool = &_classes[block.size_class]
-    cdef int64_t nbytes = fg_class_bytes(block.size_class)
+    cdef SizeClass* pool
+    cdef int64_t nbytes
     cdef bint keep
+    if block.size_class < 0:
+        fg_atomic_add(&_mapped_blocks, -1)
+        fg_atomic_add(&_mapped_bytes, -4096 * <int64_t>block.pages)
+        fg_unmap(block, 4096 * <int64_t>block.pages)
+        return
+    pool = &_classes[block.size_class]
+    nbytes = fg_class_bytes(block.size_class)
     if block.size_class < 16:
         keep = pool.n_free < 4096
     else:
@@ -389,7 +447,7 @@ pthread_atfork(&_before_fork, &_after_fork, &_after_fork)
 
 def pool_statistics() -> dict:
     """Bytes and Blocks of the pool: in use (`live`, by size class) and kept for reuse (`free`)."""
-    cdef int64_t live = 0, free_bytes = 0, n_live = 0, n_free = 0
+    cdef int64_t live = _mapped_bytes, free_bytes = 0, n_live = _mapped_blocks, n_free = 0
     cdef int i
     for i in range(FG_CLASSES):
         n_live += _classes[i].n_live

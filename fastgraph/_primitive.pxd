@@ -31,6 +31,13 @@ cdef enum:                              # ops that eager mode has a way in C for
     SHORT_STACK = 13
     SHORT_GATHER = 14
     SHORT_SELECT = 15
+    SHORT_ARGMAX = 16
+    SHORT_ARGMIN = 17
+    SHORT_SOFTMAX = 18
+    SHORT_SQUEEZE = 19
+    SHORT_FILL = 20
+    SHORT_LIKE = 21
+    SHORT_ONE_HOT = 22
 
 cdef Loop cast_loop(int source, int target) noexcept
 

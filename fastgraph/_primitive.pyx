@@ -50,6 +50,14 @@ cdef dict _shortcuts = {
     ("mean", ("axes", "keepdims")): SHORT_MEAN,
     ("max", ("axes", "keepdims")): SHORT_MAX,
     ("min", ("axes", "keepdims")): SHORT_MIN,
+    ("argmax", ("axis", "output_type")): SHORT_ARGMAX,
+    ("argmin", ("axis", "output_type")): SHORT_ARGMIN,
+    ("softmax", ()): SHORT_SOFTMAX,
+    ("squeeze", ("axes",)): SHORT_SQUEEZE,
+    ("fill", ("shape",)): SHORT_FILL,
+    ("zeros_like", ()): SHORT_LIKE,
+    ("ones_like", ()): SHORT_LIKE,
+    ("one_hot", ("depth", "axis")): SHORT_ONE_HOT,
 }
 cdef Loop[MAX_CODE][MAX_CODE] _cast_loops
 memset(&_cast_loops[0][0], 0, sizeof(_cast_loops))

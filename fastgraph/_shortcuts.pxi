@@ -1,58 +1,177 @@
 # Part of _tensor.pyx: ops whose attributes or several shapes keep them from the elementwise loops, done in C where that
 # is simple. Each gives None where the op's NumPy body must do it, or say what is wrong.
 
-ctypedef void (*Reduction)(const void*, void*, int64_t, int64_t, int64_t, int64_t) noexcept nogil
+ctypedef void (*ReduceAll)(const void*, void*, int64_t, int64_t, int64_t, int64_t, int64_t) noexcept nogil
+ctypedef void (*ReducePart)(const void*, void*, int64_t) noexcept nogil
+ctypedef void (*ReduceParts)(const int64_t*, int64_t, void*, int64_t) noexcept nogil
+ctypedef void (*Place)(const void*, int64_t*, int64_t, int64_t) noexcept nogil
 
-cdef extern from "_reductions.h" nogil:
-    void fg_sum_f32(const void*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
-    void fg_sum_f64(const void*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
-    void fg_sum_i32(const void*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
-    void fg_sum_i64(const void*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
-    void fg_max_f32(const void*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
-    void fg_max_f64(const void*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
-    void fg_max_i32(const void*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
-    void fg_max_i64(const void*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
-    void fg_min_f32(const void*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
-    void fg_min_f64(const void*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
-    void fg_min_i32(const void*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
-    void fg_min_i64(const void*, void*, int64_t, int64_t, int64_t, int64_t) noexcept
+cdef extern from *:
+    """
+    #include "_reductions.h"
+    typedef struct {
+        int code;
+        void (*all)(const void *, void *, int64_t, int64_t, int64_t, int64_t, int64_t);
+        void (*part)(const void *, void *, int64_t);
+        void (*finish)(const int64_t *, int64_t, void *, int64_t);
+    } fg_reduction;
+    #define FG_REDUCTION(code, name) {code, name, name##_part, name##_finish}
+    #define FG_REDUCTIONS(op) {FG_REDUCTION(1, op##_f32), FG_REDUCTION(2, op##_f64), FG_REDUCTION(3, op##_i32), \\
+                               FG_REDUCTION(9, op##_i64)}
+    static const fg_reduction fg_reductions[3][4] = {
+        FG_REDUCTIONS(fg_sum), FG_REDUCTIONS(fg_max), FG_REDUCTIONS(fg_min),
+    };
+    typedef struct { int code; void (*place)(const void *, int64_t *, int64_t, int64_t); } fg_place;
+    static const fg_place fg_places[2][4] = {
+        {{1, fg_argmax_f32}, {2, fg_argmax_f64}, {3, fg_argmax_i32}, {9, fg_argmax_i64}},
+        {{1, fg_argmin_f32}, {2, fg_argmin_f64}, {3, fg_argmin_i32}, {9, fg_argmin_i64}},
+    };
+    """
+    ctypedef struct fg_reduction:
+        int code
+        ReduceAll all
+        ReducePart part
+        ReduceParts finish
+    ctypedef struct fg_place:
+        int code
+        Place place
+    const fg_reduction[3][4] fg_reductions
+    const fg_place[2][4] fg_places
+    enum: FG_CHUNK
+    enum: FG_COLUMNS
+
+cdef extern from "_moves.h" nogil:
+    void fg_choose_1(const void*, const void*, int64_t, const void*, int64_t, void*, int64_t)
+    void fg_choose_2(const void*, const void*, int64_t, const void*, int64_t, void*, int64_t)
+    void fg_choose_4(const void*, const void*, int64_t, const void*, int64_t, void*, int64_t)
+    void fg_choose_8(const void*, const void*, int64_t, const void*, int64_t, void*, int64_t)
+    void fg_fill(void*, const void*, int64_t, int64_t)
+    void fg_tile(int64_t, const void*, int64_t, void*, int64_t, int64_t, int64_t)
 
 
-cdef Reduction _reduction(int kind, int code) noexcept:
-    if kind == SHORT_SUM or (kind == SHORT_MEAN and (code == FLOAT32 or code == FLOAT64)):
-        return (fg_sum_f32 if code == FLOAT32 else fg_sum_f64 if code == FLOAT64 else
-                fg_sum_i32 if code == INT32 else fg_sum_i64 if code == INT64 else <Reduction>NULL)
-    if kind == SHORT_MAX:
-        return (fg_max_f32 if code == FLOAT32 else fg_max_f64 if code == FLOAT64 else
-                fg_max_i32 if code == INT32 else fg_max_i64 if code == INT64 else <Reduction>NULL)
-    if kind == SHORT_MIN:
-        return (fg_min_f32 if code == FLOAT32 else fg_min_f64 if code == FLOAT64 else
-                fg_min_i32 if code == INT32 else fg_min_i64 if code == INT64 else <Reduction>NULL)
-    return NULL
+cdef struct Reducing:           # x[outer, n, inner], shared among threads by chunks, rows or columns
+    const fg_reduction* how
+    char* x
+    char* out
+    int64_t item
+    int64_t outer
+    int64_t n
+    int64_t inner
+    int64_t count
+
+
+cdef void _reduce_chunks(void* context, int64_t first, int64_t last) noexcept nogil:
+    cdef Reducing* r = <Reducing*>context
+    cdef int64_t k
+    for k in range(first, last):
+        r.how.part(r.x + k * FG_CHUNK * r.item, <int64_t*>r.out + k, min(<int64_t>FG_CHUNK, r.n - k * FG_CHUNK))
+
+
+cdef void _reduce_rows(void* context, int64_t first, int64_t last) noexcept nogil:
+    cdef Reducing* r = <Reducing*>context
+    r.how.all(r.x + first * r.n * r.inner * r.item, r.out + first * r.inner * r.item, last - first, r.n, r.inner,
+              r.inner, r.count)
+
+
+cdef void _reduce_columns(void* context, int64_t first, int64_t last) noexcept nogil:
+    cdef Reducing* r = <Reducing*>context
+    r.how.all(r.x + first * r.item, r.out + first * r.item, r.outer, r.n, last - first, r.inner, r.count)
 
 
 cdef EagerTensor _reduce(int kind, EagerTensor x, int first, int last, int ndim, const int64_t* dims):
     """x reduced over the axes first .. last - 1, as a tensor of `dims`."""
-    cdef Reduction reduction = _reduction(kind, x.dtype_code)
-    cdef int64_t outer = 1, n = 1, inner = 1
+    cdef const fg_reduction* table = &fg_reductions[1 if kind == SHORT_MAX else 2 if kind == SHORT_MIN else 0][0]
+    cdef Reducing r
+    cdef Block* parts
+    cdef int64_t chunks
     cdef int i
     cdef EagerTensor out
-    if reduction == NULL or x.size == 0:
+    if x.size == 0 or (kind == SHORT_MEAN and x.dtype_code != FLOAT32 and x.dtype_code != FLOAT64):
         return None
+    for i in range(4):
+        if table[i].code == x.dtype_code:
+            break
+    else:
+        return None
+    r.how = &table[i]
+    r.outer = r.n = r.inner = 1
     for i in range(x.ndim):
         if i < first:
-            outer *= x.dims[i]
+            r.outer *= x.dims[i]
         elif i < last:
-            n *= x.dims[i]
+            r.n *= x.dims[i]
         else:
-            inner *= x.dims[i]
-    out = wrap_block(block_new(outer * inner * _item_sizes[x.dtype_code]), x.dtype_code, ndim, dims)
-    if x.size > RELEASE_GIL:
+            r.inner *= x.dims[i]
+    r.x = x.data
+    r.item = _item_sizes[x.dtype_code]
+    r.count = r.n if kind == SHORT_MEAN else 0
+    out = wrap_block(block_new(r.outer * r.inner * r.item), x.dtype_code, ndim, dims)
+    r.out = out.data
+    if x.size <= RELEASE_GIL:
+        r.how.all(x.data, out.data, r.outer, r.n, r.inner, r.inner, r.count)
+        return out
+    if r.outer == 1 and r.inner == 1 and r.n > FG_CHUNK:
+        chunks = (r.n + FG_CHUNK - 1) // FG_CHUNK
+        parts = block_new(8 * chunks)
+        if parts == NULL:
+            return None
+        r.out = parts.data
         with nogil:
-            reduction(x.data, out.data, outer, n, inner, n if kind == SHORT_MEAN else 0)
-    else:
-        reduction(x.data, out.data, outer, n, inner, n if kind == SHORT_MEAN else 0)
+            pool_share(_reduce_chunks, &r, chunks, 1 if chunks < 64 else 4)
+            r.how.finish(<int64_t*>parts.data, chunks, out.data, r.count)
+            block_release(parts)
+        return out
+    with nogil:
+        if r.outer > 1 and x.size >= SHARE_LIGHT:
+            pool_share(_reduce_rows, &r, r.outer, max(<int64_t>1, SHARE_RUN * r.outer // x.size))
+        elif r.inner >= 2 * FG_COLUMNS and x.size >= SHARE_LIGHT:
+            pool_share(_reduce_columns, &r, r.inner, FG_COLUMNS)
+        else:
+            r.how.all(x.data, out.data, r.outer, r.n, r.inner, r.inner, r.count)
     return out
+
+
+cdef struct Placing:
+    Place place
+    char* x
+    int64_t* out
+    int64_t item
+    int64_t n
+
+
+cdef void _place_rows(void* context, int64_t first, int64_t last) noexcept nogil:
+    cdef Placing* p = <Placing*>context
+    p.place(p.x + first * p.n * p.item, p.out + first, last - first, p.n)
+
+
+cdef EagerTensor _position(int kind, EagerTensor x, int axis, object dtype):
+    """The place of the best element of each row of the last axis."""
+    cdef Placing p
+    cdef int i
+    cdef int64_t rows
+    cdef EagerTensor out
+    if axis < 0:
+        axis += x.ndim
+    if x.ndim == 0 or axis != x.ndim - 1 or x.size == 0:
+        return None
+    for i in range(4):
+        if fg_places[kind == SHORT_ARGMIN][i].code == x.dtype_code:
+            break
+    else:
+        return None
+    p.place = fg_places[kind == SHORT_ARGMIN][i].place
+    p.x = x.data
+    p.item = _item_sizes[x.dtype_code]
+    p.n = x.dims[axis]
+    rows = x.size // p.n
+    out = wrap_block(block_new(8 * rows), INT64, x.ndim - 1, &x.dims[0])
+    p.out = <int64_t*>out.data
+    if x.size < SHARE_LIGHT:
+        p.place(x.data, p.out, rows, p.n)
+    else:
+        with nogil:
+            pool_share(_place_rows, &p, rows, max(<int64_t>1, 2 * SHARE_RUN // p.n))
+    return out if dtype.code == INT64 else _cast(out, dtype)
 
 
 cdef EagerTensor _reduce_axes(int kind, EagerTensor x, object axes, bint keepdims):
@@ -155,48 +274,134 @@ cdef EagerTensor _reshape(EagerTensor x, object shape):
     return _part(x, 0, ndim, &dims[0])
 
 
+cdef enum:
+    TILE = 64
+
+
+cdef struct Turning:            # elements along two axes, and the axes that both tensors are walked over around them
+    char* x
+    char* out
+    int64_t item
+    int64_t rows                # along the last axis of the result, x_row apart in x
+    int64_t x_row
+    int64_t columns             # along the last axis of x, out_row apart in the result
+    int64_t out_row
+    int ndim
+    int64_t dims[MAX_RANK]
+    int64_t x_steps[MAX_RANK]
+    int64_t out_steps[MAX_RANK]
+
+
+cdef void _turn_tiles(void* context, int64_t first, int64_t last) noexcept nogil:
+    cdef Turning* t = <Turning*>context
+    cdef int64_t across = (t.columns + TILE - 1) // TILE, down = (t.rows + TILE - 1) // TILE, k, rest, i, j, at
+    cdef int64_t x, out
+    cdef int axis
+    for k in range(first, last):
+        i = k % down * TILE
+        j = k // down % across * TILE
+        rest = k // down // across
+        x = i * t.x_row + j
+        out = j * t.out_row + i
+        for axis in range(t.ndim - 1, -1, -1):
+            at = rest % t.dims[axis]
+            rest //= t.dims[axis]
+            x += at * t.x_steps[axis]
+            out += at * t.out_steps[axis]
+        fg_tile(t.item, t.x + x * t.item, t.x_row, t.out + out * t.item, t.out_row,
+                min(<int64_t>TILE, t.rows - i), min(<int64_t>TILE, t.columns - j))
+
+
+cdef void _move_rows(void* context, int64_t first, int64_t last) noexcept nogil:
+    """Rows of `columns` elements, which both tensors have in one piece, to their new places."""
+    cdef Turning* t = <Turning*>context
+    cdef int64_t k, rest, at, x, out, row = t.columns * t.item
+    cdef int axis
+    for k in range(first, last):
+        rest = k
+        x = out = 0
+        for axis in range(t.ndim - 1, -1, -1):
+            at = rest % t.dims[axis]
+            rest //= t.dims[axis]
+            x += at * t.x_steps[axis]
+            out += at * t.out_steps[axis]
+        memcpy(t.out + out * t.item, t.x + x * t.item, row)
+
+
 cdef EagerTensor _transpose(EagerTensor x, object perm):
-    """A matrix transposed, in tiles."""
-    cdef int64_t dims[2]
+    """x with its axes in another order: in rows where the last axis stays the last, else in tiles."""
+    cdef int64_t dims[MAX_RANK]
+    cdef int64_t x_steps[MAX_RANK]
+    cdef int64_t out_steps[MAX_RANK]
+    cdef int order[MAX_RANK]
+    cdef bint seen[MAX_RANK]
+    cdef int64_t step = 1, runs, run
+    cdef int i, axis, before = -1
+    cdef bint moved = False, whole
+    cdef Turning t
     cdef EagerTensor out
-    if x.ndim != 2 or perm != (1, 0) or x.dtype_code == STRING:
+    if type(perm) is not tuple or len(<tuple>perm) != x.ndim or x.dtype_code == STRING:
         return None
-    dims[0] = x.dims[1]
-    dims[1] = x.dims[0]
-    if dims[0] == 1 or dims[1] == 1:
-        return _part(x, 0, 2, &dims[0])
-    out = wrap_block(block_new(x.size * _item_sizes[x.dtype_code]), x.dtype_code, 2, &dims[0])
+    for i in range(x.ndim):
+        seen[i] = False
+    for i in range(x.ndim):
+        axis = (<tuple>perm)[i]
+        if axis < 0:
+            axis += x.ndim
+        if axis < 0 or axis >= x.ndim or seen[axis]:
+            return None
+        seen[axis] = True
+        order[i] = axis
+        dims[i] = x.dims[axis]
+        if dims[i] != 1:  # axes of 1 may stand anywhere
+            moved = moved or axis < before
+            before = axis
+    if not moved or x.size == 0:
+        return _part(x, 0, x.ndim, &dims[0])
+    for i in range(x.ndim - 1, -1, -1):
+        x_steps[i] = step
+        step *= x.dims[i]
+    step = 1
+    for i in range(x.ndim - 1, -1, -1):
+        out_steps[order[i]] = step  # by axes of x
+        step *= dims[i]
+    out = wrap_block(block_new(x.size * _item_sizes[x.dtype_code]), x.dtype_code, x.ndim, &dims[0])
+    t.x = x.data
+    t.out = out.data
+    t.item = _item_sizes[x.dtype_code]
+    t.ndim = 0
+    t.rows = t.columns = 1
+    i = x.ndim - 1
+    while i > 0 and order[i] == i:  # what stays together at the end
+        t.columns *= x.dims[i]
+        i -= 1
+    whole = t.columns > 1
+    if whole:
+        for axis in range(i + 1):
+            t.dims[t.ndim] = x.dims[axis]
+            t.x_steps[t.ndim] = x_steps[axis]
+            t.out_steps[t.ndim] = out_steps[axis]
+            t.ndim += 1
+        runs = x.size // t.columns
+        run = max(<int64_t>1, SHARE_RUN // t.columns)
+    else:
+        t.columns = x.dims[x.ndim - 1]
+        t.out_row = out_steps[x.ndim - 1]
+        t.rows = dims[x.ndim - 1]
+        t.x_row = x_steps[order[x.ndim - 1]]
+        for axis in range(x.ndim - 1):
+            if axis != order[x.ndim - 1]:
+                t.dims[t.ndim] = x.dims[axis]
+                t.x_steps[t.ndim] = x_steps[axis]
+                t.out_steps[t.ndim] = out_steps[axis]
+                t.ndim += 1
+        runs = (t.columns + TILE - 1) // TILE * ((t.rows + TILE - 1) // TILE) * (x.size // t.columns // t.rows)
+        run = 4 if x.size // runs > 512 else 64
+    if x.size < SHARE_LIGHT:
+        run = runs
     with nogil:
-        if _item_sizes[x.dtype_code] == 4:
-            _transpose_tiles[int32_t](<int32_t*>x.data, <int32_t*>out.data, x.dims[0], x.dims[1])
-        elif _item_sizes[x.dtype_code] == 8:
-            _transpose_tiles[int64_t](<int64_t*>x.data, <int64_t*>out.data, x.dims[0], x.dims[1])
-        elif _item_sizes[x.dtype_code] == 1:
-            _transpose_tiles[char](x.data, out.data, x.dims[0], x.dims[1])
-        elif _item_sizes[x.dtype_code] == 2:
-            _transpose_tiles[short](<short*>x.data, <short*>out.data, x.dims[0], x.dims[1])
-        else:
-            _transpose_tiles[double_complex](<double_complex*>x.data, <double_complex*>out.data, x.dims[0], x.dims[1])
+        pool_share(_move_rows if whole else _turn_tiles, &t, runs, run)
     return out
-
-
-ctypedef double complex double_complex
-
-ctypedef fused Element:
-    char
-    short
-    int32_t
-    int64_t
-    double_complex
-
-
-cdef void _transpose_tiles(Element* x, Element* out, int64_t rows, int64_t columns) noexcept nogil:
-    cdef int64_t i0, j0, i, j
-    for i0 in range(0, rows, 16):
-        for j0 in range(0, columns, 16):
-            for j in range(j0, min(j0 + 16, columns)):
-                for i in range(i0, min(i0 + 16, rows)):
-                    out[j * rows + i] = x[i * columns + j]
 
 
 cdef EagerTensor _expand_dims(EagerTensor x, object axes):
@@ -259,199 +464,18 @@ cdef EagerTensor _shortcut(Primitive prim, tuple inputs, dict attrs):
         if type(<object>inputs[1]) is not EagerTensor or type(<object>inputs[2]) is not EagerTensor:
             return None
         return _select(x, <EagerTensor>inputs[1], <EagerTensor>inputs[2])
+    if kind == SHORT_ARGMAX or kind == SHORT_ARGMIN:
+        return _position(kind, x, attrs["axis"], attrs["output_type"])
+    if kind == SHORT_SOFTMAX:
+        return _softmax(prim, x)
+    if kind == SHORT_SQUEEZE:
+        return _squeeze(x, attrs["axes"])
+    if kind == SHORT_FILL:
+        return _fill(x, attrs["shape"])
+    if kind == SHORT_LIKE:
+        return filled(x.dtype_code, x.ndim, &x.dims[0], prim.name == "ones_like")
+    if kind == SHORT_ONE_HOT:
+        if type(<object>inputs[1]) is not EagerTensor or type(<object>inputs[2]) is not EagerTensor:
+            return None
+        return _one_hot(x, <EagerTensor>inputs[1], <EagerTensor>inputs[2], attrs["depth"], attrs["axis"])
     return _reduce_axes(kind, x, attrs["axes"], attrs["keepdims"])
-
-
-# Moving elements.
-
-cdef void _repeat(const char* x, const int64_t* dims, const int64_t* strides, int ndim, int64_t item,
-                  char* out) noexcept nogil:
-    """Write x, repeated along the axes whose stride (in bytes) is 0, to `out`."""
-    cdef int64_t i, part = item
-    cdef int axis
-    cdef bint repeats = False
-    for axis in range(ndim):
-        if strides[axis] == 0 and dims[axis] != 1:
-            repeats = True
-    if not repeats:
-        for axis in range(ndim):
-            part *= dims[axis]
-        memcpy(out, x, part)
-        return
-    for axis in range(1, ndim):
-        part *= dims[axis]
-    if strides[0] == 0:
-        if dims[0] > 0:
-            _repeat(x, dims + 1, strides + 1, ndim - 1, item, out)
-        if part == item and item == 4:
-            for i in range(1, dims[0]):
-                (<int32_t*>out)[i] = (<int32_t*>out)[0]
-        elif part == item and item == 8:
-            for i in range(1, dims[0]):
-                (<int64_t*>out)[i] = (<int64_t*>out)[0]
-        else:
-            for i in range(1, dims[0]):
-                memcpy(out + i * part, out, part)
-    else:
-        for i in range(dims[0]):
-            _repeat(x + i * strides[0], dims + 1, strides + 1, ndim - 1, item, out + i * part)
-
-
-cdef EagerTensor _broadcast_to(EagerTensor x, object shape):
-    cdef int64_t dims[MAX_RANK]
-    cdef int64_t strides[MAX_RANK]
-    cdef int64_t stride = _item_sizes[x.dtype_code], size
-    cdef int i, ndim, at
-    cdef bint same
-    cdef EagerTensor out
-    if type(shape) is not tuple or len(<tuple>shape) > MAX_RANK or x.dtype_code == STRING:
-        return None
-    ndim = len(<tuple>shape)
-    if ndim < x.ndim:
-        return None
-    same = ndim == x.ndim
-    for i in range(ndim - 1, -1, -1):
-        dims[i] = (<tuple>shape)[i]
-        at = i - (ndim - x.ndim)
-        if dims[i] < 0:
-            return None
-        if at < 0 or x.dims[at] == 1:
-            strides[i] = 0
-            same = same and dims[i] == 1
-        elif x.dims[at] == dims[i]:
-            strides[i] = stride
-            stride *= dims[i]
-        else:
-            return None
-    if same:
-        return x
-    size = _count(ndim, &dims[0])
-    if size < 0 or size > (<int64_t>1 << 58):
-        return None
-    out = wrap_block(block_new(size * _item_sizes[x.dtype_code]), x.dtype_code, ndim, &dims[0])
-    if size:
-        if size > RELEASE_GIL:
-            with nogil:
-                _repeat(x.data, &dims[0], &strides[0], ndim, _item_sizes[x.dtype_code], out.data)
-        else:
-            _repeat(x.data, &dims[0], &strides[0], ndim, _item_sizes[x.dtype_code], out.data)
-    return out
-
-
-cdef EagerTensor _join(tuple values, int axis, bint new_axis):
-    """The tensors end to end along `axis`, or (new_axis) one beside the other along a new one."""
-    cdef EagerTensor first = <EagerTensor>values[0], t, out
-    cdef int64_t dims[MAX_RANK]
-    cdef int64_t outer = 1, inner, o, total = 0, row, item = _item_sizes[first.dtype_code]
-    cdef int i, ndim = first.ndim + (1 if new_axis else 0)
-    cdef Py_ssize_t k, n = len(values)
-    cdef char* to
-    if first.dtype_code == STRING or ndim > MAX_RANK or ndim == 0:
-        return None
-    if axis < 0:
-        axis += ndim
-    if axis < 0 or axis >= ndim:
-        return None
-    for k in range(n):
-        if type(<object>values[k]) is not EagerTensor:
-            return None
-        t = <EagerTensor>values[k]
-        if t.ndim != first.ndim or t.dtype_code != first.dtype_code or t.block == NULL:
-            return None
-        for i in range(t.ndim):
-            if t.dims[i] != first.dims[i] and (new_axis or i != axis):
-                return None
-        total += 1 if new_axis else t.dims[axis]
-    for i in range(axis):
-        dims[i] = first.dims[i]
-        outer *= first.dims[i]
-    dims[axis] = total
-    inner = item
-    for i in range(axis + 1, ndim):
-        dims[i] = first.dims[i - 1 if new_axis else i]
-        inner *= dims[i]
-    out = wrap_block(block_new(outer * total * inner), first.dtype_code, ndim, &dims[0])
-    to = out.data
-    for k in range(n):
-        t = <EagerTensor>values[k]
-        row = inner if new_axis else inner * t.dims[axis]
-        for o in range(outer):
-            memcpy(to + o * total * inner, t.data + o * row, row)
-        to += row
-    return out
-
-
-cdef EagerTensor _gather(EagerTensor x, EagerTensor indices, int axis):
-    """Slices of x along `axis` at `indices`; None where one of them is out of range."""
-    cdef int64_t dims[MAX_RANK]
-    cdef int64_t outer = 1, inner = _item_sizes[x.dtype_code], n, o, k, at
-    cdef int i
-    cdef char* to
-    cdef EagerTensor out
-    if x.dtype_code == STRING or (indices.dtype_code != INT32 and indices.dtype_code != INT64):
-        return None
-    if axis < 0:
-        axis += x.ndim
-    if axis < 0 or axis >= x.ndim or x.ndim + indices.ndim - 1 > MAX_RANK:
-        return None
-    n = x.dims[axis]
-    for k in range(indices.size):
-        at = (<int32_t*>indices.data)[k] if indices.dtype_code == INT32 else (<int64_t*>indices.data)[k]
-        if at < 0 or at >= n:
-            return None
-    for i in range(axis):
-        dims[i] = x.dims[i]
-        outer *= x.dims[i]
-    for i in range(indices.ndim):
-        dims[axis + i] = indices.dims[i]
-    for i in range(axis + 1, x.ndim):
-        dims[indices.ndim + i - 1] = x.dims[i]
-        inner *= x.dims[i]
-    out = wrap_block(block_new(outer * indices.size * inner), x.dtype_code, x.ndim + indices.ndim - 1, &dims[0])
-    to = out.data
-    for o in range(outer):
-        for k in range(indices.size):
-            at = (<int32_t*>indices.data)[k] if indices.dtype_code == INT32 else (<int64_t*>indices.data)[k]
-            memcpy(to, x.data + (o * n + at) * inner, inner)
-            to += inner
-    return out
-
-
-cdef EagerTensor _select(EagerTensor c, EagerTensor x, EagerTensor y):
-    """c ? x : y of three tensors of one shape, or with scalars for x and y."""
-    cdef int64_t item = _item_sizes[x.dtype_code], k, x_step, y_step
-    cdef int i
-    cdef EagerTensor out
-    if c.dtype_code != BOOL or x.dtype_code != y.dtype_code or x.dtype_code == STRING:
-        return None
-    if not _same_dims(c, x) and x.ndim or not _same_dims(c, y) and y.ndim:
-        return None
-    x_step = 1 if x.ndim or not c.ndim else 0
-    y_step = 1 if y.ndim or not c.ndim else 0
-    if item != 4 and item != 8 and item != 1:
-        return None
-    out = wrap_block(block_new(c.size * item), x.dtype_code, c.ndim, &c.dims[0])
-    if item == 4:
-        _choose[int32_t](c.data, <int32_t*>x.data, x_step, <int32_t*>y.data, y_step, <int32_t*>out.data, c.size)
-    elif item == 8:
-        _choose[int64_t](c.data, <int64_t*>x.data, x_step, <int64_t*>y.data, y_step, <int64_t*>out.data, c.size)
-    else:
-        _choose[char](c.data, x.data, x_step, y.data, y_step, out.data, c.size)
-    return out
-
-
-cdef void _choose(const char* c, Element* x, int64_t x_step, Element* y, int64_t y_step, Element* out,
-                  int64_t n) noexcept nogil:
-    cdef int64_t k
-    for k in range(n):
-        out[k] = x[k * x_step] if c[k] else y[k * y_step]
-
-
-cdef bint _same_dims(EagerTensor a, EagerTensor b) noexcept:
-    cdef int i
-    if a.ndim != b.ndim:
-        return False
-    for i in range(a.ndim):
-        if a.dims[i] != b.dims[i]:
-            return False
-    return True

@@ -8,18 +8,19 @@ cimport numpy as cnp
 from cpython.buffer cimport PyObject_GetBuffer
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from fastgraph._blas cimport block_product
 from fastgraph._buffer cimport (
     BLOCK_FOREIGN, BLOCK_OBJECT, Block, Buffer, Cell, MAX_RANK, block_new, block_of_object,
-    block_release, block_retain, fg_spin_lock, fg_spin_unlock, new_id,
+    block_release, block_retain, block_zeros, fg_spin_lock, fg_spin_unlock, new_id,
 )
 from fastgraph._pool cimport pool_share
 from fastgraph._primitive cimport (
-    Loop, MAX_CODE, MAX_LOOP_INPUTS, Primitive, SHARE_HEAVY, SHARE_LIGHT, SHARE_RUN, SHORT_BROADCAST, SHORT_CAST, SHORT_CONCAT, SHORT_EXPAND, SHORT_GATHER, SHORT_MAX,
-    SHORT_MEAN, SHORT_MIN, SHORT_PRODUCT, SHORT_RESHAPE, SHORT_SELECT, SHORT_STACK, SHORT_SUM, SHORT_SUM_TO,
-    SHORT_TRANSPOSE, cast_loop,
+    Loop, MAX_CODE, MAX_LOOP_INPUTS, Primitive, SHARE_HEAVY, SHARE_LIGHT, SHARE_RUN, SHORT_ARGMAX, SHORT_ARGMIN,
+    SHORT_BROADCAST, SHORT_CAST, SHORT_CONCAT, SHORT_EXPAND, SHORT_FILL, SHORT_GATHER, SHORT_LIKE, SHORT_MAX,
+    SHORT_MEAN, SHORT_MIN, SHORT_ONE_HOT, SHORT_PRODUCT, SHORT_RESHAPE, SHORT_SELECT, SHORT_SOFTMAX, SHORT_SQUEEZE,
+    SHORT_STACK, SHORT_SUM, SHORT_SUM_TO, SHORT_TRANSPOSE, cast_loop,
 )
 
 import functools
@@ -93,6 +94,7 @@ cdef enum:
     FLOAT32 = 1
     FLOAT64 = 2
     INT32 = 3
+    UINT8 = 4
     STRING = 7
     INT64 = 9
     BOOL = 10
@@ -298,6 +300,7 @@ include "_operators.pxi"
 include "_indexing.pxi"
 include "_products.pxi"
 include "_shortcuts.pxi"
+include "_moving.pxi"
 
 fg_keep_tensors(EagerTensor)
 for _name in op_errors.ABSENT:
