@@ -120,6 +120,22 @@ cdef object _convert_like(object value, object hint):
         return convert(value)
 
 
+cdef tuple _beside_number(Primitive prim, tuple inputs):
+    """A tensor and a Python number as two tensors of one dtype; None for anything else."""
+    cdef EagerTensor scalar
+    cdef int code, at
+    for at in range(2):
+        if type(<object>inputs[at]) is EagerTensor:
+            code = (<EagerTensor>inputs[at]).dtype_code
+            if not (prim.code_mask >> code) & 1 or code == 0:
+                return None
+            scalar = _scalar(<object>inputs[1 - at], code)
+            if scalar is None:
+                return None
+            return (<object>inputs[0], scalar) if at == 0 else (scalar, <object>inputs[1])
+    return None
+
+
 cdef tuple _convert_inputs(Primitive prim, tuple inputs):
     """The inputs as Tensors (Cells stay). A letter's first Tensor, Variable or array gives the others its dtype."""
     cdef Py_ssize_t n = len(inputs), i, n_letters = len(prim.groups)
@@ -143,6 +159,21 @@ cdef tuple _convert_inputs(Primitive prim, tuple inputs):
             if code >= 0 and not (prim.code_mask >> code) & 1:
                 raise op_errors.dtype_not_allowed(prim, prim.groups[0], _dtypes[code], thread_state().trace)
             return inputs
+    if n == prim.n_plain:
+        for i in range(n):
+            if type(<object>inputs[i]) is not EagerTensor:
+                break
+            code = (<EagerTensor>inputs[i]).dtype_code
+            if code == 0 or not (prim.mask_of[i] >> code) & 1:
+                break
+            if prim.letter_of[i] >= 0 and (<EagerTensor>inputs[prim.letter_of[i]]).dtype_code != code:
+                break
+        else:
+            return inputs
+    if prim.same_dtype and n == 2 and n == prim.n_inputs and thread_state().trace is None:
+        found = _beside_number(prim, inputs)  # x op 1.5
+        if found is not None:
+            return <tuple>found
     converted = list(inputs)
     known = {}
     for i in range(n):  # what has a dtype of its own

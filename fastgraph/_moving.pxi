@@ -333,9 +333,11 @@ def zeros_or_ones(tuple shape, dtype, bint one):
     """Zeros or ones of a shape, or None where NumPy must make them or say why not."""
     cdef int64_t dims[MAX_RANK]
     cdef int i
-    if len(shape) > MAX_RANK:
+    if len(shape) > MAX_RANK or dtype.code == STRING:
         return None
     for i in range(len(shape)):
+        if type(shape[i]) is not int:
+            return None
         dims[i] = shape[i]
         if dims[i] < 0:
             return None
@@ -458,3 +460,56 @@ cdef EagerTensor _softmax(Primitive prim, EagerTensor x):
         with nogil:
             pool_share(_softmax_part, &r, x.size // r.width, max(<int64_t>1, SHARE_RUN // r.width))
     return out
+
+
+# What public functions ask for first: None where the op must be applied in the usual way.
+
+def quick_cast(x, dtype):
+    """x cast to `dtype` where nothing but the elements is concerned."""
+    cdef ThreadState state = thread_state()
+    cdef EagerTensor out
+    if type(x) is not EagerTensor or type(dtype) is not _DType or state.trace is not None:
+        return None
+    if (<EagerTensor>x).dtype_code == <int>dtype.code:
+        return x
+    if state.tapes:
+        return None
+    return _cast(<EagerTensor>x, dtype)
+
+
+# Splitting.
+
+def equal_parts(EagerTensor x, int64_t number, axis):
+    """x in so many equal pieces, or None where that cannot be, or tapes must know of it: then it is the op's business.
+    """
+    cdef ThreadState state = thread_state()
+    cdef int64_t dims[MAX_RANK]
+    cdef int64_t extent, outer = 1, inner, k, o, item = _item_sizes[x.dtype_code]
+    cdef int i, at
+    cdef EagerTensor part
+    cdef list parts = []
+    if type(axis) is not int or state.trace is not None or state.tapes or x.dtype_code == STRING or x.size == 0:
+        return None
+    if not -x.ndim <= axis < x.ndim or number <= 0:
+        return None
+    at = axis + x.ndim if axis < 0 else axis
+    if x.dims[at] % number:
+        return None
+    extent = x.dims[at] // number
+    inner = extent
+    for i in range(x.ndim):
+        dims[i] = x.dims[i]
+        if i < at:
+            outer *= x.dims[i]
+        elif i > at:
+            inner *= x.dims[i]
+    dims[at] = extent
+    for k in range(number):
+        if outer == 1:
+            parts.append(_part(x, k * inner, x.ndim, &dims[0]))
+            continue
+        part = wrap_block(block_new(outer * inner * item), x.dtype_code, x.ndim, &dims[0])
+        for o in range(outer):
+            memcpy(part.data + o * inner * item, x.data + (o * number + k) * inner * item, inner * item)
+        parts.append(part)
+    return parts

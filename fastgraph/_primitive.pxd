@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t
 cdef enum:
     MAX_CODE = 26      # one more than the largest dtype code (resource = 20, uint64 = 23; spare)
     MAX_LOOP_INPUTS = 3
+    MAX_PLAIN = 6      # inputs of ops whose dtypes are compared without Python
     # Elements from which a loop is shared among threads: waking one takes 5 to 10 us, in which a loop that only moves
     # memory passes about 60,000 elements, one of mathematics 20,000. SHARE_RUN elements are taken at a time.
     SHARE_LIGHT = 65536
@@ -73,6 +74,9 @@ cdef class Primitive:
     cdef bint elementwise
     cdef bint same_dtype                # every input has the one letter that every input has
     cdef bint returns_many              # outputs come as a tuple
+    cdef int n_plain                    # inputs, where all are tensors and few; else 0
+    cdef int[MAX_PLAIN] letter_of       # which letter each has, by the place of its first; -1: its own
+    cdef int64_t[MAX_PLAIN] mask_of     # bits of the codes that each may have
     cdef int64_t code_mask              # bit c: dtype code c is allowed where same_dtype
     cdef Loop[MAX_CODE] loops           # C loop by the inputs' dtype code, or NULL
     cdef signed char[MAX_CODE] loop_out  # dtype code of the loop's output

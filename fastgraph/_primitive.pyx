@@ -7,6 +7,8 @@ from libc.string cimport memset
 
 import numpy as np
 
+import fastgraph.dtype as _dtype
+
 cdef extern from *:
     """
     #if defined(__has_include)
@@ -140,6 +142,15 @@ cdef class Primitive:
         self.returns_many = self.n_outputs is None or <int>self.n_outputs != 1
         self.masks = {letter: sum(1 << dtype.code for dtype in allowed) for letter, allowed in self.dtypes.items()}
         self.code_mask = self.masks.get(self.groups[0], -1) if self.same_dtype else -1
+        self.n_plain = 0
+        if not self.variadic and 0 < self.n_inputs <= MAX_PLAIN and "resource" not in self.groups:
+            self.n_plain = self.n_inputs
+            for i in range(self.n_inputs):
+                letter = self.groups[i]
+                own = letter == "-" or not letter[0].isupper()
+                self.letter_of[i] = -1 if own else self.groups.index(letter)
+                self.mask_of[i] = (-1 if letter == "-" else 1 << <int>_dtype.as_dtype(letter).code if own
+                                   else self.masks.get(letter, -1))
         self.ufunc = _ufunc_of(body) if self.n_inputs == 1 and not self.attrs else None
         memset(&self.ufunc_out[0], 0, sizeof(self.ufunc_out))
         memset(&self.loops[0], 0, sizeof(self.loops))

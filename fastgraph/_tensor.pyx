@@ -121,6 +121,9 @@ cdef _fill_dtypes():
 _fill_dtypes()
 
 
+cdef object _DType = _dtype.DType
+
+
 cdef int64_t item_size(int dtype_code) noexcept nogil:
     return _item_sizes[dtype_code]
 

@@ -106,7 +106,7 @@ def extents(shape: Any) -> Extents:
             if type(n) is not int:
                 break
         else:
-            return Extents(tuple(int(n) for n in shape))
+            return Extents(tuple(shape))
         return _mixed_extents(shape)
     if isinstance(shape, TensorShape):
         dims = shape.as_list()
@@ -156,4 +156,6 @@ def index_vector(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 
 def named(name: str | None, function: Callable[..., Any], *inputs: Any, **attrs: Any) -> Any:
     """Apply the op behind `function`; a graph's node takes `name`."""
+    if name is None:
+        return bind(function.primitive, inputs, attrs)  # type: ignore[attr-defined]
     return bind_named(name, function.primitive, inputs, attrs)  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor, current_trace, from_array
+from fastgraph._tensor import Tensor, current_trace, from_array, zeros_or_ones
 from fastgraph.conversion import filled
 from fastgraph.dtype import DType, as_dtype, float32, int32, string
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
@@ -121,12 +121,19 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
 
 
 def _constant(shape: Any, number: Any, dtype: Any, name: str | None) -> Any:
-    target = as_dtype(dtype)
+    target = dtype if type(dtype) is DType else as_dtype(dtype)
+    if current_trace() is None and type(shape) is tuple:
+        made = zeros_or_ones(shape, target, number)
+        if made is not None:
+            return made
     size = extents(shape)
     if size.static is not None and current_trace() is None:
         dims = _filled_or_raise(size.static)
         if target is string:
             return filled(dims, b"", target)
+        found = zeros_or_ones(dims, target, number)
+        if found is not None:
+            return found
         make = np.ones if number else np.zeros
         try:
             return from_array(make(dims, target.numpy_dtype), target, False)
@@ -163,7 +170,7 @@ def ones(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any 
 
     Raises: TypeError for strings; InvalidArgumentError for a negative extent. Source: tf.ones.
     """
-    if as_dtype(dtype) is string:
+    if dtype is not float32 and as_dtype(dtype) is string:
         raise TypeError("Cannot convert 1 to EagerTensor of dtype string")
     return _constant(shape, 1, dtype, name)
 

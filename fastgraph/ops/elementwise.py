@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor
+from fastgraph._tensor import Tensor, bind, quick_cast
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
 from fastgraph.op_errors import message_name
@@ -538,21 +538,34 @@ def complex_p(real: Array, imag: Array, *, dtype: DType) -> Any:
 # ---- public functions that decide which op to apply -----------------------------------------------------------------
 
 
+_ABS, _EQUAL = abs_p.primitive, equal_p.primitive  # type: ignore[attr-defined]
+
+
 @public("cast", "dtypes.cast")
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s].
 
     Raises: UnimplementedError between strings and numbers. Source: tf.cast.
     """
+    if name is None:
+        found = quick_cast(x, dtype)
+        if found is not None:
+            return found
     target = as_dtype(dtype)
-    x = as_tensor(x)
-    return x if x.dtype is target else named(name, cast_p, x, dtype=target)
+    if not isinstance(x, Tensor):
+        x = as_tensor(x)
+    if x.dtype is target:
+        return x
+    return cast_p(x, dtype=target) if name is None else named(name, cast_p, x, dtype=target)
 
 
 @public("abs", "math.abs")
 def abs(x: Any, name: str | None = None) -> Any:
     """Absolute value; modulus of complex numbers. t[*s] -> t[*s], c64[*s] -> f32[*s]. Source: tf.abs."""
-    x = as_tensor(x)
+    if not isinstance(x, Tensor):
+        x = as_tensor(x)
+    if name is None and not x.dtype.is_complex:
+        return bind(_ABS, (x,), {})
     return named(name, complex_abs if x.dtype.is_complex else abs_p, x)
 
 
@@ -649,7 +662,7 @@ def divide(x: Any, y: Any, name: str | None = None) -> Any:
 @public("equal", "math.equal")
 def equal(x: Any, y: Any, name: str | None = None) -> Any:
     """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal."""
-    return named(name, equal_p, x, y)
+    return bind(_EQUAL, (x, y), {}) if name is None else named(name, equal_p, x, y)
 
 
 @public("not_equal", "math.not_equal")
@@ -667,6 +680,8 @@ def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
 @public("zeros_like")
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
     """Zeros of the shape of input. t[*s] -> t[*s] or dtype[*s]. Source: tf.zeros_like."""
+    if dtype is None and name is None:
+        return zeros_like_p(input)
     return _cast_constant(named(name, zeros_like_p, input), dtype)
 
 
@@ -683,5 +698,6 @@ def _cast_constant(x: Any, dtype: Any) -> Any:
 @public("clip_by_value")
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s]. Source: tf.clip_by_value."""
-    t = as_tensor(t)
+    if not isinstance(t, Tensor):
+        t = as_tensor(t)
     return maximum(minimum(t, clip_value_max), clip_value_min, name=name)

@@ -6,11 +6,12 @@ Rule: an index out of range is an error on every path, never a read outside the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import get_slot
+from fastgraph._tensor import Tensor, bind, current_trace, get_slot, init_scope
 from fastgraph.dtype import as_dtype, bool_, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axes, named, static_int
@@ -424,6 +425,8 @@ def gather(
     Raises: InvalidArgumentError for an index out of range. Source: tf.gather.
     """
     along = batch_dims if axis is None else known_axes(axis)[0]
+    if name is None:
+        return gather_p(params, indices, axis=along, batch_dims=batch_dims)
     return named(name, gather_p, params, indices, axis=along, batch_dims=batch_dims)
 
 
@@ -530,6 +533,12 @@ def one_hot_dynamic(indices: Array, depth: Array, on_value: Array, off_value: Ar
     return body_of(one_hot_p)(indices, on_value, off_value, depth=int(depth), axis=axis)
 
 
+@cache
+def _one_and_zero(dtype: str) -> tuple[Tensor, Tensor]:
+    with init_scope():
+        return as_tensor(1, dtype), as_tensor(0, dtype)
+
+
 @public("one_hot")
 def one_hot(
     indices: Any,
@@ -545,6 +554,9 @@ def one_hot(
     An index out of range gives off_value everywhere.
     Raises: InvalidArgumentError for a negative depth; TypeError if the values' dtypes differ. Source: tf.one_hot.
     """
+    if on_value is None and off_value is None and type(depth) is int and name is None and current_trace() is None:
+        on, off = _one_and_zero("float32" if dtype is None else as_dtype(dtype).name)
+        return one_hot_p(indices, on, off, depth=depth, axis=-1 if axis is None else axis)
     if dtype is None:
         given = [as_tensor(v) for v in (on_value, off_value) if v is not None]
         target = given[0].dtype if given else as_dtype("float32")
@@ -662,6 +674,9 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "b
     return transpose_p(chosen, perm=back)
 
 
+_SELECT = select.primitive  # type: ignore[attr-defined]
+
+
 @public("where")
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
     """x where condition holds, else y; without x and y: the indices where it holds.
@@ -674,4 +689,4 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
         return named(name, where_index, condition)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
-    return named(name, select, condition, x, y)
+    return bind(_SELECT, (condition, x, y), {}) if name is None else named(name, select, condition, x, y)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor
+from fastgraph._tensor import EagerTensor, Tensor, bind, equal_parts
 from fastgraph.dtype import int32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int
@@ -153,6 +153,9 @@ def concat_p(*values: Array, axis: int) -> Any:
         raise invalid(f"ConcatOp : {problem}") from None
 
 
+_CONCAT = concat_p.primitive  # type: ignore[attr-defined]
+
+
 @public("concat")
 def concat(values: Any, axis: Any, name: str | None = "concat") -> Any:
     """values one after the other along `axis`. t[*s]... -> t[*r].
@@ -161,14 +164,16 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Any:
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
-    along = static_int(axis)
+    along = axis if type(axis) is int else static_int(axis)
     if along is None:
         raise NotImplementedError("concat needs an axis that is known while a function is traced")
     if not values:
         raise ValueError("concat needs at least one tensor")
     if len(values) == 1:
         return named(None, identity, values[0])
-    return named(name if name != "concat" else None, concat_p, *values, axis=along)
+    if name == "concat":
+        return bind(_CONCAT, tuple(values), {"axis": along})
+    return named(name, concat_p, *values, axis=along)
 
 
 def _infer_stack(*values: Aval, axis: int) -> Aval:
@@ -238,6 +243,9 @@ def stack_p(*values: Array, axis: int) -> Any:
     return np.stack(values, axis)
 
 
+_STACK = stack_p.primitive  # type: ignore[attr-defined]
+
+
 @public("stack")
 def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
     """values along a new axis. t[*s]... -> t[*r].
@@ -246,7 +254,9 @@ def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
     """
     if not isinstance(values, (list, tuple)):
         return as_tensor(values) if axis == 0 else stack(unstack(values), axis, name)
-    if not values or (not any(isinstance(v, Tensor) or hasattr(v, "__fg_tensor__") for v in values)):
+    if not values or not (
+        isinstance(values[0], Tensor) or any(isinstance(v, Tensor) or hasattr(v, "__fg_tensor__") for v in values)
+    ):
         try:  # plain numbers: one constant
             array = as_tensor(list(values))
             return array if axis == 0 else stack_p(*unstack(array), axis=axis)
@@ -254,10 +264,13 @@ def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
             if not values:
                 raise
     tensors = [v for v in values if isinstance(v, Tensor)]
-    rank = tensors[0].shape.rank if tensors else None
+    first = tensors[0] if tensors else None
+    rank = first.ndim if type(first) is EagerTensor else first.shape.rank if first is not None else None
     if rank is not None and not -rank - 1 <= axis <= rank:
         raise ValueError(f"Argument `axis` = {axis} not in range [{-rank - 1}, {rank + 1})")
-    return named(name if name != "stack" else None, stack_p, *values, axis=axis)
+    if name == "stack":
+        return bind(_STACK, tuple(values), {"axis": axis})
+    return named(name, stack_p, *values, axis=axis)
 
 
 # ---- splitting ------------------------------------------------------------------------------------------------------
@@ -315,6 +328,10 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
     """
     value = as_tensor(value)
     along = static_int(axis)
+    if type(value) is EagerTensor and type(num_or_size_splits) is int and name == "split":
+        parts = equal_parts(value, num_or_size_splits, along)
+        if parts is not None:  # views, or copies in C, of what fits: the words for what does not stand below
+            return parts
     rank = value.shape.rank
     if rank is None or along is None:
         raise NotImplementedError("split needs a tensor of known rank and a known axis")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph._tensor import EagerTensor, bind, current_trace
 from fastgraph.dtype import DType, as_dtype, int32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axes, named, static_axes
@@ -169,6 +170,9 @@ def reshape_dynamic(tensor: Array, shape: Array, *, known: tuple[int | None, ...
     return body_of(reshape_p)(tensor, shape=_ints(shape))
 
 
+_RESHAPE = reshape_p.primitive  # type: ignore[attr-defined]
+
+
 @public("reshape")
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
     """The elements in row-major order in another shape. t[*s] -> t[*shape].
@@ -176,8 +180,16 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
     One extent may be -1: it takes what is left. The shape may be a tensor, or a list with tensors in it.
     Raises: InvalidArgumentError if the numbers of elements differ. Source: tf.reshape.
     """
+    if type(shape) is tuple and name is None and current_trace() is None:
+        for n in shape:
+            if type(n) is not int:
+                break
+        else:
+            return bind(_RESHAPE, (tensor,), {"shape": shape})
     size = extents(shape)
     if size.static is not None:
+        if name is None:
+            return bind(_RESHAPE, (tensor,), {"shape": size.static})
         return named(name, reshape_p, tensor, shape=size.static)
     return named(name, reshape_dynamic, tensor, size.tensor, known=size.known)
 
@@ -239,6 +251,9 @@ def transpose_p(x: Array, *, perm: tuple[int, ...]) -> Any:
         raise invalid(str(error)) from None
 
 
+_TRANSPOSE = transpose_p.primitive  # type: ignore[attr-defined]
+
+
 @public("transpose")
 def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = "transpose") -> Any:
     """a with its axes in the order `perm` (None: reversed), complex-conjugated if asked. t[*s] -> t[*permuted].
@@ -247,13 +262,13 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | Non
     """
     a = as_tensor(a)
     if perm is None:
-        rank = a.shape.rank
+        rank = a.ndim if type(a) is EagerTensor else a.shape.rank
         if rank is None:
             raise NotImplementedError("transpose without perm needs a tensor of known rank")
         axes = tuple(range(rank - 1, -1, -1))
     else:
         axes = static_axes(perm)  # type: ignore[assignment]
-    result = named(name if name != "transpose" else None, transpose_p, a, perm=axes)
+    result = bind(_TRANSPOSE, (a,), {"perm": axes}) if name == "transpose" else named(name, transpose_p, a, perm=axes)
     return conj(result) if conjugate else result
 
 
@@ -305,13 +320,19 @@ def expand_dims_p(input: Array, *, axes: tuple[int, ...]) -> Any:
         raise invalid(str(error)) from None
 
 
+_EXPAND_DIMS = expand_dims_p.primitive  # type: ignore[attr-defined]
+
+
 @public("expand_dims")
 def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
     """input with a new axis of size 1 at position `axis`. t[*s] -> t[*s with a one].
 
     Raises: InvalidArgumentError if there is no such position. Source: tf.expand_dims.
     """
-    return named(name, expand_dims_p, input, axes=known_axes(axis))
+    axes = (axis,) if type(axis) is int else known_axes(axis)
+    return (
+        bind(_EXPAND_DIMS, (input,), {"axes": axes}) if name is None else named(name, expand_dims_p, input, axes=axes)
+    )
 
 
 def _squeezed(shape: Sequence[int | None], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -365,13 +386,17 @@ def squeeze_p(input: Array, *, axes: tuple[int, ...]) -> Any:
     return input.reshape([n for i, n in enumerate(input.shape) if (i not in gone if axes else n != 1)])
 
 
+_SQUEEZE = squeeze_p.primitive  # type: ignore[attr-defined]
+
+
 @public("squeeze")
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
     """input without axes of size 1: all of them, or those of `axis`. t[*s] -> t[*s without ones].
 
     Raises: InvalidArgumentError if such an axis has another size. Source: tf.squeeze.
     """
-    return named(name, squeeze_p, input, axes=static_axes(axis) or ())
+    axes = (axis,) if type(axis) is int else static_axes(axis) or ()
+    return bind(_SQUEEZE, (input,), {"axes": axes}) if name is None else named(name, squeeze_p, input, axes=axes)
 
 
 # ---- broadcasting ---------------------------------------------------------------------------------------------------
@@ -466,6 +491,8 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
     """
     size = extents(shape)
     if size.static is not None:
+        if name is None:
+            return broadcast_to_p(input, shape=size.static)
         return named(name, broadcast_to_p, input, shape=size.static)
     return named(name, broadcast_to_dynamic, input, size.tensor, known=size.known)
 
