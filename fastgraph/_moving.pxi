@@ -82,7 +82,7 @@ cdef EagerTensor _broadcast_to(EagerTensor x, object shape):
     return out
 
 
-cdef EagerTensor _join(tuple values, int axis, bint new_axis):
+cdef EagerTensor _join(tuple values, int64_t axis, bint new_axis):
     """The tensors end to end along `axis`, or (new_axis) one beside the other along a new one."""
     cdef EagerTensor first = <EagerTensor>values[0], t, out
     cdef int64_t dims[MAX_RANK]
@@ -160,7 +160,7 @@ cdef void _gather_part(void* context, int64_t first, int64_t last) noexcept nogi
             row += g.n
 
 
-cdef EagerTensor _gather(EagerTensor x, EagerTensor indices, int axis):
+cdef EagerTensor _gather(EagerTensor x, EagerTensor indices, int64_t axis):
     """Slices of x along `axis` at `indices`; None where one of them is out of range."""
     cdef int64_t dims[MAX_RANK]
     cdef int64_t outer = 1, inner = _item_sizes[x.dtype_code], n, k, at
@@ -264,7 +264,8 @@ cdef EagerTensor _squeeze(EagerTensor x, tuple axes):
     """The same memory without axes of 1: those named, or all."""
     cdef int64_t dims[MAX_RANK]
     cdef bint gone[MAX_RANK]
-    cdef int i, axis, ndim = 0
+    cdef int i, ndim = 0
+    cdef int64_t axis
     for i in range(x.ndim):
         gone[i] = not axes and x.dims[i] == 1
     for number in axes:
@@ -393,7 +394,7 @@ cdef void _mark_part(void* context, int64_t first, int64_t last) noexcept nogil:
                 memcpy(m.out + (k * m.depth + at) * m.item, m.on, m.item)
 
 
-cdef EagerTensor _one_hot(EagerTensor indices, EagerTensor on, EagerTensor off, int64_t depth, int axis):
+cdef EagerTensor _one_hot(EagerTensor indices, EagerTensor on, EagerTensor off, int64_t depth, int64_t axis):
     """Along a new last axis."""
     cdef int64_t dims[MAX_RANK]
     cdef Marking m

@@ -144,7 +144,7 @@ cdef void _place_rows(void* context, int64_t first, int64_t last) noexcept nogil
     p.place(p.x + first * p.n * p.item, p.out + first, last - first, p.n)
 
 
-cdef EagerTensor _position(int kind, EagerTensor x, int axis, object dtype):
+cdef EagerTensor _position(int kind, EagerTensor x, int64_t axis, object dtype):
     """The place of the best element of each row of the last axis."""
     cdef Placing p
     cdef int i
@@ -177,7 +177,8 @@ cdef EagerTensor _position(int kind, EagerTensor x, int axis, object dtype):
 cdef EagerTensor _reduce_axes(int kind, EagerTensor x, object axes, bint keepdims):
     cdef int64_t dims[MAX_RANK]
     cdef bint chosen[MAX_RANK]
-    cdef int i, axis, ndim = 0, first = -1, last = 0
+    cdef int i, ndim = 0, first = -1, last = 0
+    cdef int64_t axis
     if axes is None:
         for i in range(x.ndim):
             chosen[i] = True
@@ -335,8 +336,8 @@ cdef EagerTensor _transpose(EagerTensor x, object perm):
     cdef int64_t out_steps[MAX_RANK]
     cdef int order[MAX_RANK]
     cdef bint seen[MAX_RANK]
-    cdef int64_t step = 1, runs, run
-    cdef int i, axis, before = -1
+    cdef int64_t step = 1, runs, run, axis, before = -1
+    cdef int i
     cdef bint moved = False, whole
     cdef Turning t
     cdef EagerTensor out
@@ -407,7 +408,8 @@ cdef EagerTensor _transpose(EagerTensor x, object perm):
 cdef EagerTensor _expand_dims(EagerTensor x, object axes):
     """The same memory with axes of 1, counted in the result."""
     cdef int64_t dims[MAX_RANK]
-    cdef int ndim, axis, i, at = 0
+    cdef int ndim, i, at = 0
+    cdef int64_t axis
     if type(axes) is not tuple:
         return None
     ndim = x.ndim + <int>len(<tuple>axes)

@@ -233,7 +233,8 @@ def _numbers(values: list[Any], dtype: DType, kinds: int) -> np.ndarray:
                         raise ValueError(FLOAT_RANGE)
             with np.errstate(all="ignore"):
                 return doubles.astype(target)
-        return np.array(values, target)
+        with np.errstate(all="ignore"):
+            return np.array(values, target)
     except OverflowError:
         raise ValueError(INT_RANGE) from None
 

@@ -56,7 +56,8 @@ def mismatch(prim: Primitive, position: int, expected: DType, found: DType, trac
     name = _input_name(prim, position)
     letter = prim.groups[min(position, len(prim.groups) - 1)]
     if letter[0].isupper():
-        first = next(i for i in range(position) if prim.groups[min(i, len(prim.groups) - 1)] == letter)
+        # The input that set the dtype may stand behind this one: a Python number is converted last.
+        first = next((i for i in range(position) if prim.groups[min(i, len(prim.groups) - 1)] == letter), position + 1)
         return TypeError(
             f"Input '{name}' of '{prim.op_type}' Op has type {found.name} that does not match type "
             f"{expected.name} of argument '{_input_name(prim, first)}'."

@@ -1,8 +1,9 @@
 """The long forms of the checks, and their report: `make soak`.
 
-    python tools/soak.py [--minutes 10] [--report docs/soak.md]
+    python tools/soak.py [--minutes 10] [--hostile-minutes 30] [--report docs/soak.md]
 
-Runs the fuzzer and the tests marked soak. The report says what ran, on what, for how long, and what came of it.
+Runs the fuzzer, hostile calls of every op and the tests marked soak.
+The report says what ran, on what, for how long, and what came of it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ def run(command: list[str]) -> tuple[str, int, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10, help="of the fuzzer (%(default)s)")
+    parser.add_argument("--hostile-minutes", type=float, default=30, help="of hostile calls (%(default)s)")
     parser.add_argument("--report", type=Path, metavar="OUT", help="write the report there")
     options = parser.parse_args()
     seed = int(time.time()) % 1_000_000 * 100
@@ -47,8 +49,11 @@ def main() -> int:
         "--seed",
         str(seed),
     ]
+    seconds = str(60 * options.hostile_minutes)
+    hostile = [sys.executable, "-m", "tests.ops.hostile", "--seconds", seconds, "--seed", str(seed)]
     parts = [
         ("Fuzzer", *run(fuzz)),
+        ("Hostile calls", *run(hostile)),
         ("Tests marked soak", *run([sys.executable, "-m", "pytest", "-q", "-m", "soak", "--timeout=3600", "tests"])),
     ]
     lines = [

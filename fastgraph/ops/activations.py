@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.dtype import float32
+from fastgraph.dtype import as_dtype, float32
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.elementwise import cast_p, fractions, negative, select, widened, zeros_like_p
 from fastgraph.ops.exponentials import erf, pow, sigmoid, tanh
@@ -93,13 +93,24 @@ def leaky_relu_grad(gradients: Array, features: Array, *, alpha: float = 0.2) ->
     return np.where(features > 0, gradients, gradients * np.asarray(alpha, features.dtype))
 
 
+def _real(alpha: Any) -> float:
+    """A slope. Raises: TypeError for what is no real number, as TensorFlow's ops do for an attribute."""
+    try:
+        dtype = getattr(alpha, "dtype", None)
+        if isinstance(alpha, (str, bytes)) or (dtype is not None and as_dtype(dtype).is_complex):
+            raise TypeError
+        return float(alpha)
+    except Exception:  # whatever its __float__ says
+        raise TypeError(f"Expected float for argument 'alpha' not {alpha!r}.") from None
+
+
 @public("nn.leaky_relu")
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Any:
     """features where positive, else alpha * features; integers as float32. t[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
     features = as_tensor(features)
     if features.dtype.is_integer:
         features = cast_p(features, dtype=float32)
-    return named(name, leaky_relu_p, features, alpha=alpha)
+    return named(name, leaky_relu_p, features, alpha=_real(alpha))
 
 
 @elementwise(

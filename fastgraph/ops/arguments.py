@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import EagerTensor, Tensor, as_array, bind, convert
+from fastgraph._tensor import EagerTensor, Tensor, as_array, bind, convert, current_trace
+from fastgraph.conversion import INT_RANGE
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.op_errors import message_name
-from fastgraph.ops.families import bind_named
+from fastgraph.ops.families import bind_named, shape_text
 from fastgraph.primitive import get
 from fastgraph.shapes import TensorShape
 
@@ -30,17 +31,57 @@ def known_value(value: Any) -> np.ndarray[Any, Any] | None:
     return found
 
 
+def _held(value: int) -> int:
+    """`value`, if an int64 holds it. Raises: ValueError, as making a tensor of it would."""
+    if not -(2**63) <= value < 2**63:
+        raise ValueError(INT_RANGE)
+    return value
+
+
+def whole(value: Any, what: str, bits: int = 64) -> int:
+    """The attribute `what`, a Python number or whatever int() takes of what is not complex.
+
+    Raises: TypeError for anything else; InvalidArgumentError, or ValueError in a graph, for what `bits` do not hold.
+    """
+    if type(value) is not int:
+        dtype = getattr(value, "dtype", None)
+        try:
+            if isinstance(value, (str, bytes)) or (dtype is not None and as_dtype(dtype).is_complex):
+                raise TypeError
+            value = int(value)
+        except Exception:  # whatever its __int__ says
+            raise TypeError(f"Expected int for argument '{what}' not {value!r}.") from None
+    if not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
+        text = f"Attr {what} has value {value} out of range for an int{bits}"
+        raise InvalidArgumentError(None, None, text) if current_trace() is None else ValueError(text)
+    return int(value)
+
+
+def word(value: Any, what: str) -> str:
+    """The attribute `what`, a str or bytes in UTF-8. Raises: TypeError for anything else, as TensorFlow's ops do."""
+    try:
+        if isinstance(value, bytes):
+            return value.decode()
+    except UnicodeDecodeError:
+        pass
+    if not isinstance(value, str):
+        raise TypeError(f"Expected string for argument '{what}' not {value!r}.")
+    return value
+
+
 def static_int(value: Any) -> int | None:
     """An integer argument if it is known now, else None. TypeError if it is not an integer."""
     if type(value) is int:
-        return value
+        return _held(value)
     if isinstance(value, Tensor):
         found = known_value(_integers(value))
-        return None if found is None else int(found)
+        if found is not None and found.size != 1:
+            raise InvalidArgumentError(None, None, f"Expected a single integer, got shape {shape_text(found.shape)}")
+        return None if found is None else _held(int(found.reshape(())))
     if isinstance(value, (bool, np.bool_)):
         return int(value)
     if hasattr(type(value), "__index__"):
-        return int(value.__index__())
+        return _held(int(value.__index__()))
     return static_int(as_tensor(value))
 
 
@@ -60,12 +101,12 @@ def static_axes(axis: Any) -> tuple[int, ...] | None:
     if axis is None:
         return None
     if type(axis) is int:
-        return (axis,)
+        return (_held(axis),)
     if isinstance(axis, Tensor):
         found = known_value(_integers(axis))
         if found is None:
             raise NotImplementedError("An axis must be known while a function is traced; give it as a Python int.")
-        return tuple(int(a) for a in np.ravel(found))
+        return tuple(_held(int(a)) for a in np.ravel(found))
     if isinstance(axis, (list, tuple, np.ndarray, range)):
         return tuple(_axis(a) for a in (np.ravel(axis) if isinstance(axis, np.ndarray) else axis))
     return (_axis(axis),)
@@ -86,6 +127,14 @@ def known_axes(axis: Any) -> tuple[int, ...]:
     return found
 
 
+def known_axis(axis: Any) -> int:
+    """`known_axes` of an argument that is one axis. Raises: InvalidArgumentError if it is another number of them."""
+    found = known_axes(axis)
+    if len(found) != 1:
+        raise InvalidArgumentError(None, None, f"An axis must be a scalar, got {len(found)} numbers: {axis!r}")
+    return found[0]
+
+
 class Extents:
     """A shape argument: `static`, a tuple of ints, or, where that is None, `tensor` and what is `known` of it."""
 
@@ -103,7 +152,7 @@ def extents(shape: Any) -> Extents:
     """A shape given as TensorShape, list (also with tensors in it), array or tensor. Scalars count as one extent."""
     if type(shape) is tuple or type(shape) is list:
         for n in shape:
-            if type(n) is not int:
+            if type(n) is not int or not -(2**63) <= n < 2**63:
                 break
         else:
             return Extents(tuple(shape))
@@ -114,7 +163,7 @@ def extents(shape: Any) -> Extents:
             raise ValueError(f"Cannot convert a partially known TensorShape {shape} to a Tensor.")
         return Extents(tuple(n for n in dims if n is not None))
     if type(shape) is int:
-        return Extents((shape,))
+        return Extents((_held(shape),))
     tensor = as_tensor(shape)
     value = known_value(tensor)
     if not tensor.dtype.is_integer:
@@ -122,7 +171,7 @@ def extents(shape: Any) -> Extents:
             return Extents(())
         raise TypeError(f"A shape must be integers, not {tensor.dtype.name}: {shape!r}")
     if value is not None:
-        return Extents(tuple(int(n) for n in np.ravel(value)))
+        return Extents(tuple(_held(int(n)) for n in np.ravel(value)))
     return Extents(None, tensor)
 
 

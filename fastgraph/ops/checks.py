@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph._tensor import Tensor, current_trace
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, known_value, named
+from fastgraph.ops.arguments import as_tensor, known_value, named, word
 from fastgraph.ops.elementwise import abs, cast, equal, greater, greater_equal, less, less_equal, not_equal
 from fastgraph.ops.families import Array, custom, invalid, movement, public
 from fastgraph.ops.output import tensor_text
@@ -87,7 +87,7 @@ def check_numerics(tensor: Any, message: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError for NaN or infinities. Source: tf.debugging.check_numerics.
     """
-    return named(name, check_numerics_p, tensor, message=message)
+    return named(name, check_numerics_p, tensor, message=word(message, "message"))
 
 
 def _infer_ensure(input: Aval, *, shape: Any) -> Aval:
@@ -313,11 +313,22 @@ def rank_text(message: str | None, x: Any, what: str) -> str:
     return f"{begin}Tensor {name} must have rank {what}.  Received rank {x.shape.rank}, shape {x.shape}"
 
 
+def _wanted_rank(rank: Any) -> int:
+    found = known_value(as_tensor(rank))
+    if found is None:
+        raise NotImplementedError("assert_rank needs a rank that is known while a function is traced")
+    if found.ndim:
+        raise ValueError("Rank must be a scalar.")
+    if found.dtype.kind not in "iu":
+        raise TypeError(f"Rank must be an integer, got {found.dtype}")
+    return int(found)
+
+
 @public("debugging.assert_rank", "assert_rank")
 def assert_rank(x: Any, rank: Any, message: Any = None, name: str | None = None) -> Any:
     """Stop unless x has this rank. Raises: ValueError. Source: tf.debugging.assert_rank."""
     x = as_tensor(x)
-    wanted = int(known_value(as_tensor(rank)))  # type: ignore[arg-type]
+    wanted = _wanted_rank(rank)
     if x.shape.rank is not None and x.shape.rank != wanted:
         raise ValueError(rank_text(message, x, str(wanted)))
 
@@ -326,18 +337,17 @@ def assert_rank(x: Any, rank: Any, message: Any = None, name: str | None = None)
 def assert_rank_at_least(x: Any, rank: Any, message: Any = None, name: str | None = None) -> Any:
     """Stop unless x has at least this rank. Raises: ValueError. Source: tf.debugging.assert_rank_at_least."""
     x = as_tensor(x)
-    wanted = int(known_value(as_tensor(rank)))  # type: ignore[arg-type]
+    wanted = _wanted_rank(rank)
     if x.shape.rank is not None and x.shape.rank < wanted:
         raise ValueError(rank_text(message, x, f"at least {wanted}"))
 
 
 @public("debugging.assert_scalar")
 def assert_scalar(tensor: Any, message: Any = None, name: str | None = None) -> Any:
-    """The tensor, if it is a scalar. t[] -> t[]. Raises: ValueError. Source: tf.debugging.assert_scalar."""
+    """Stop unless the tensor is a scalar. Raises: ValueError. Source: tf.debugging.assert_scalar."""
     tensor = as_tensor(tensor)
     if tensor.shape.rank not in (0, None):
         raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {tensor.shape}.")
-    return tensor
 
 
 @public("debugging.assert_type")

@@ -225,7 +225,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
         over_a, over_b = (static_axes(x) for x in axes)  # type: ignore[assignment]
         for own, rank in ((over_a, rank_a), (over_b, rank_b)):
             if any(not -rank <= x < rank for x in own):
-                raise IndexError(f"`axes` {own} are out of range for a tensor of rank {rank}.")
+                raise invalid(f"`axes` {own} are out of range for a tensor of rank {rank}.")
         over_a = tuple(x % rank_a for x in over_a)
         over_b = tuple(x % rank_b for x in over_b)
         if len(over_a) != len(over_b):

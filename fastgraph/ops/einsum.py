@@ -278,6 +278,8 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
         tensors.append(as_tensor(x, tensors[0].dtype if tensors else None))
     if any(t.shape.rank is None for t in tensors):
         raise NotImplementedError("einsum needs operands of known rank")
+    if not isinstance(equation, str):
+        raise TypeError(f"An equation must be a string, not {equation!r}")
     operands, result = _parsed(equation, tuple(t.shape.rank for t in tensors))
     terms = [_Term(t, labels) for t, labels in zip(tensors, operands, strict=True)]
     _check_extents(terms)

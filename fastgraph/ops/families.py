@@ -266,7 +266,8 @@ def _folding(infer: Callable[..., Any], body: Callable[..., Any]) -> Callable[..
             and (result.size or 0) <= FOLD_LIMIT
         ):
             try:
-                value = np.asarray(body(*[a.value for a in avals], **attrs), dtype=result.dtype.numpy_dtype)
+                with np.errstate(all="ignore"):
+                    value = np.asarray(body(*[a.value for a in avals], **attrs), dtype=result.dtype.numpy_dtype)
             except (InvalidArgumentError, ValueError, IndexError):
                 return result  # the op fails when it runs, with its own message
             if value.shape == result.shape:

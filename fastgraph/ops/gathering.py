@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph._tensor import Tensor, bind, current_trace, get_slot, init_scope
 from fastgraph.dtype import as_dtype, bool_, int64
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axes, named, static_int
+from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axis, named, static_int, whole
 from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import Array, Dims, body_of, canonical_axis, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import reshape, shape, shape_of_value, transpose_p
@@ -424,7 +424,8 @@ def gather(
 
     Raises: InvalidArgumentError for an index out of range. Source: tf.gather.
     """
-    along = batch_dims if axis is None else known_axes(axis)[0]
+    batch_dims = batch_dims if type(batch_dims) is int else whole(batch_dims, "batch_dims")
+    along = batch_dims if axis is None else known_axis(axis)
     if name is None:
         return gather_p(params, indices, axis=along, batch_dims=batch_dims)
     return named(name, gather_p, params, indices, axis=along, batch_dims=batch_dims)
@@ -566,7 +567,12 @@ def one_hot(
     off = as_tensor(0 if off_value is None else off_value, target)
     if on.dtype is not off.dtype:
         raise TypeError(f"dtype {on.dtype!r} of on_value does not match dtype {off.dtype!r} of off_value")
-    at = -1 if axis is None else axis
+    for value, what in ((on, "on_value"), (off, "off_value")):
+        if value.shape.rank:
+            raise InvalidArgumentError(
+                None, None, f"{what} must be a scalar, but got: {shape_text(tuple(value.shape))}"
+            )
+    at = -1 if axis is None else whole(axis, "axis")
     number = static_int(depth)
     if number is None:
         return named(name, one_hot_dynamic, indices, depth, on, off, axis=at)
@@ -648,7 +654,7 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "b
     """
     tensor = as_tensor(tensor)
     mask = cast(as_tensor(mask), bool_)
-    start = 0 if axis is None else known_axes(axis)[0]
+    start = 0 if axis is None else known_axis(axis)
     rank, covered = tensor.shape.rank, mask.shape.rank
     if covered == 0:
         raise ValueError("mask cannot be scalar.")

@@ -24,7 +24,7 @@ from fastgraph._buffer import Cell
 from fastgraph._tensor import cell_assign, cell_read, current_trace, from_array
 from fastgraph.dtype import DType, as_dtype, int64
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import Extents, as_tensor
+from fastgraph.ops.arguments import Extents, as_tensor, whole
 from fastgraph.ops.creation import check_dims
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, Dims, body_of, custom, elementwise, invalid
@@ -224,7 +224,7 @@ class _Generators:
             while trace.parent is not None:
                 trace = trace.parent
             trace.n_random_ops += 1
-            path = (trace.n_random_ops,) if seed is None else (-1, int(seed))
+            path = (trace.n_random_ops,) if seed is None else (-1, whole(seed, "seed"))
             cell = Cell(_STATE, "generator")  # the graph that captures it keeps it
             set_state(cell, self.key(path))
             self.traced[cell] = path
@@ -232,7 +232,7 @@ class _Generators:
         if seed is None:
             self.drawn += 1
             return Numbered(self.key((self.drawn,)))
-        found = self.seeded.get((op, int(seed)))
+        found = self.seeded.get((op, whole(seed, "seed")))
         if found is None:
             found = self.seeded[op, int(seed)] = Cell(_STATE, "generator")
             set_state(found, self.key((-1, int(seed))))

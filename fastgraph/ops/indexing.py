@@ -16,6 +16,7 @@ import numpy as np
 import fastgraph.dtype as dtypes
 from fastgraph._tensor import EagerTensor, Tensor, bind, convert, current_trace, get_slot, register_slot
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import whole
 from fastgraph.ops.families import public, shape_text
 from fastgraph.primitive import Primitive, register
 from fastgraph.shapes import Aval
@@ -465,12 +466,12 @@ def _entries(vector: Any, n: int | None, positions: list[Any]) -> list[Any]:
             raise _unequal(tensor.shape, tensor.shape, tensor.shape)
         found = tensor.aval.value if not isinstance(tensor, EagerTensor) else np.asarray(tensor)
         if found is not None:
-            return [int(v) for v in found]
+            return [whole(v, "begin, end or strides") for v in found]
         count = tensor.shape[0] if n is None else n
         if count is None:
             raise NotImplementedError("strided_slice needs bounds whose number is known while a function is traced")
         tensor = [getitem(tensor, i) for i in range(count)]
-    return [_number(v, positions, True) if isinstance(v, Tensor) else int(v) for v in tensor]
+    return [_number(v, positions, True) if isinstance(v, Tensor) else whole(v, "begin, end or strides") for v in tensor]
 
 
 def _unequal(*shapes: Any) -> InvalidArgumentError:
@@ -498,6 +499,9 @@ def strided_slice_public(
     axis; shrink_axis_mask: the element at begin. Raises: InvalidArgumentError for a stride of 0, an index out of
     bounds or numbers that do not fit. Source: tf.strided_slice.
     """
+    begin_mask, end_mask = whole(begin_mask, "begin_mask"), whole(end_mask, "end_mask")
+    ellipsis_mask, new_axis_mask = whole(ellipsis_mask, "ellipsis_mask"), whole(new_axis_mask, "new_axis_mask")
+    shrink_axis_mask = whole(shrink_axis_mask, "shrink_axis_mask")
     positions: list[Any] = []
     starts: list[Any] = []
     stops: list[Any] = []

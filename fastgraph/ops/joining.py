@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph._tensor import EagerTensor, Tensor, bind, equal_parts
 from fastgraph.dtype import int32
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, extents, named, static_int
+from fastgraph.ops.arguments import as_tensor, extents, named, static_int, whole
 from fastgraph.ops.elementwise import cast, equal_p, identity, select, zeros_like_p
 from fastgraph.ops.families import (
     Array,
@@ -252,6 +252,7 @@ def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
 
     Raises: InvalidArgumentError if shapes differ; ValueError for an axis out of range. Source: tf.stack.
     """
+    axis = axis if type(axis) is int else whole(axis, "axis")
     if not isinstance(values, (list, tuple)):
         return as_tensor(values) if axis == 0 else stack(unstack(values), axis, name)
     if not values or not (

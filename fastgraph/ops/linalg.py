@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.errors import FailedPreconditionError, InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, known_axes, named, static_int
+from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, static_int
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import conj, logical_and, logical_or, select, zeros_like
@@ -417,6 +417,8 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = Non
 
 def _span(k: Any) -> Span:
     found = known_axes(k)
+    if len(found) not in (1, 2):
+        raise invalid(f"diag_index must have only one or two elements, received {len(found)} elements.")
     return (found[0], found[-1])
 
 
@@ -442,7 +444,7 @@ def diag(
     Source: tf.linalg.diag.
     """
     x = as_tensor(diagonal)
-    rows, columns = known_axes(num_rows)[0], known_axes(num_cols)[0]
+    rows, columns = known_axis(num_rows), known_axis(num_cols)
     padding = as_tensor(padding_value if not x.dtype.is_bool else bool(padding_value), x.dtype)
     label = name if name != "diag" else None
     return named(label, matrix_diag, x, padding, k=_span(k), rows=rows, columns=columns, align=_alignment(align))
@@ -516,6 +518,8 @@ def cross(a: Any, b: Any, name: str | None = None) -> Any:
     """
     a = as_tensor(a)
     b = as_tensor(b, a.dtype)
+    if a.shape.rank == 0:
+        raise invalid(f"Input must be at least 1D, got shape: {shape_text(a.shape.as_list())}")
     if not a.shape.is_compatible_with(b.shape):
         text = f"{shape_text(a.shape.as_list())} vs. {shape_text(b.shape.as_list())}"
         raise invalid(f"Both inputs must be of same shape: {text}")

@@ -281,6 +281,8 @@ def _expanded_rank(rank: int, axes: tuple[int, ...]) -> tuple[int, ...]:
     for a in axes:
         if not -total <= a < total:
             raise ValueError(f"Tried to expand dim index {a} for tensor with {rank} dimensions.")
+    if len({a % total for a in axes}) < len(axes):
+        raise ValueError(f"The axes {axes} of a tensor with {rank} dimensions name one position twice.")
     return tuple(sorted(a % total for a in axes))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, known_axes, named
+from fastgraph.ops.arguments import as_tensor, known_axes, named, word
 from fastgraph.ops.elementwise import (
     add,
     cast,
@@ -463,9 +463,14 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = 
     Raises: InvalidArgumentError if the channels do not fit; ValueError for another format. Source: tf.nn.bias_add.
     """
     value, bias = as_tensor(value), as_tensor(bias)
+    data_format = None if data_format is None else word(data_format, "data_format")
     if data_format is not None and not (data_format.startswith(("N", "NC")) or data_format == "NHWC"):
         raise ValueError(f"`data_format` must be of the form `N...C` or `NC...`. Received: data_format={data_format}")
     rank = value.shape.rank
+    if rank is not None and rank < 2:
+        raise invalid(f"Input tensor must be at least 2D: {shape_text(value.shape)}")
+    if bias.shape.rank not in (None, 1):
+        raise invalid(f"Biases must be 1D: {shape_text(bias.shape)}")
     channels_first = data_format is not None and data_format.startswith("NC") and data_format[-1] != "C"
     own = value.shape[1 if channels_first else -1] if rank else None
     if own is not None and bias.shape.rank == 1 and bias.shape[0] not in (None, own):

@@ -12,8 +12,8 @@ import numpy as np
 
 from fastgraph._tensor import Tensor
 from fastgraph.dtype import int32
-from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named
+from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
+from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, word
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, maximum, select
 from fastgraph.ops.families import Array, canonical_axis, invalid, movement, public, shape_text
@@ -215,7 +215,7 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
 
     Raises: InvalidArgumentError for paddings that do not fit; ValueError for an unknown mode. Source: tf.pad.
     """
-    kind = mode.upper()
+    kind = word(mode, "mode").upper()
     if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
         raise ValueError(
             'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". '
@@ -438,7 +438,11 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     axis = canonical_axis(axis, len(x.shape))
     counts, n = known_value(repeats), x.shape[axis]
     if n is not None and counts is not None:
-        return gather(x, np.repeat(np.arange(n, dtype=np.int32), counts), axis=axis, name=name)
+        try:
+            places = np.repeat(np.arange(n, dtype=np.int32), counts)
+        except MemoryError as error:
+            raise ResourceExhaustedError(None, None, f"Out of memory: {error}") from None
+        return gather(x, places, axis=axis, name=name)
     dims = [dim(x, i) for i in range(len(x.shape))]
     if repeats.shape.num_elements() == 1:
         times: Any = reshape(cast(repeats, int32), ()) if counts is None else int(counts)

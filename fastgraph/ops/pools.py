@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.errors import UnimplementedError
-from fastgraph.ops.arguments import as_tensor, named
+from fastgraph.ops.arguments import as_tensor, named, whole
 from fastgraph.ops.families import public
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
@@ -30,7 +30,11 @@ from fastgraph.ops.windows import (
 
 def _window(value: Any, rank: int, first: bool) -> tuple[tuple[int, ...], int, int]:
     """A ksize or strides argument: over the spatial axes, the batch, the channels."""
-    given = [int(v) for v in np.ravel(value)] if isinstance(value, (list, tuple, np.ndarray)) else [int(value)]
+    given = (
+        [whole(v, "ksize", 32) for v in value]
+        if isinstance(value, (list, tuple, np.ndarray))
+        else [whole(value, "ksize", 32)]
+    )
     if len(given) != rank + 2:
         return steps(given, rank, "ksize", first), 1, 1
     return tuple(given[2:] if first else given[1:-1]), given[0], given[1 if first else -1]
@@ -208,7 +212,15 @@ def pool(
             "pooling with 'SAME' padding is not implemented for `dilation_rate` > 1. "
             f"Received: padding={padding} and dilation_rate={np.array(rate)}"
         )
-    return _dilated(rank, primitive, as_tensor(input), tuple(int(k) for k in window_shape), rate, data_format, name)
+    return _dilated(
+        rank,
+        primitive,
+        as_tensor(input),
+        tuple(whole(k, "window_shape") for k in window_shape),
+        rate,
+        data_format,
+        name,
+    )
 
 
 def _dilated(rank: int, primitive: Any, x: Any, window: Any, rate: Any, data_format: Any, name: str | None) -> Any:
@@ -218,6 +230,8 @@ def _dilated(rank: int, primitive: Any, x: Any, window: Any, rate: Any, data_for
         x = channels_last(x, rank)
     result = x
     dims = x.shape.as_list()
+    if len(dims) != rank + 2:
+        raise ValueError(f"Shape {x.shape} must have rank {rank + 2}")
     if None in dims[1:-1]:
         raise NotImplementedError("pool with dilations needs spatial sizes that are known")
     for axis, (k, d) in enumerate(zip(window, rate, strict=True)):

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.dtype import DType, as_dtype, int32
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, known_axes, named, static_int
+from fastgraph.ops.arguments import as_tensor, known_axis, named, static_int
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, Dims, canonical_axis, custom, invalid, public
@@ -257,7 +257,7 @@ def _to_last(x: Any, axis: Any) -> tuple[Any, tuple[int, ...] | None]:
         raise NotImplementedError("sorting needs a tensor of known rank")
     if rank == 0:
         raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds. [Op:StridedSlice]")
-    at = canonical_axis(known_axes(axis)[0], rank)
+    at = canonical_axis(known_axis(axis), rank)
     if at == rank - 1:
         return x, None
     swap = list(range(rank))
@@ -422,6 +422,8 @@ def searchsorted(
         raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'.")
     sequence = as_tensor(sorted_sequence)
     wanted = as_tensor(values, sequence.dtype)
+    if 0 in (sequence.shape.rank, wanted.shape.rank):
+        raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds. [Op:StridedSlice]")
     flat, rows = _as_rows(sequence), _as_rows(wanted)
     found = named(name, search_sorted, flat, rows, right=side == "right", out_type=as_dtype(out_type))
     return reshape(found, shape(wanted))

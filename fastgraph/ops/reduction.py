@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph.dtype import DType, as_dtype, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.op_errors import message_name
-from fastgraph.ops.arguments import as_tensor, known_axes, named, static_axes
+from fastgraph.ops.arguments import as_tensor, known_axis, named, static_axes
 from fastgraph.ops.elementwise import (
     abs,
     add,
@@ -357,7 +357,7 @@ def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | N
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmax.
     """
-    axis = 0 if axis is None else known_axes(axis)[0]
+    axis = 0 if axis is None else known_axis(axis)
     return named(name, argmax_p, input, axis=axis, output_type=_position_dtype(output_type))
 
 
@@ -367,7 +367,7 @@ def argmin(input: Any, axis: Any = None, output_type: Any = int64, name: str | N
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin.
     """
-    axis = 0 if axis is None else known_axes(axis)[0]
+    axis = 0 if axis is None else known_axis(axis)
     return named(name, argmin_p, input, axis=axis, output_type=_position_dtype(output_type))
 
 

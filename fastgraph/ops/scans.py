@@ -12,7 +12,7 @@ import numpy as np
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.activations import divide_no_nan
-from fastgraph.ops.arguments import as_tensor, known_axes, named
+from fastgraph.ops.arguments import as_tensor, known_axis, named
 from fastgraph.ops.elementwise import conj, select, subtract
 from fastgraph.ops.exponentials import exp, log
 from fastgraph.ops.families import Array, custom, invalid, public
@@ -133,7 +133,7 @@ def cumulative_logsumexp_p(x: Array, *, axis: int, exclusive: bool, reverse: boo
 
 
 def _along(primitive: Any, name: str | None, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
-    return named(name, primitive, x, axis=known_axes(axis)[0], exclusive=bool(exclusive), reverse=bool(reverse))
+    return named(name, primitive, x, axis=known_axis(axis), exclusive=bool(exclusive), reverse=bool(reverse))
 
 
 @public("cumsum", "math.cumsum")

@@ -6,6 +6,7 @@ Rule: what can be written in other ops is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from fastgraph.dtype import DType, as_dtype, bool_, int32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.op_errors import message_name
-from fastgraph.ops.arguments import as_tensor, named, static_int
+from fastgraph.ops.arguments import as_tensor, named, static_int, whole
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import (
@@ -121,7 +122,7 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
 def _infer_broadcast_args(s0: Aval, s1: Aval) -> Aval:
     if s0.shape is None or s1.shape is None or None in (*s0.shape, *s1.shape):
         return Aval(s0.dtype, (None,))
-    return Aval(s0.dtype, (max(s0.shape[0] or 0, s1.shape[0] or 0),))
+    return Aval(s0.dtype, (max((*s0.shape, 0)[0], (*s1.shape, 0)[0]),))
 
 
 def _lower_broadcast_args(b: Any, node: Any) -> list[Any]:
@@ -322,6 +323,7 @@ def space_to_depth(input: Any, block_size: int, data_format: str = "NHWC", name:
 
     Raises: InvalidArgumentError for extents that b does not divide. Source: tf.nn.space_to_depth.
     """
+    block_size = whole(block_size, "block_size")
     x, last = _checked_block(input, block_size, data_format, "SpaceToDepth")
     h, w = (1, 2) if last else (2, 3)
     height, width = x.shape[h], x.shape[w]
@@ -347,6 +349,7 @@ def depth_to_space(input: Any, block_size: int, data_format: str = "NHWC", name:
 
     Raises: InvalidArgumentError for channels that b * b does not divide. Source: tf.nn.depth_to_space.
     """
+    block_size = whole(block_size, "block_size")
     x, last = _checked_block(input, block_size, data_format, "DepthToSpace")
     depth, square = x.shape[3 if last else 1], block_size * block_size
     if (depth or 0) % square:
@@ -369,7 +372,23 @@ def _rank(x: Any) -> int:
 
 def _block(block_shape: Any) -> list[int]:
     found = np.ravel(np.asarray(block_shape)).tolist()
-    return [int(b) for b in found]
+    block = [whole(b, "block_shape") for b in found]
+    if any(b < 1 for b in block):
+        raise invalid(f"All values in block_shape must be positive, got {block}")
+    return block
+
+
+def _sides(values: Any, k: int, x: Any, what: str) -> list[list[int]]:
+    """An argument of two numbers for each axis of a block; x has these axes, and one of batches before them."""
+    pairs = np.asarray(values)
+    if pairs.shape != (k, 2):
+        raise invalid(f"{what} should have shape [{k}, 2] instead of {shape_text(pairs.shape)}")
+    if _rank(x) < k + 1:
+        raise invalid(f"input rank should be >= {k + 1} instead of {_rank(x)}")
+    sides = [[whole(n, what) for n in pair] for pair in pairs.tolist()]
+    if any(n < 0 for pair in sides for n in pair):
+        raise invalid(f"{what} must be non-negative, got {sides}")
+    return sides
 
 
 @public("space_to_batch")
@@ -380,7 +399,7 @@ def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None
     """
     x, block = as_tensor(input), _block(block_shape)
     k, rank = len(block), _rank(x)
-    sides = [[int(a), int(c)] for a, c in np.asarray(paddings).reshape(k, 2)]
+    sides = _sides(paddings, k, x, "paddings")
     x = pad(x, [[0, 0], *sides, *[[0, 0]] * (rank - k - 1)])
     e = extents_of(x)
     for i, b in enumerate(block):
@@ -401,18 +420,29 @@ def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = 
     """
     x, block = as_tensor(input), _block(block_shape)
     k, rank = len(block), _rank(x)
-    e, total = extents_of(x), int(np.prod(block))
+    sides = _sides(crops, k, x, "crops")
+    e, total = extents_of(x), math.prod(block)
     if isinstance(e[0], int) and e[0] % total:
         raise invalid(
             f"Input batch dimension ({e[0]}) is not divisible by product of block sizes ({total}) [Op:BatchToSpaceND]"
         )
+    for i, (n, b, pair) in enumerate(zip(e[1:], block, sides, strict=False)):
+        if isinstance(n, int) and n * b < sum(pair):
+            raise invalid(f"cropped_shape[{i}]={n * b - sum(pair)} must be non-negative [Op:BatchToSpaceND]")
     cut = reshape(x, [*block, e[0] // total, *e[1:]])
     perm = (k, *[i for j in range(k) for i in (k + 1 + j, j)], *range(2 * k + 1, rank + k))
     wide = reshape(
         transpose_p(cut, perm=perm), [e[0] // total, *[e[i + 1] * b for i, b in enumerate(block)], *e[k + 1 :]]
     )
-    key = [slice(int(a), -int(c) if c else None) for a, c in np.asarray(crops).reshape(k, 2)]
+    key = [slice(a, -c if c else None) for a, c in sides]
     return wide[(slice(None), *key)]
+
+
+def _axis_of(axis: Any, rank: int, what: str) -> int:
+    found = 0 if axis is None else whole(axis, what)
+    if not -rank <= found < rank:
+        raise invalid(f"{what} must be < input rank ({found} vs. {rank})")
+    return found % rank
 
 
 @public("reverse_sequence")
@@ -423,9 +453,18 @@ def reverse_sequence(
 
     Raises: InvalidArgumentError for lengths below 0 or beyond the axis. Source: tf.reverse_sequence.
     """
-    x, lengths = as_tensor(input), cast(as_tensor(seq_lengths), int32)
+    x, lengths = as_tensor(input), as_tensor(seq_lengths)
+    if lengths.dtype.name not in ("int32", "int64"):
+        raise invalid(
+            f"Value for attr 'Tlen' of {message_name(lengths.dtype)} is not in the list of allowed values: int32, int64"
+        )
+    lengths = cast(lengths, int32)
+    if lengths.shape.rank not in (None, 1):
+        raise invalid(f"seq_lens input must be 1-dim, not {lengths.shape.rank}")
     rank = _rank(x)
-    seq, batch = (0 if seq_axis is None else seq_axis) % rank, (0 if batch_axis is None else batch_axis) % rank
+    seq, batch = (_axis_of(axis, rank, what) for axis, what in ((seq_axis, "seq_dim"), (batch_axis, "batch_dim")))
+    if seq == batch:
+        raise invalid(f"batch_dim == seq_dim == {seq}")
     order = (batch, seq, *[i for i in range(rank) if i not in (batch, seq)])
     back = tuple(int(i) for i in np.argsort(order))
     moved = transpose_p(x, perm=order)

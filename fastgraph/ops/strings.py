@@ -5,6 +5,7 @@ Rule: strings are bytes in object arrays; every op here runs on the host, becaus
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from fastgraph.dtype import DType, as_dtype, float32, int32, string
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, named, static_axes
+from fastgraph.ops.arguments import as_tensor, named, static_axes, whole, word
 from fastgraph.ops.families import Array, broadcast, canonical_axes, custom, invalid, public, reduced_shape, shape_text
 from fastgraph.shapes import Aval
 
@@ -87,8 +88,8 @@ def as_string(
     if scientific and shortest:
         raise invalid("Cannot select both scientific and shortest notation")
     return named(
-        name, as_string_p, input, precision=int(precision), scientific=bool(scientific), shortest=bool(shortest),
-        width=int(width), fill=str(fill),
+        name, as_string_p, input, precision=whole(precision, "precision"), scientific=bool(scientific),
+        shortest=bool(shortest), width=whole(width, "width"), fill=word(fill, "fill"),
     )  # fmt: skip
 
 
@@ -181,7 +182,7 @@ def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError if shapes differ. Source: tf.strings.join.
     """
-    return named(name, string_join_p, *inputs, separator=separator)
+    return named(name, string_join_p, *inputs, separator=word(separator, "separator"))
 
 
 @custom(
@@ -198,9 +199,11 @@ def reduce_join_p(inputs: Array, *, axes: tuple[int, ...] | None, keepdims: bool
     """Strings along `axes`, joined in row-major order. string[*s] -> string[*r]."""
     reduced = canonical_axes(axes, inputs.ndim)
     kept = tuple(i for i in range(inputs.ndim) if i not in reduced)
-    rows = np.transpose(inputs, kept + reduced).reshape([inputs.shape[i] for i in kept] + [-1])
+    rows = np.transpose(inputs, kept + reduced).reshape(
+        [inputs.shape[i] for i in kept] + [math.prod(inputs.shape[i] for i in reduced)]
+    )
     result = np.empty(rows.shape[:-1], object)
-    out, lines = result.reshape(-1), rows.reshape(-1, rows.shape[-1])
+    out, lines = result.reshape(-1), rows.reshape(result.size, rows.shape[-1])
     for i in range(out.size):
         out[i] = separator.encode().join(lines[i])
     return np.expand_dims(result, reduced) if keepdims else result
@@ -211,7 +214,14 @@ def reduce_join(
     inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = "", name: str | None = None
 ) -> Any:
     """Strings along `axis` (None: all), joined. string[*s] -> string[*r]. Source: tf.strings.reduce_join."""
-    return named(name, reduce_join_p, inputs, axes=static_axes(axis), keepdims=bool(keepdims), separator=separator)
+    return named(
+        name,
+        reduce_join_p,
+        inputs,
+        axes=static_axes(axis),
+        keepdims=bool(keepdims),
+        separator=word(separator, "separator"),
+    )
 
 
 # ---- one string at a time -------------------------------------------------------------------------------------------

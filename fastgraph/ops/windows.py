@@ -13,6 +13,7 @@ import numpy as np
 
 from fastgraph._tensor import current_trace
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
+from fastgraph.ops.arguments import whole
 from fastgraph.ops.families import Array, invalid
 from fastgraph.ops.movement import shape, transpose
 
@@ -176,10 +177,7 @@ def steps(value: Any, rank: int, what: str, channels_first: bool, where: str = "
     or ValueError in a graph, for a number that is no int32.
     """
     value = 1 if value is None else value
-    given = [int(v) for v in value] if isinstance(value, (list, tuple, np.ndarray)) else [int(value)]
-    for n in given:
-        if not -(2**31) <= n < 2**31:
-            raise _bad_attribute(f"Attr {what} has value {n} out of range for an int32")
+    given = [whole(v, what, 32) for v in (value if isinstance(value, (list, tuple, np.ndarray)) else [value])]
     if len(given) == 1:
         return (given[0],) * rank
     if len(given) == rank:
@@ -211,7 +209,7 @@ def paddings(padding: Any, rank: int, channels_first: bool, explicit: bool = Tru
         return padding
     if not explicit or not isinstance(padding, (list, tuple, np.ndarray)):
         raise TypeError(f"Expected string for argument 'padding' not {padding}.")
-    pairs = [tuple(int(n) for n in np.ravel(pair)) for pair in padding]
+    pairs = [tuple(whole(n, "padding", 32) for n in _flat(pair)) for pair in padding]
     if len(pairs) != rank + 2:
         raise ValueError(
             f"When padding is a list, it must be of size {rank + 2}. Received: padding={padding} of size {len(pairs)}"
@@ -235,6 +233,13 @@ def is_channels_first(data_format: Any, rank: int) -> bool:
     raise _bad_attribute(
         f'Value for attr \'data_format\' of "{data_format}" is not in the list of allowed values: "{last}", "{first}"'
     )
+
+
+def _flat(values: Any) -> list[Any]:
+    """The numbers of one item of a list argument."""
+    if isinstance(values, np.ndarray):
+        return list(values.ravel())
+    return list(values) if isinstance(values, (list, tuple)) else [values]
 
 
 def _bad_attribute(text: str) -> Exception:

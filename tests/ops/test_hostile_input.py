@@ -1,0 +1,128 @@
+"""Hostile arguments of every public op: a result or one of TensorFlow's errors, no crash, no warning.
+
+The long form runs in `make soak`: `python -m tests.ops.hostile --seconds 1800`.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import fastgraph as tf
+from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
+from tests.ops.hostile import LEFT_OUT, fault_of, good_calls, hammer, hostile_call
+from tests.oracle.draw import op_functions
+
+WAYS = st.sampled_from(["eager", "eager", "gradient", "function"])
+
+
+@settings(max_examples=300, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(st.randoms(use_true_random=False), WAYS)
+def test_hostile_calls_end_well(chance: random.Random, way: str) -> None:
+    text = hostile_call(chance)
+    assert fault_of(text, way) is None, f"{way}: {text}"
+
+
+def test_no_call_ends_the_process() -> None:
+    report, n_faults = hammer(15, seed=1)
+    assert n_faults == 0, report
+
+
+def test_every_op_is_called() -> None:
+    called = {hostile_call(random.Random(seed)).partition("(")[0].removeprefix("tf.") for seed in range(8000)}
+    assert called == set(op_functions()) - LEFT_OUT
+    assert len(good_calls()) > 0.9 * len(called)
+
+
+@pytest.mark.parametrize("fault", ["[][1]", "np.array(1e300) * np.array(1e300)", "{}['a']", "(1).a", "1 // 0"])
+def test_faults_are_seen(fault: str) -> None:
+    assert fault_of(f"tf.sin({fault})", "eager") is not None
+
+
+#: Calls that once ended in an error of Python's or NumPy's own, a warning, or a wrong result.
+ROWS: list[tuple[str, Any, str]] = [
+    ("tf.linalg.normalize([3.0, 4.0], axis=2**40)", InvalidArgumentError, "Invalid reduction dimension"),
+    ("tf.nn.pool(1.0, [2], 'MAX', dilations=[2])", ValueError, "must have rank 3"),
+    ("tf.nn.depth_to_space(tf.ones([1, 2, 2, 4]), np.ma.masked)", TypeError, "Expected int for argument 'block_size'"),
+    ("tf.reduce_max([[1]], tf.constant([2**63], 'uint64'))", ValueError, "out-of-range integer"),
+    ("tf.reduce_sum([1.0], axis=2**63)", ValueError, "out-of-range integer"),
+    ("tf.reshape([1], 10**30)", ValueError, "out-of-range integer"),
+    ("tf.broadcast_to(1.0, [2**64])", ValueError, "out-of-range integer"),
+    ("tf.concat([[1], [2]], 2**31)", (InvalidArgumentError, ValueError), "2147483648"),
+    ("tf.expand_dims([1], axis=2**31)", InvalidArgumentError, "Tried to expand dim index 2147483648"),
+    ("tf.expand_dims([1], [-1, -1])", InvalidArgumentError, "one position twice"),
+    ("tf.argmax([1.0], axis=[])", InvalidArgumentError, "must be a scalar"),
+    ("tf.cumsum([1.0], axis=[0, 0])", InvalidArgumentError, "must be a scalar"),
+    ("tf.gather([1.0], [0], axis=[0, 0])", InvalidArgumentError, "must be a scalar"),
+    ("tf.gather([1.0], [0], batch_dims='a')", TypeError, "Expected int for argument 'batch_dims' not 'a'"),
+    ("tf.sort([1.0], axis=[])", InvalidArgumentError, "must be a scalar"),
+    ("tf.boolean_mask([1.0], [True], axis=[])", InvalidArgumentError, "must be a scalar"),
+    ("tf.linalg.diag([1, 2], k=tf.zeros([0], 'int32'))", InvalidArgumentError, "only one or two elements"),
+    ("tf.linalg.diag([1.0], num_cols=())", InvalidArgumentError, "must be a scalar"),
+    ("tf.linalg.cross(1.0, 2.0)", InvalidArgumentError, "at least 1D"),
+    ("tf.tensordot([1.0], [1.0], [[1], [0]])", InvalidArgumentError, "out of range"),
+    ("tf.searchsorted(1.0, [1.0])", InvalidArgumentError, "slice index -1 of dimension 0 out of bounds"),
+    ("tf.pad([1], [[1, 1]], mode=range(3))", TypeError, "Expected string for argument 'mode'"),
+    ("tf.einsum(-1, 7)", TypeError, "must be a string"),
+    ("tf.nn.bias_add([1.0], [1.0], data_format='NCHW')", InvalidArgumentError, "must be at least 2D: \\[1\\]"),
+    ("tf.nn.bias_add([[1.0]], 1.0)", InvalidArgumentError, "Biases must be 1D: \\[\\]"),
+    ("tf.nn.bias_add([[1.0]], [1.0], data_format=[1.5])", TypeError, "Expected string for argument 'data_format'"),
+    ("tf.strings.join(['a'], separator=...)", TypeError, "Expected string for argument 'separator'"),
+    ("tf.strings.reduce_join(['a'], separator=(1, 1))", TypeError, "Expected string for argument 'separator'"),
+    ("tf.as_string([1.5], precision=-inf)", TypeError, "Expected int for argument 'precision' not -inf"),
+    ("tf.as_string([1.5], width=np.ma.masked)", TypeError, "Expected int for argument 'width'"),
+    ("tf.batch_to_space(0, [0], [[0, 0]])", InvalidArgumentError, "must be positive"),
+    ("tf.batch_to_space([[1]], [1, 1], [[0, 0], [0, 0]])", InvalidArgumentError, "input rank should be >= 3"),
+    ("tf.batch_to_space([[1]], [1], [1])", InvalidArgumentError, "should have shape \\[1, 2\\]"),
+    ("tf.space_to_batch([[1]], [1], [[-1, 0]])", InvalidArgumentError, "must be non-negative"),
+    ("tf.reverse_sequence(5, [0, 0])", InvalidArgumentError, "must be < input rank"),
+    ("tf.reverse_sequence([[1]], [1], seq_axis=0, batch_axis=0)", InvalidArgumentError, "batch_dim == seq_dim"),
+    ("tf.reverse_sequence([[1]], [True])", InvalidArgumentError, "attr 'Tlen' of bool"),
+    ("tf.stack([tf.constant([1.0])], axis='a')", TypeError, "Expected int for argument 'axis'"),
+    ("tf.assert_rank([1.0], -inf)", TypeError, "Rank must be an integer"),
+    ("tf.nn.max_pool1d([[[1.0]]], [1j * np.ones(())], 1, 'VALID')", TypeError, "Expected int for argument 'ksize'"),
+    ("tf.nn.conv1d([[[1.0]]], [[[1.0]]], -inf, 'SAME')", TypeError, "Expected int for argument 'stride"),
+    ("tf.nn.leaky_relu([1.0], alpha=tf.constant([1j]))", TypeError, "Expected float for argument 'alpha'"),
+    ("tf.nn.leaky_relu([1.0], alpha=tf.float32)", TypeError, "Expected float for argument 'alpha'"),
+    ("tf.random.normal([2], seed=-inf)", TypeError, "Expected int for argument 'seed'"),
+    ("tf.strided_slice([1.0], [0], [1], begin_mask=inf)", TypeError, "Expected int for argument 'begin_mask'"),
+    ("tf.one_hot([0], 3, off_value=[1.0, 2.0])", InvalidArgumentError, "off_value must be a scalar"),
+    ("tf.debugging.check_numerics([1.0], 5)", TypeError, "Expected string for argument 'message'"),
+]
+
+
+@pytest.mark.parametrize(("text", "error", "message"), ROWS, ids=[r[0] for r in ROWS])
+def test_clean_errors(text: str, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message) as caught:
+        eval(text, {"tf": tf, "np": np, "inf": float("inf")})
+    assert not isinstance(caught.value, IndexError)
+    assert fault_of(text, "function") is None
+
+
+def test_values_where_numpy_warns_or_fails() -> None:
+    assert tf.dtypes.saturate_cast([2**31 - 1, 1], tf.float16).numpy().tolist() == [65504.0, 1.0]
+    assert tf.strings.reduce_join(tf.zeros([0, 2], "string"), axis=0).numpy().tolist() == [b"", b""]
+    assert fault_of("tf.dtypes.saturate_cast((1, 1), tf.float16)", "eager") is None
+    assert fault_of("tf.constant([1e300, 1.0], 'complex64')", "eager") is None
+    assert fault_of("tf.random.fold_in(-inf, 3)", "function") is None
+    assert fault_of("tf.broadcast_dynamic_shape(-1, tf.constant([1]))", "function") is None
+
+
+@pytest.mark.parametrize("text", ["tf.pow(2, tf.constant([True]))", "2 ** tf.constant([True])"])
+def test_a_dtype_that_the_second_input_sets_in_a_graph(text: str) -> None:
+    with pytest.raises(TypeError):
+        tf.function(lambda: eval(text))()
+
+
+def test_memory_that_is_not_there_while_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: Any) -> Any:
+        raise MemoryError("no")
+
+    monkeypatch.setattr(np, "repeat", none)
+    with pytest.raises(ResourceExhaustedError):
+        tf.repeat([[1, 2]], [3, 1], axis=1)
