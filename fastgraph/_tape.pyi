@@ -86,7 +86,7 @@ class Tape(Records):
     def forget(self) -> None:
         """Drop every record and stop following every tensor."""
     def watched(self) -> list[Any]:
-        """The Variables that this tape follows, in the order in which it met them."""
+        """The Variables that this tape follows, in the order in which they were made."""
     def watch(self, tensor: Any) -> None:
         """Follow a Tensor or Variable, or every one in a structure, from here on. ValueError for anything else."""
     def watch_nested(self, tensor: Any) -> None:
@@ -105,3 +105,18 @@ class Tape(Records):
         """Called with the sources that got no gradient, while the records are still there."""
     def why_missing(self, targets: list[Any], source: Any) -> str:
         """Why `source` has no gradient: "dtype", "unwatched", "target" or "unconnected"."""
+
+class ForwardRecorder(Records):
+    """Computes, op by op, the tangents of results from those of the inputs, while it is entered."""
+
+    recording: bool
+    persistent: bool
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, typ: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+    def hold(self, item: Any, tangent: Tensor) -> int:
+        """Keep `tangent` as that of a Tensor or Cell, as long as the Tensor lives."""
+    def tangent_of(self, item: Any) -> Any:
+        """The tangent of a Tensor or Cell, or None."""

@@ -19,6 +19,8 @@ cdef extern from "Python.h":
         PyObject** ob_item
 
 import inspect
+import sys
+import weakref
 
 import numpy as np
 
@@ -43,6 +45,7 @@ include "_tape_rules.pxi"
 include "_tape_listeners.pxi"
 include "_tape_records.pxi"
 include "_tape_walk.pxi"
+include "_tape_forward.pxi"
 
 
 cdef object _tensor_of(item):

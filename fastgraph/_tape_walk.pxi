@@ -1,5 +1,10 @@
 # Part of _tape.pyx: the walk back over the records, and the tape as it is used.
 
+def _age(variable):
+    """What tells a Variable made earlier from one made later."""
+    return variable.__fg_cell__.id
+
+
 cdef class Tape(Records):
     """Records while it is entered; gives gradients by one walk back over the records, for any number of sources."""
 
@@ -58,8 +63,8 @@ cdef class Tape(Records):
         return len(self.kept)
 
     cpdef list watched(self):
-        """The Variables that this tape follows, in the order in which it met them."""
-        return list(self.variables)
+        """The Variables that this tape follows, in the order in which they were made."""
+        return sorted(self.variables, key=_age)
 
     def forget(self) -> None:
         """Drop every record and stop following every tensor."""

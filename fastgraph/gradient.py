@@ -1,4 +1,4 @@
-"""Gradients as users ask for them: GradientTape, custom_gradient, UnconnectedGradients.
+"""Gradients as users ask for them: GradientTape, UnconnectedGradients.
 
 Rule: the walk is the tape's (`_tape.pyx`); what stands here is structures, checks, messages and warnings.
 """
@@ -6,18 +6,16 @@ Rule: the walk is the tape's (`_tape.pyx`); what stands here is structures, chec
 from __future__ import annotations
 
 import enum
-import functools
-import inspect
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from fastgraph import indexed_slices, nesting  # noqa: F401  # the first: sparse cotangents can be added
 from fastgraph import primitive as primitives
 from fastgraph._buffer import Cell
-from fastgraph._tape import Tape, VariableWatcher, record_operation, stop_recording
-from fastgraph._tensor import Tensor, convert, current_trace
+from fastgraph._tape import Tape
+from fastgraph._tensor import Tensor, convert
 from fastgraph.dtype import DType
 from fastgraph.shapes import n_elements
 
@@ -340,94 +338,5 @@ def _stacked(rows: list[Any], shape: tuple[int, ...]) -> Any:
     return reshape(stack(rows), [*shape, *rows[0].aval.shape])
 
 
-def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """Decorate a function that returns (its result, grad_fn) so that gradients through it are grad_fn's.
-
-    grad_fn(*dys) gives one gradient (or None) per tensor argument, as a list, tuple or single tensor; where `f` reads
-    trainable Variables that are not its arguments it is called as grad_fn(*dys, variables=[...]) and gives (gradients
-    of the arguments, gradients of those Variables). It is made of ops, so it is differentiated again for higher order.
-    Raises TypeError or ValueError, with TensorFlow's texts, where grad_fn does not fit. Source: tf.custom_gradient.
-    """
-    if f is None:
-        return custom_gradient
-    if not callable(f):
-        raise TypeError(f"custom_gradient decorates a function, got {f!r}")
-
-    @functools.wraps(f)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
-        return _apply_custom(f, args, kwargs)
-
-    return decorated
-
-
-def _apply_custom(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run `f`, and let the tapes take its grad_fn for the gradient of what it returned."""
-    if current_trace() is not None and kwargs:
-        raise ValueError(
-            "The custom_gradient decorator currently supports keywords arguments only when eager execution is enabled."
-        )
-    name = getattr(f, "__name__", type(f).__name__)
-    with VariableWatcher() as watcher:
-        returned = f(*args, **kwargs)
-    if not isinstance(returned, (tuple, list)) or len(returned) != 2 or not callable(returned[1]):
-        raise TypeError(
-            f"A function decorated with custom_gradient must return a pair (result, grad_fn), but {name} returned "
-            f"{returned!r}"
-        )
-    result, grad_fn = returned
-    flat_args = nesting.flatten(args)
-    flat_inputs = flat_args + nesting.flatten(kwargs)
-    variables = [v for v in watcher.variables if all(v is not given for given in flat_inputs)]
-    if variables and not _takes_variables(grad_fn):
-        raise TypeError(
-            "@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses variables: "
-            f"{variables}"
-        )
-    n_args = len(flat_args)
-
-    def backward(*dys: Any) -> list[Any]:
-        """grad_fn's gradients as one flat list: of the arguments, then of the Variables."""
-        given = nesting.pack_sequence_as(result, list(dys))
-        if not isinstance(given, (list, tuple)):
-            given = [given]
-        of_variables: list[Any] = []
-        if variables:
-            of_args, of_variables = grad_fn(*given, variables=variables)
-            of_variables = list(of_variables)
-            if len(of_variables) != len(variables):
-                raise ValueError("Must return gradient for each variable from @custom_gradient grad_fn.")
-        else:
-            of_args = grad_fn(*given)
-        flat = nesting.flatten(of_args)
-        if len(flat) != n_args:
-            raise ValueError(
-                f"custom_gradient function expected to return {n_args} gradients, but returned {len(flat)} instead."
-            )
-        return flat + of_variables
-
-    inputs = flat_args + variables
-    trace = current_trace()
-    flat_result = [convert(made) for made in nesting.flatten(result)]
-    if trace is not None:
-        known = [given if isinstance(given, Tensor) or is_variable(given) else convert(given) for given in inputs]
-        flat_result = list(trace.custom_gradient(flat_result, known, backward))
-    else:
-        identity = primitives.public_function("identity")
-        with stop_recording():  # a tensor of its own, so that what `f` did to compute it is no way back
-            flat_result = [identity(made) for made in flat_result]
-        record_operation(name, inputs, flat_result, backward)
-    return nesting.pack_sequence_as(result, flat_result)
-
-
-def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
-    """Whether grad_fn can be called with the keyword `variables`."""
-    try:
-        parameters = inspect.signature(grad_fn).parameters
-    except (TypeError, ValueError):
-        return True
-    return "variables" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-
-
 primitives.register_public(GradientTape, "GradientTape", "autodiff.GradientTape")
 primitives.register_public(UnconnectedGradients, "UnconnectedGradients")
-primitives.register_public(custom_gradient, "custom_gradient")

@@ -14,13 +14,14 @@ import numpy as np
 
 from fastgraph import dtype as dtypes
 from fastgraph._buffer import Cell
-from fastgraph._tensor import Tensor, bind, current_trace, from_array, get_slot
+from fastgraph._tensor import Tensor, bind, convert, current_trace, from_array, get_slot
 from fastgraph.graph.branches import make_cond, make_while, subgraph_name, traced
 from fastgraph.graph.differentiate import Derivative, add_outputs, derive, differentiable, extended
 from fastgraph.graph.ir import Graph, Node, Value, infer
 from fastgraph.graph.structure import CONST, rules
 from fastgraph.graph.trace import GraphTrace
-from fastgraph.ops import movement, reduction
+from fastgraph.indexed_slices import IndexedSlices
+from fastgraph.ops import gathering, joining, movement, reduction
 from fastgraph.primitive import get
 from fastgraph.shapes import Aval
 
@@ -146,7 +147,9 @@ def _while_gradient(
     start = [dys[i] if dys[i] is not None else _zeros_like(outs[i]) for i in floating]
     carried_avals = [body.inputs[i].aval for i in floating]
     # A gradient of an invariant that no iteration uses is None, not zeros.
-    used = [i for i, made in zip(invariants, derivative.structure[len(floating) :], strict=True) if made is not None]
+    made = dict(zip(invariants, derivative.structure[len(floating) :], strict=True))
+    sparse = [i for i in invariants if _is_sparse(made[i])]
+    used = [i for i in invariants if made[i] is not None and i not in sparse]
     sums = [_zeros_like(operands[i]) for i in used]
 
     def test(i: Any, *_: Any) -> Any:
@@ -159,14 +162,15 @@ def _while_gradient(
         def residual(value: Value) -> Any:
             return argument[value] if value in argument else rows.row(value, at)
 
-        d_rows = [_piece(dys[k], lengths[k], at) if k in lengths else dys[k][at] for k in stacked]
+        d_rows = [_piece(dys[k], lengths[k], at) if k in lengths else gathering.gather(dys[k], at) for k in stacked]
         grads = derivative.apply([*d_carried, *d_rows], residual)
         next_carried = [
             get_slot("zeros_like")(before) if grad is None else _dense(grad)
             for before, grad in zip(d_carried, grads[: len(floating)], strict=True)
         ]
         found = dict(zip(invariants, grads[len(floating) :], strict=True))
-        return [at, *next_carried, *[total + _dense(found[k]) for total, k in zip(totals, used, strict=True)]]
+        slices = [part for k in sparse for part in (found[k].values, found[k].indices)]
+        return [at, *next_carried, *[total + _dense(found[k]) for total, k in zip(totals, used, strict=True)], *slices]
 
     outer = current_trace()
     begin = [trips, *start, *sums]
@@ -174,11 +178,30 @@ def _while_gradient(
     own = [(Aval(aval.dtype, aval.shape), f"loop_var_{k}") for k, aval in enumerate(avals)]
     test_trace, _ = traced(outer, test, own, subgraph_name("while_grad_cond"))
     body_trace, _ = traced(outer, step, own, subgraph_name("while_grad_body"))
-    results = make_while(test_trace, body_trace, begin)[1:]
+    results = make_while(test_trace, body_trace, begin)
     grads: list[Any] = [None] * len(operands)
-    for i, grad in zip((*floating, *used), results, strict=True):
+    for i, grad in zip((*floating, *used), results[1 : len(begin)], strict=True):
         grads[i] = grad
+    for n, i in enumerate(sparse):
+        grads[i] = _joined_slices(*results[len(begin) + 2 * n : len(begin) + 2 * n + 2], operands[i])
     return {"operands": grads}
+
+
+def _is_sparse(grad: Any) -> bool:
+    """Whether a gradient of each iteration is so many rows of a tensor: these are stacked, and nothing is summed."""
+    return isinstance(grad, IndexedSlices) and bool(grad.values.shape.rank) and grad.values.shape[0] is not None
+
+
+def _joined_slices(values: Any, indices: Any, operand: Any) -> Any:
+    """The gradient of `operand` from the rows of all iterations, stacked by iteration: added up once, not each time."""
+    if isinstance(operand, Cell):
+        dense_shape = convert(operand.aval.shape, dtypes.int32)
+    else:
+        dense_shape = get_slot("shape")(operand)
+    rows = movement.reshape(indices, [-1])
+    flat = movement.reshape(values, joining.concat([get_slot("shape")(rows), dense_shape[1:]], 0))
+    flat.set_shape([None, *values.shape[2:]])
+    return _dense(IndexedSlices(flat, rows, dense_shape))
 
 
 class _Rows:
@@ -236,7 +259,7 @@ class _Rows:
     def row(self, value: Value, at: Any) -> Any:
         """The value in iteration `at`."""
         if value in self.position:
-            return self._tensor(value)[at]
+            return gathering.gather(self._tensor(value), at)
         flat, dims = self.flattened[value]
         shapes = self._tensor(dims)
         tensor = movement.reshape(_piece(self._tensor(flat), reduction.reduce_prod(shapes, axis=1), at), shapes[at])

@@ -7,17 +7,20 @@ the gradients' own nodes are ordinary nodes, so that they can be differentiated 
 
 from __future__ import annotations
 
+import math
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from fastgraph import nesting
 from fastgraph._tape import Tape
-from fastgraph._tensor import bind, convert, current_state
+from fastgraph._tensor import bind, convert, current_state, current_trace, get_slot
+from fastgraph.gradient import UnconnectedGradients
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structure import CALL, rules
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
+from fastgraph.primitive import public_function, register_public
 from fastgraph.shapes import Aval
 
 
@@ -93,8 +96,8 @@ def _handle(trace: GraphTrace, value: Value) -> Any:
     return trace.tensor(value) if handle is None else handle
 
 
-def _replay(forward: GraphTrace, sources: Sequence[Any]) -> Any:
-    """Return a tape that has seen the forward graph's nodes."""
+def _replay(forward: GraphTrace, sources: Sequence[Any], stopped: Collection[Value] = ()) -> Any:
+    """Return a tape that has seen the forward graph's nodes; `stopped` values are constants to what follows."""
     tape = Tape(False, False)
     with entering(None), tape:
         for source in sources:
@@ -103,7 +106,12 @@ def _replay(forward: GraphTrace, sources: Sequence[Any]) -> Any:
             if not node.inputs or not node.outputs:
                 continue
             handles = tuple([_handle(forward, value) for value in node.inputs])
-            outputs = tuple([forward.tensor(value) for value in node.outputs])
+            outputs = tuple(
+                [
+                    SymbolicTensor(value, forward) if value in stopped else forward.tensor(value)
+                    for value in node.outputs
+                ]
+            )
             tape.note_python(node.op, handles, node.attrs, outputs)
     return tape
 
@@ -190,5 +198,88 @@ def _call_gradient(
 
 
 rules["call"] = _call_gradient
+
+# ---------------------------------------------------------------------------------------------------------------------
+# tf.gradients: of a graph under construction
+
+
+class AggregationMethod:
+    """How `gradients` adds cotangents: names that change nothing here. Source: tf.AggregationMethod."""
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = UnconnectedGradients.NONE,
+) -> list[Any]:
+    """The gradients of the sum of `ys` with respect to each of `xs`, in a Function. Source: tf.gradients.
+
+    ys, xs: a symbolic tensor (or Variable) or a list of them; grad_ys: cotangents of the ys (None: ones);
+    stop_gradients: tensors that count as constants, xs among them as independent. An x that no y depends on has None,
+    or zeros with unconnected_gradients "zero". `gate_gradients` and `aggregation_method` change nothing here.
+    Raises RuntimeError in eager mode.
+    """
+    trace: Any = current_trace()
+    if trace is None:
+        raise RuntimeError(
+            "tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead."
+        )
+    targets = [convert(y) for y in nesting.flatten(ys)]
+    leaves = nesting.flatten(xs)
+    sources = [getattr(x, "__fg_cell__", x) for x in leaves]
+    seeds = [None] * len(targets) if grad_ys is None else nesting.flatten(grad_ys)
+    if len(seeds) != len(targets):
+        raise ValueError(f"gradients: {len(seeds)} grad_ys were given for {len(targets)} ys")
+    seeds = [None if dy is None else convert(dy, y.dtype) for dy, y in zip(seeds, targets, strict=True)]
+    stopped = {x.value for x in nesting.flatten(stop_gradients or []) if isinstance(x, SymbolicTensor)}
+    unconnected = UnconnectedGradients(unconnected_gradients)
+    found = _replay(trace, sources, stopped).finish(targets, sources, seeds, False)
+    if unconnected is UnconnectedGradients.ZERO:
+        zeros_like = get_slot("zeros_like")
+        found = [zeros_like(convert(x)) if made is None else made for x, made in zip(leaves, found, strict=True)]
+    return list(found)
+
+
+def hessians(
+    ys: Any,
+    xs: Any,
+    name: str = "hessians",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+) -> list[Any]:
+    """The second derivatives of the sum of `ys` for each of `xs`, in a Function: f[*s] -> f[*s, *s].
+
+    Raises RuntimeError in eager mode, ValueError for an x whose shape is not known. Source: tf.hessians.
+    """
+    result = []
+    for x, gradient in zip(nesting.flatten(xs), gradients(ys, xs), strict=True):
+        shape = x.shape.as_list()
+        if None in shape:
+            raise ValueError(f"hessians: the shape of {x!r} must be known")
+        n = math.prod(shape)
+        reshape, stack = public_function("reshape"), public_function("stack")
+        if gradient is None:
+            result.append(public_function("zeros")([*shape, *shape], x.dtype))
+            continue
+        flat = reshape(gradient, [n])
+        rows = [gradients(flat[i], x, unconnected_gradients="zero")[0] for i in range(n)]
+        result.append(reshape(stack(rows), [*shape, *shape]))
+    return result
+
+
+for _function in (gradients, hessians):
+    register_public(_function, _function.__name__)
+register_public(AggregationMethod, "AggregationMethod")
 
 __all__ = ["Derivative", "add_outputs", "closed", "derive", "differentiable", "entering", "extended"]

@@ -451,6 +451,18 @@ def stop_gradient(input: Array) -> Any:
     return input
 
 
+@elementwise(
+    op="Identity",
+    expr="input",
+    dtypes="any",
+    vjp=dict(input=lambda dy: dy),
+    samples=lambda: [((np.arange(6.0).reshape(2, 3).astype(t),), {"number": 1}) for t in ("float32", "int64", "bool")],
+)
+def apart(input: Array, *, number: int) -> Any:
+    """The input itself, in graphs a value of its own for each number, so that none is merged. t[*s] -> t[*s]."""
+    return input
+
+
 def _lower_cast(b: Any, node: Any) -> list[Any]:
     return [lambda index: b.cast(b.input(0).at(index), node.attrs["dtype"])]
 

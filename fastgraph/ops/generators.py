@@ -14,14 +14,15 @@ from __future__ import annotations
 import math
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from fastgraph import _philox, _variable
 from fastgraph._buffer import Cell
-from fastgraph._tensor import cell_assign, cell_read, current_trace, from_array
+from fastgraph._tensor import cell_assign, cell_read, current_state, current_trace, from_array
 from fastgraph.dtype import DType, as_dtype, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import Extents, as_tensor, whole
@@ -198,6 +199,74 @@ class Held(Source):
         return draw(self.cell, cast(n, int64) if not isinstance(n, int) else as_tensor(min(n, 2**62), int64))
 
 
+class Replay:
+    """The states that a piece of a program drew, so that it draws the same numbers when it is run again."""
+
+    def __init__(self) -> None:
+        self.states: list[Any] = []
+        self.again: Iterator[Any] | None = None
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note the states that this thread's random ops take inside."""
+        trace = current_trace()
+        self.states = []
+        with self._active(None):
+            yield
+        for state in self.states:
+            if getattr(state, "trace", trace) is not trace:
+                raise NotImplementedError(
+                    "recompute_grad: a random op in a cond or loop inside the function cannot draw the same numbers "
+                    "when it is run again in a Function. Draw them outside, and pass them in."
+                )
+
+    @contextmanager
+    def replaying(self) -> Iterator[None]:
+        """Let this thread's random ops take the noted states again, in the same order."""
+        with self._active(iter(self.states)):
+            yield
+
+    @contextmanager
+    def _active(self, again: Iterator[Any] | None) -> Iterator[None]:
+        extra = current_state().extra
+        before, outer = self.again, extra.get("replay")
+        self.again, extra["replay"] = again, self
+        try:
+            yield
+        finally:
+            self.again, extra["replay"] = before, outer
+
+
+class Noted(Source):
+    """A source whose states are noted."""
+
+    __slots__ = ("replay", "source")
+
+    def __init__(self, replay: Replay, source: Source) -> None:
+        self.replay = replay
+        self.source = source
+
+    def state(self, n: Any) -> Any:
+        """The state from which n blocks follow."""
+        state = self.source.state(n)
+        self.replay.states.append(state)
+        return state
+
+
+class Replayed(Source):
+    """A source that gives noted states again."""
+
+    __slots__ = ("replay",)
+
+    def __init__(self, replay: Replay) -> None:
+        self.replay = replay
+
+    def state(self, n: Any) -> Any:
+        """The state that was noted in this place."""
+        assert self.replay.again is not None
+        return next(self.replay.again)
+
+
 class _Generators:
     """The global seed, and the cells of the ops that keep a counter."""
 
@@ -219,6 +288,14 @@ class _Generators:
 
     def source(self, op: str, seed: int | None) -> Source:
         """Where one application of `op` with this seed (None: no seed of its own) takes its bits."""
+        replay: Replay | None = current_state().extra.get("replay")
+        if replay is None:
+            return self._own_source(op, seed)
+        if replay.again is not None:
+            return Replayed(replay)
+        return Noted(replay, self._own_source(op, seed))
+
+    def _own_source(self, op: str, seed: int | None) -> Source:
         trace: Any = current_trace()
         if trace is not None:
             while trace.parent is not None:

@@ -31,6 +31,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("ops.", "gradient", "_variable", "variable", "variable_ops", "variable_parts", "module", "indexed_slices",
          "context", "tensor_array"),
     ),
+    ("L2 what can be computed", ("ops.", "gradient", "custom_gradients", "forward_mode", "_variable", "variable", "variable_ops", "module", "indexed_slices")),
     ("L3 graphs", ("graph.",)),
     ("L4 compiler", ("compiler.",)),
     ("L5 runtime", ("_executor", "compiler.schedule", "compiler.pipeline", "compiler.explain")),
