@@ -82,7 +82,10 @@ cdef EagerTensor _scalar(object value, int code):
 
 
 cdef bint _is_lazy_tensor(object value):
-    """Whether `value` stands for a tensor that it gives when asked: a Variable, a composite."""
+    """Whether `value` stands for a tensor that it gives when asked: a Variable, IndexedSlices.
+
+    A composite that no one tensor can stand for (RaggedTensor) gives itself; ops then ask it what they do to it.
+    """
     return hasattr(type(value), "__fg_tensor__")
 
 
@@ -92,13 +95,14 @@ cpdef object convert(object value, object dtype=None):
     In a trace, Python values become constants of the trace. TypeError or ValueError as TensorFlow raises them.
     """
     cdef EagerTensor scalar
-    cdef object trace
+    cdef object trace, found
     if isinstance(value, Tensor):
         if dtype is not None and (<Tensor>value).dtype is not dtype:
             raise op_errors.wrong_dtype(value, dtype)
         return value
     if _is_lazy_tensor(value):
-        return value.__fg_tensor__(dtype)
+        found = value.__fg_tensor__(dtype)
+        return found if isinstance(found, Tensor) else slots["convert"](value, dtype)
     scalar = _scalar(value, -1 if dtype is None else dtype.code)
     if scalar is None and (type(value) is list or type(value) is tuple):
         scalar = _plain_sequence(value, -1 if dtype is None else dtype.code)
@@ -137,7 +141,10 @@ cdef tuple _beside_number(Primitive prim, tuple inputs):
 
 
 cdef tuple _convert_inputs(Primitive prim, tuple inputs):
-    """The inputs as Tensors (Cells stay). A letter's first Tensor, Variable or array gives the others its dtype."""
+    """The inputs as Tensors (Cells stay); None if one is a composite that stays one.
+
+    A letter's first Tensor, Variable or array gives the others its dtype.
+    """
     cdef Py_ssize_t n = len(inputs), i, n_letters = len(prim.groups)
     cdef int code = -1
     cdef object value, letter, found
@@ -185,6 +192,8 @@ cdef tuple _convert_inputs(Primitive prim, tuple inputs):
             continue
         elif _is_lazy_tensor(value):
             value = converted[i] = value.__fg_tensor__(None)
+            if not isinstance(value, Tensor):
+                return None
         elif isinstance(value, np.ndarray) and letter not in known and letter[0].isupper():
             value = converted[i] = convert(value)
         else:
@@ -469,11 +478,17 @@ def run_body_of(Primitive prim, tuple inputs, dict attrs):
 cpdef object bind(Primitive prim, tuple inputs, dict attrs):
     """Apply the op `prim` to `inputs`: the only place where that is done.
 
-    In a trace the trace applies it; else the result is computed. Tapes of this thread that record are told of it.
+    In a trace the trace applies it; else the result is computed. Tapes of this thread that record are told of it. What
+    an op does to a composite, the composite says (`__fg_bind__`), in other ops.
     """
     cdef ThreadState state = thread_state()
-    cdef object outputs
-    inputs = _convert_inputs(prim, inputs)
+    cdef object outputs, value
+    cdef tuple given = inputs
+    inputs = _convert_inputs(prim, given)
+    if inputs is None:
+        for value in given:
+            if hasattr(type(value), "__fg_bind__"):
+                return value.__fg_bind__(prim, given, attrs)
     if state.trace is not None:
         outputs = state.trace.bind(prim, inputs, attrs)
     else:

@@ -140,7 +140,7 @@ cdef object _operand(object tensor, object other, bint reflected):
         if scalar is not None:
             return scalar
     if _is_lazy_tensor(other):
-        return convert(other)
+        return other.__fg_tensor__(None)  # a composite gives itself: `bind` asks it
     try:
         return _convert_like(other, tensor.dtype)
     except (TypeError, ValueError):
@@ -166,7 +166,7 @@ cdef object _equality(object slot, str name, object tensor, object other, bint n
             scalar = _scalar(other, (<EagerTensor>tensor).dtype_code)
         if scalar is not None:
             other = scalar
-        elif not _is_lazy_tensor(other) and _handles_comparison(type(other)):
+        elif (not _is_lazy_tensor(other) and _handles_comparison(type(other))) or hasattr(type(other), "__fg_bind__"):
             return NotImplemented
         else:
             other = convert(other, tensor.dtype)

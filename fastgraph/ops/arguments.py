@@ -21,8 +21,15 @@ from fastgraph.shapes import TensorShape
 
 
 def as_tensor(value: Any, dtype: Any = None) -> Tensor:
-    """`value` as a Tensor, of `dtype` if it has none of its own. TypeError or ValueError as TensorFlow raises them."""
-    return value if isinstance(value, Tensor) else convert(value, None if dtype is None else as_dtype(dtype))
+    """`value` as a Tensor, of `dtype` if it has none of its own. TypeError or ValueError as TensorFlow raises them.
+
+    A composite that no one tensor can stand for stays what it is: the op, once applied, asks it.
+    """
+    if isinstance(value, Tensor):
+        return value
+    if hasattr(type(value), "__fg_bind__"):
+        return value  # type: ignore[no-any-return]
+    return convert(value, None if dtype is None else as_dtype(dtype))
 
 
 def known_value(value: Any) -> np.ndarray[Any, Any] | None:

@@ -22,7 +22,7 @@ from fastgraph.graph.differentiate import entering
 from fastgraph.graph.interpret import interpret
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach
 from fastgraph.locks import Lock
-from fastgraph.shapes import Aval, TypeSpec
+from fastgraph.shapes import Aval, TensorSpec, TypeSpec
 from fastgraph.staging import autograph, keys
 from fastgraph.staging._call import BoundCall, MethodCall, forget_all, set_run_eagerly
 from fastgraph.staging.concrete import ConcreteFunction, Signature
@@ -195,40 +195,44 @@ class Function(MethodCall):
                 if keys.serves(general, key):
                     return concrete
             if self._parameters.input_signature is not None:
-                general_shapes = [spec.aval.shape for spec in nesting.flatten(self._parameters.input_signature, True)]
+                signature = self._parameters.input_signature
+                general_shapes = [spec.aval.shape for spec in nesting.flatten(signature, True)]
+                specs = [spec for spec in nesting.flatten(signature) if not isinstance(spec, TensorSpec)]
             else:
-                general_shapes = [leaf.aval.shape for leaf in arguments.leaves]
+                general_shapes, specs = arguments.shapes, arguments.specs
                 if self._reduce_retracing:
-                    key, general_shapes = self._relax(key, general_shapes)
-            concrete = self._trace(arguments, general_shapes)
-            general = any(shape is None or None in shape for shape in general_shapes)
-            if general and key is not _SIGNATURE:
+                    key, general_shapes, specs = self._relax(arguments)
+            concrete = self._trace(arguments, general_shapes, specs)
+            general = key is not _SIGNATURE and any(shape is None or None in shape for shape in general_shapes)
+            if general:
                 self._general.append((key, concrete))
-            else:
+            if not general or specs:  # a composite's shape may be known and yet not those of its tensors
                 self._cache[key] = concrete
             self._warn_of_retracing()
             return concrete
 
-    def _relax(self, key: Any, shapes: list[Any]) -> tuple[Any, list[Any]]:
-        """Return the key and shapes to trace for: relaxed where an earlier trace differs in shapes only."""
+    def _relax(self, arguments: Arguments) -> tuple[Any, list[Any], list[Any]]:
+        """Return the key, shapes and specs to trace for: relaxed where an earlier trace differs in shapes only."""
+        key = arguments.key
         for other in reversed([*self._cache, *[general for general, _ in self._general]]):
             relaxed = keys.general_key(key, other)
             if relaxed is not None and relaxed != key:
-                return relaxed, _shapes_in(relaxed)
-        return key, shapes
+                specs: list[Any] = []
+                return relaxed, _shapes_in(relaxed, specs), specs
+        return key, arguments.shapes, arguments.specs
 
     # -- tracing
 
-    def _trace(self, arguments: Arguments, shapes: list[Any]) -> ConcreteFunction:
+    def _trace(self, arguments: Arguments, shapes: list[Any], specs: list[Any]) -> ConcreteFunction:
         """Trace the function for these arguments; the first time twice if Variables are made."""
         if not self._first_call_done:
             made: list[Any] = []
-            concrete = self._trace_once(arguments, shapes, made)
+            concrete = self._trace_once(arguments, shapes, specs, made)
             self._first_call_done = True
             if not made:
                 return concrete
             self._variables += [weakref.ref(variable) for variable in made]
-        return self._trace_once(arguments, shapes, None)
+        return self._trace_once(arguments, shapes, specs, None)
 
     def _call_traced(self, named: dict[str, Any]) -> Any:
         """Call the Python function, converted where need be, with a value for each parameter."""
@@ -238,7 +242,9 @@ class Function(MethodCall):
         function = autograph.convert(self._python_function) if self._autograph else self._python_function
         return function(*args, **kwargs)
 
-    def _trace_once(self, arguments: Arguments, shapes: list[Any], made: list[Any] | None) -> ConcreteFunction:
+    def _trace_once(
+        self, arguments: Arguments, shapes: list[Any], specs: list[Any], made: list[Any] | None
+    ) -> ConcreteFunction:
         """Trace the function. Variables are collected in `made`; where that is None, none may be made."""
         self._n_traces += 1
         trace = GraphTrace(self._name)
@@ -247,7 +253,11 @@ class Function(MethodCall):
             for leaf, shape, name in zip(arguments.leaves, shapes, arguments.names, strict=True)
         ]
         remaining = iter(inputs)
-        named = {name: keys.substitute(value, lambda _: next(remaining)) for name, value in arguments.structure.items()}
+        composites = iter(specs)
+        named = {
+            name: keys.substitute(value, lambda _: next(remaining), composites)
+            for name, value in arguments.structure.items()
+        }
 
         def creator(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
             if made is None:
@@ -275,7 +285,7 @@ class Function(MethodCall):
         finally:
             state.device = device
         trace.finish(outputs)
-        described = keys.described(arguments, shapes)
+        described = keys.described(arguments, shapes, specs)
         parameters = self._parameters.flat(described)
         signature = Signature(self._name, parameters, described)
         guard = Guard(arguments.objects, self._forget(arguments.key))
@@ -402,13 +412,16 @@ def _no_value(leaf: Any) -> Exception:
     return TypeError(f"A call needs values: {leaf!r} only describes one. Use get_concrete_function with it.")
 
 
-def _shapes_in(key: Any) -> list[Any]:
-    """Return the shapes of the tensors in a key, in order."""
+def _shapes_in(key: Any, specs: list[Any]) -> list[Any]:
+    """Return the shapes of the tensors in a key, in order; append the specs of its composites to `specs`."""
     if type(key) is not tuple:
         return []
     if len(key) == 3 and key[0] == "T":
         return [key[2]]
-    return [shape for part in key for shape in _shapes_in(part)]
+    if key[:1] == ("C",):
+        specs.append(key[1])
+        return [part.aval.shape for part in nesting.flatten(key[1], expand_composites=True)]
+    return [shape for part in key for shape in _shapes_in(part, specs)]
 
 
 def _placeholder_name(name: str) -> str:

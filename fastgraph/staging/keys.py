@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import types
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,12 +29,15 @@ class Arguments:
     """The arguments of one call, taken apart.
 
     `structure` holds the arguments as given, tensors where arrays were; `leaves` are its tensors (and TensorSpecs) in
-    order, those inside composites included; `key` says which graph serves them; `objects` are those that count by
-    identity, to be held weakly beside the key.
+    order, those inside composites included; `shapes` those they are traced with (inside composites, what the spec knows),
+    `specs` those of the composites; `key` says which graph serves them; `objects` are those that count by identity, to be
+    held weakly beside the key.
     """
 
     structure: Any
     leaves: list[Any] = field(default_factory=list)
+    shapes: list[Any] = field(default_factory=list)
+    specs: list[TypeSpec] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     objects: list[Any] = field(default_factory=list)
     key: Any = None
@@ -133,11 +136,13 @@ def _encode(value: Any, name: str, found: Arguments) -> Any:
         found.leaves.append(value)
         found.names.append(name)
         aval = value.aval
+        found.shapes.append(aval.shape)
         return ("T", aval.dtype.code, aval.shape)
     if kind in _PRIMITIVES:
         return (kind, value.hex() if kind is float else value)
     if isinstance(value, TensorSpec):
         found.leaves.append(value)
+        found.shapes.append(value.aval.shape)
         found.names.append(value.name or name)
         return ("T", value.dtype.code, value.aval.shape)
     if is_variable(value):
@@ -146,8 +151,11 @@ def _encode(value: Any, name: str, found: Arguments) -> Any:
         return _encode_nested(value, name, found)
     spec = value if isinstance(value, TypeSpec) else getattr(value, "_type_spec", None)
     if isinstance(spec, TypeSpec):
-        for part in nesting.flatten(value, expand_composites=True):
+        found.specs.append(spec)
+        parts = nesting.flatten(value, expand_composites=True), nesting.flatten(spec, expand_composites=True)
+        for part, known in zip(*parts, strict=True):
             found.leaves.append(part)
+            found.shapes.append(known.aval.shape)
             found.names.append(name)
         return ("C", spec)
     if isinstance(value, DType | TensorShape):
@@ -171,8 +179,12 @@ def _encode_nested(value: Any, name: str, found: Arguments) -> Any:
     return (type(value), tuple([_encode(item, name, found) for item in children]))
 
 
-def substitute(structure: Any, replace: Callable[[Any], Any]) -> Any:
-    """Return the structure with `replace(leaf)` for each of its tensors and specs, in the order of the leaves."""
+def substitute(structure: Any, replace: Callable[[Any], Any], specs: Iterable[TypeSpec] | None = None) -> Any:
+    """Return the structure with `replace(leaf)` for each of its tensors and specs, in the order of the leaves.
+
+    `specs` are those of the composites that are to be in it, in order; without them its specs of composites stay.
+    """
+    remaining = None if specs is None else iter(specs)
 
     def each(value: Any) -> Any:
         if isinstance(value, Tensor | TensorSpec):
@@ -183,7 +195,9 @@ def substitute(structure: Any, replace: Callable[[Any], Any]) -> Any:
             flat = nesting.flatten(value, expand_composites=False)
             if len(flat) == 1 and flat[0] is value:  # a composite
                 parts = [replace(part) for part in nesting.flatten(value, expand_composites=True)]
-                return nesting.pack_sequence_as(value, parts, expand_composites=True)
+                if remaining is None:
+                    return value
+                return nesting.pack_sequence_as(next(remaining), parts, expand_composites=True)
             return nesting.map_structure(each, value)
         return value
 
@@ -244,9 +258,10 @@ def _is_method(value: Any) -> bool:
     return isinstance(value, types.MethodType)
 
 
-def described(arguments: Arguments, shapes: list[Any]) -> dict[str, Any]:
+def described(arguments: Arguments, shapes: list[Any], specs: Iterable[TypeSpec]) -> dict[str, Any]:
     """Return the arguments as a trace remembers them: specs for tensors (with these shapes), objects held weakly."""
     remaining = iter(zip(shapes, arguments.names, strict=True))
+    composites = iter(specs)
 
     def each(value: Any) -> Any:
         if isinstance(value, Tensor | TensorSpec):
@@ -262,7 +277,7 @@ def described(arguments: Arguments, shapes: list[Any]) -> dict[str, Any]:
         if isinstance(spec, TypeSpec):
             for _ in nesting.flatten(value, expand_composites=True):
                 next(remaining)
-            return spec
+            return next(composites)
         if type(value) in _PRIMITIVES or isinstance(value, DType | TensorShape):
             return value
         return Held(value)
@@ -288,7 +303,7 @@ class Guard:
 def general_key(key: Any, other: Any) -> Any | None:
     """Return the key that serves two calls: shapes of tensors relaxed to None where they differ; None if there is none.
 
-    Only tensors' shapes may differ. Source: tf.function(reduce_retracing=True).
+    Only shapes of tensors and composites may differ. Source: tf.function(reduce_retracing=True).
     """
     if type(key) is not tuple or type(other) is not tuple:
         return key if key == other else None
@@ -301,6 +316,9 @@ def general_key(key: Any, other: Any) -> Any | None:
         return ("T", key[1], tuple([x if x == y else None for x, y in zip(a, b, strict=True)]))
     if len(key) != len(other):
         return None
+    if key[:1] == other[:1] == ("C",):
+        common = key[1].most_specific_common_supertype([other[1]])
+        return None if common is None else ("C", common)
     parts = []
     for x, y in zip(key, other, strict=True):
         part = general_key(x, y) if type(x) is tuple else x if x == y and type(x) is type(y) else None
@@ -323,4 +341,6 @@ def serves(general: Any, special: Any) -> bool:
             return True
         a, b = general[2], special[2]
         return b is not None and len(a) == len(b) and all(x is None or x == y for x, y in zip(a, b, strict=True))
+    if general[:1] == special[:1] == ("C",):
+        return bool(special[1].is_subtype_of(general[1]))
     return all(serves(x, y) for x, y in zip(general, special, strict=True))

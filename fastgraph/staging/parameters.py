@@ -172,7 +172,7 @@ def _fit_spec(spec: Any, value: Any) -> Any:
         items = [_fit_spec(*pair) for pair in zip(spec, value, strict=True)]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if not isinstance(spec, TensorSpec):
-        if isinstance(value, TypeSpec) or getattr(value, "_type_spec", None) is not None:
+        if spec.is_compatible_with(value):
             return value
         raise TypeError(f"{value!r} is no {spec!r}")
     if isinstance(value, TensorSpec):
