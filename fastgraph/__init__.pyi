@@ -19,6 +19,7 @@ from fastgraph import nn as nn
 from fastgraph import optimizers as optimizers
 from fastgraph import profiler as profiler
 from fastgraph import random as random
+from fastgraph import signal as signal
 from fastgraph import strings as strings
 from fastgraph import sysconfig as sysconfig
 from fastgraph import testing as testing
@@ -39,6 +40,9 @@ from fastgraph.conversion import constant as constant
 from fastgraph.conversion import convert_to_tensor as convert_to_tensor
 from fastgraph.conversion import is_tensor as is_tensor
 from fastgraph.conversion import register_tensor_conversion_function as register_tensor_conversion_function
+from fastgraph.custom_gradients import custom_gradient as custom_gradient
+from fastgraph.custom_gradients import grad_pass_through as grad_pass_through
+from fastgraph.custom_gradients import recompute_grad as recompute_grad
 from fastgraph.device_spec import DeviceSpec as DeviceSpec
 from fastgraph.devices import device as device
 from fastgraph.dtype import DType as DType
@@ -65,11 +69,18 @@ from fastgraph.dtype import uint8 as uint8
 from fastgraph.dtype import variant as variant
 from fastgraph.gradient import GradientTape as GradientTape
 from fastgraph.gradient import UnconnectedGradients as UnconnectedGradients
-from fastgraph.gradient import custom_gradient as custom_gradient
 from fastgraph.graph.control_flow import case as case
 from fastgraph.graph.control_flow import cond as cond
 from fastgraph.graph.control_flow import switch_case as switch_case
 from fastgraph.graph.control_flow import while_loop as while_loop
+from fastgraph.graph.differentiate import AggregationMethod as AggregationMethod
+from fastgraph.graph.differentiate import gradients as gradients
+from fastgraph.graph.differentiate import hessians as hessians
+from fastgraph.graph.loops import foldl as foldl
+from fastgraph.graph.loops import foldr as foldr
+from fastgraph.graph.loops import map_fn as map_fn
+from fastgraph.graph.loops import scan as scan
+from fastgraph.graph.vectorize import vectorized_map as vectorized_map
 from fastgraph.indexed_slices import IndexedSlices as IndexedSlices
 from fastgraph.indexed_slices import IndexedSlicesSpec as IndexedSlicesSpec
 from fastgraph.keras.initializers import ConstantOfAnyType as constant_initializer
@@ -235,6 +246,10 @@ def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: 
     """Ones on the diagonal of zeros, as often as batch_shape says. -> dtype[*batch_shape, rows, columns].
 
     Raises: InvalidArgumentError for a negative size. Source: tf.eye."""
+def fftnd(input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Any:
+    """The Fourier transform over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
+
+    Source: tf.signal.fftnd."""
 def fill(dims: Any, value: Any, name: builtins.str | None = None) -> Any:
     """A tensor of shape `dims` with the scalar `value` everywhere. t[] -> t[*dims].
 
@@ -267,6 +282,14 @@ def identity_n(input: Any, name: builtins.str | None = None) -> Any:
     """The tensors of a list themselves. t[*s]... -> [t[*s], ...].
 
     Raises: InvalidArgumentError for an empty list. Source: tf.identity_n."""
+def ifftnd(input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Any:
+    """The inverse Fourier transform over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
+
+    Source: tf.signal.ifftnd."""
+def irfftnd(input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Any:
+    """The inverse Fourier transform of real numbers over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
+
+    Source: tf.signal.irfftnd."""
 def less(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x < y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less."""
 def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -286,6 +309,10 @@ def matmul(a: Any, b: Any, transpose_a: builtins.bool = False, transpose_b: buil
 
     t[*b, m, k], t[*b, k, n] -> t[*b, m, n]. Operands can be transposed or, with `adjoint`, conjugated as well.
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.matmul."""
+def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
+    """R with R R = input, of whose eigenvalues none has a negative real part; NaN where there is none of this dtype.
+
+    t[*b, n, n] -> t[*b, n, n]. Raises: InvalidArgumentError for what is not square. Source: tf.linalg.sqrtm."""
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The larger of x and y; NaN if either is. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.maximum."""
 def meshgrid(*args: Any, **kwargs: Any) -> Any:
@@ -390,6 +417,10 @@ def reverse_sequence(input: Any, seq_lengths: Any, seq_axis: Any = None, batch_a
     """Each slice along batch_axis with its first seq_lengths elements along seq_axis reversed. t[*s], i[n] -> t[*s].
 
     Raises: InvalidArgumentError for lengths below 0 or beyond the axis. Source: tf.reverse_sequence."""
+def rfftnd(input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Any:
+    """The Fourier transform of real numbers over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
+
+    Source: tf.signal.rfftnd."""
 def roll(input: Any, shift: Any, axis: Any, name: builtins.str | None = None) -> Any:
     """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s].
 

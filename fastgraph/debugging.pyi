@@ -64,7 +64,7 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: Any = N
 
     Raises: ValueError for another dtype, or one of no floats. Source: tf.debugging.assert_same_float_dtype."""
 def assert_scalar(tensor: Any, message: Any = None, name: builtins.str | None = None) -> Any:
-    """The tensor, if it is a scalar. t[] -> t[]. Raises: ValueError. Source: tf.debugging.assert_scalar."""
+    """Stop unless the tensor is a scalar. Raises: ValueError. Source: tf.debugging.assert_scalar."""
 def assert_shapes(shapes: Any, data: Any = None, summarize: builtins.int | None = None, message: builtins.str | None = None, name: builtins.str | None = None) -> None:
     """Stop unless tensors have these shapes, and extents of one symbol are equal.
 

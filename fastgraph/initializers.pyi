@@ -9,6 +9,7 @@ from fastgraph.keras.initializers import Initializer as Initializer
 from fastgraph.keras.initializers import LecunNormal as LecunNormal
 from fastgraph.keras.initializers import LecunUniform as LecunUniform
 from fastgraph.keras.initializers import Ones as Ones
+from fastgraph.keras.initializers import Orthogonal as Orthogonal
 from fastgraph.keras.initializers import RandomNormal as RandomNormal
 from fastgraph.keras.initializers import RandomUniform as RandomUniform
 from fastgraph.keras.initializers import TruncatedNormal as TruncatedNormal
@@ -25,6 +26,7 @@ from fastgraph.keras.initializers import identity as identity
 from fastgraph.keras.initializers import lecun_normal as lecun_normal
 from fastgraph.keras.initializers import lecun_uniform as lecun_uniform
 from fastgraph.keras.initializers import ones as ones
+from fastgraph.keras.initializers import orthogonal as orthogonal
 from fastgraph.keras.initializers import random_normal as random_normal
 from fastgraph.keras.initializers import random_uniform as random_uniform
 from fastgraph.keras.initializers import serialize as serialize

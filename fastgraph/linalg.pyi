@@ -4,6 +4,7 @@ from fastgraph import eigvals as eigvals
 from fastgraph import einsum as einsum
 from fastgraph import eye as eye
 from fastgraph import matmul as matmul
+from fastgraph import matrix_square_root as sqrtm
 from fastgraph import norm as norm
 from fastgraph import tensordot as tensordot
 from fastgraph._tensor import Tensor
@@ -17,6 +18,12 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: builtins.str | N
     """Matrices with zeros outside a band of diagonals; a negative number of them means all. t[*s, m, n] -> same.
 
     Raises: InvalidArgumentError for more diagonals than there are. Source: tf.linalg.band_part."""
+def banded_triangular_solve(bands: Any, rhs: Any, lower: builtins.bool = True, adjoint: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """x with A x = rhs for a triangular A of few diagonals. t[*b, m, n], t[*b, n, k] -> t[*b, n, k], broadcasting.
+
+    bands[k, i] is A[i, i - k]; without `lower` the main diagonal is the last of the bands, and bands[-1 - k, i] is
+    A[i, i + k]. Raises: InvalidArgumentError for shapes that do not fit and zeros on the main diagonal.
+    Source: tf.linalg.banded_triangular_solve."""
 def cholesky(input: Any, name: str | None = None) -> Tensor:
     """L with L L^H = input, lower triangular; the input's lower triangle is read. t[*b, n, n] -> t[*b, n, n].
 
@@ -47,10 +54,22 @@ def eigh(tensor: Any, name: builtins.str | None = None) -> Any:
 
     t[*b, n, n] -> t[*b, n], t[*b, n, n]. Raises: InvalidArgumentError for what is not square or not finite.
     Source: tf.linalg.eigh."""
+def eigh_tridiagonal(alpha: Any, beta: Any, eigvals_only: builtins.bool = True, select: builtins.str = 'a', select_range: Any = None, tol: Any = None, name: builtins.str | None = None) -> Any:
+    """Eigenvalues, rising, of a Hermitian tridiagonal matrix; also eigenvectors, in columns, unless eigvals_only.
+
+    t[n], t[n - 1] -> f[k] (, t[n, k]): its diagonal, and what stands above that. select "i": those with indices from
+    select_range[0] to [1]; "v": those in ]select_range[0], select_range[1]]; "a": all. `tol` changes nothing here.
+    Raises: ValueError for another `select`; InvalidArgumentError for an empty range or shapes that do not fit.
+    Source: tf.linalg.eigh_tridiagonal."""
 def eigvalsh(tensor: Any, name: builtins.str | None = None) -> Any:
     """Eigenvalues, rising, of Hermitian matrices, whose lower triangle is read. t[*b, n, n] -> t[*b, n].
 
     Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eigvalsh."""
+def expm(input: Any, name: builtins.str | None = None) -> Any:
+    """Exponentials of matrices: sum of A^k / k!. t[*b, n, n] -> t[*b, n, n].
+
+    Raises: ValueError for dtypes that are not floating or complex; InvalidArgumentError for what is not square.
+    Source: tf.linalg.expm."""
 def global_norm(t_list: Any, name: builtins.str | None = None) -> Any:
     """The norm of all elements of a list of tensors (None is passed over; of none 0). f[*s]... -> f[].
 
@@ -63,6 +82,11 @@ def logdet(matrix: Any, name: builtins.str | None = None) -> Any:
     """Log-determinants of Hermitian positive definite matrices, as real numbers. t[*b, n, n] -> f[*b].
 
     Raises: InvalidArgumentError as `cholesky` does. Source: tf.linalg.logdet."""
+def logm(input: Any, name: str | None = None) -> Tensor:
+    """The matrix whose exponential is the input, with eigenvalues of imaginary parts in ]-pi, pi]; NaN if singular.
+
+    c[*b, n, n] -> c[*b, n, n]. Raises: InvalidArgumentError for what is not square or not complex.
+    Source: tf.linalg.logm."""
 def lstsq(matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: builtins.bool = True, name: builtins.str | None = None) -> Any:
     """x with the least |matrix x - rhs|^2 + l2_regularizer |x|^2. t[*b, m, n], t[*b, m, k] -> t[*b, n, k].
 
@@ -139,3 +163,15 @@ def triangular_solve(matrix: Any, rhs: Any, lower: builtins.bool = True, adjoint
 
     t[*b, n, n], t[*b, n, k] -> t[*b, n, k]. With `adjoint`: of the adjoint matrix. Zeros on the diagonal give infinity.
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.linalg.triangular_solve."""
+def tridiagonal_matmul(diagonals: Any, rhs: Any, diagonals_format: builtins.str = 'compact', name: builtins.str | None = None) -> Any:
+    """The product of a tridiagonal matrix, in a format of `tridiagonal_solve`, and rhs.
+
+    t[*b, 3, n], t[*b, n, k] -> t[*b, n, k]. Raises: InvalidArgumentError for shapes that do not fit.
+    Source: tf.linalg.tridiagonal_matmul."""
+def tridiagonal_solve(diagonals: Any, rhs: Any, diagonals_format: builtins.str = 'compact', transpose_rhs: builtins.bool = False, conjugate_rhs: builtins.bool = False, name: builtins.str | None = None, partial_pivoting: builtins.bool = True, perturb_singular: builtins.bool = False) -> Any:
+    """x with A x = rhs for a tridiagonal A. t[*b, 3, n], t[*b, n(, k)] -> t[*b, n(, k)].
+
+    diagonals: one tensor of A[i, i + 1], A[i, i], A[i, i - 1] ("compact"), a sequence of these ("sequence"), or A
+    ("matrix"). Rows are exchanged whether or not `partial_pivoting` asks for it; NaN comes from A without an inverse.
+    Raises: ValueError for shapes that do not fit; NotImplementedError for perturb_singular.
+    Source: tf.linalg.tridiagonal_solve."""

@@ -191,7 +191,7 @@ def _mixed_extents(shape: Any) -> Extents:
             raise TypeError(f"A shape must be integers: {shape!r}")
         known.append(static_int(n))
     if None not in known:
-        return Extents(tuple(known))  # type: ignore[arg-type]
+        return Extents(tuple(_held(n) for n in known if n is not None))
     types = [n.dtype for n in shape if isinstance(n, Tensor)]
     dtype = as_dtype("int64") if as_dtype("int64") in types else types[0]
     return Extents(None, stack_scalars(shape, dtype), tuple(None if n == -1 else n for n in known))

@@ -20,7 +20,11 @@ PACKAGE = Path(fastgraph.__file__).parent
 #: Layer by layer, from the foundations up: modules, or packages with a dot at the end (what no row names by itself). A
 #: later row may import from an earlier one, never the other way round.
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("L0 foundations", ("errors", "flags", "locks", "dtype", "shapes", "nesting", "expr", "temme", "_loops_gen", "_math_gen", "_namespaces")),
+    (
+        "L0 foundations",
+        ("errors", "flags", "locks", "dtype", "shapes", "nesting", "expr", "temme", "_loops_gen", "_math_gen",
+         "_namespaces"),
+    ),
     (
         "L1 eager core",
         ("_primitive", "primitive", "_pool", "_buffer", "_blas", "_philox", "devices", "op_errors", "_tensor", "_tape", "names",
@@ -28,10 +32,9 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         "L2 what can be computed",
-        ("ops.", "gradient", "_variable", "variable", "variable_ops", "variable_parts", "module", "indexed_slices",
-         "context", "tensor_array"),
+        ("ops.", "gradient", "custom_gradients", "forward_mode", "_variable", "variable", "variable_ops", "variable_parts",
+         "module", "indexed_slices", "context", "tensor_array"),
     ),
-    ("L2 what can be computed", ("ops.", "gradient", "custom_gradients", "forward_mode", "_variable", "variable", "variable_ops", "module", "indexed_slices")),
     ("L3 graphs", ("graph.",)),
     ("L4 compiler", ("compiler.",)),
     ("L5 runtime", ("_executor", "compiler.schedule", "compiler.pipeline", "compiler.explain")),
