@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from fastgraph import indexed_slices, nesting  # noqa: F401  # the first: sparse cotangents can be added
+from fastgraph import _namespaces, indexed_slices, nesting  # noqa: F401  # the first: sparse cotangents can be added
 from fastgraph import primitive as primitives
 from fastgraph._buffer import Cell
 from fastgraph._tape import Tape
-from fastgraph._tensor import Tensor, convert
-from fastgraph.dtype import DType
+from fastgraph._tensor import Tensor, convert, get_slot
+from fastgraph.dtype import DType, int32
 from fastgraph.shapes import n_elements
 
 _logger = logging.getLogger("tensorflow")
@@ -121,19 +121,35 @@ class GradientTape(Tape):
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
-        """d target / d source for each source: f[*t], f[*s] -> f[*t, *s]. Source: tf.GradientTape.jacobian.
+        """d target / d source for each source, in the structure of the sources: f[*t], f[*s] -> f[*t, *s].
 
-        One walk over the records per element of `target`, whose shape must be known; `parallel_iterations` and
-        `experimental_use_pfor` change nothing here.
+        One walk over the records for all elements of `target` at once; without `experimental_use_pfor` one for each, in
+        less memory (of a target whose shape is known). `parallel_iterations` changes nothing. Raises RuntimeError for a
+        tape that is used up, TypeError for a target that is no Tensor. Source: tf.GradientTape.jacobian.
         """
         self._prepare("jacobian")
-        rows = self._rows(target, sources, unconnected_gradients)
-        shape = target.aval.shape
-        flat = [None if column[0] is None else _stacked(list(column), shape) for column in zip(*rows, strict=True)]
-        if not rows:
-            zeros = primitives.public_function("zeros")
-            flat = [zeros([*shape, *source.shape.as_list()], source.dtype) for source in nesting.flatten(sources)]
-        return nesting.pack_sequence_as(sources, flat)
+        target = _single(target, "jacobian", "target")
+        zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+        leaves = nesting.flatten(sources)
+        flat = [_differentiable(leaf, "sources") for leaf in leaves]
+        op = primitives.public_function
+        sizes = op("shape")(target)
+        n = target.aval.size if target.aval.size is not None else op("size")(target)
+        try:
+            seeds = op("reshape")(op("eye")(n, dtype=target.dtype), op("concat")([_vector(n), sizes], 0))
+            if None not in (target.aval.shape or (None,)):
+                seeds = op("reshape")(seeds, [n, *target.aval.shape])
+            found = self._walks(target, flat, seeds, n, experimental_use_pfor)
+        finally:
+            if not self.persistent:
+                self.finish([], [], [])
+        result = []
+        for leaf, rows in zip(leaves, found, strict=True):
+            if rows is None:
+                result.append(_zero_block(target, leaf) if zero else None)
+            else:
+                result.append(op("reshape")(rows, _joined_shape(target, rows, 1)))
+        return nesting.pack_sequence_as(sources, result)
 
     def batch_jacobian(
         self,
@@ -145,69 +161,52 @@ class GradientTape(Tape):
     ) -> Any:
         """d target[i] / d source[i] for each i: f[b, *t], f[b, *s] -> f[b, *t, *s].
 
-        Right only where target[i] does not depend on source[j] for j != i. One walk per element of target[0].
-        Source: tf.GradientTape.batch_jacobian.
+        Right only where target[i] does not depend on source[j] for j != i. One walk for all elements of target[0] at
+        once; without `experimental_use_pfor` one for each. Zeros where the target does not depend on the source. Raises
+        as `jacobian`, and ValueError where the first sizes differ. Source: tf.GradientTape.batch_jacobian.
         """
         self._prepare("batch_jacobian")
+        target, source = _single(target, "batch_jacobian", "target"), _single(source, "batch_jacobian", "source")
         shape, source_shape = target.aval.shape, source.aval.shape
-        if shape is None or source_shape is None or not shape or not source_shape or shape[0] != source_shape[0]:
+        if not shape or not source_shape or (None not in (shape[0], source_shape[0]) and shape[0] != source_shape[0]):
             raise ValueError(
-                "Need first dimension of target shape ("
-                + str(target.shape)
-                + ") and source shape ("
-                + str(source.shape)
-                + ") to match."
+                f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match."
             )
-        if None in shape:
-            raise ValueError(f"GradientTape.batch_jacobian needs a target of known shape, got {target.shape}")
-        reshape = primitives.public_function("reshape")
+        if None in shape[1:]:
+            raise ValueError(
+                f"GradientTape.batch_jacobian needs a target with elements of known shape, got {target.shape}"
+            )
+        UnconnectedGradients(unconnected_gradients)
+        op = primitives.public_function
         n = n_elements(shape[1:]) or 0
-        columns = []
-        release_after = not self.persistent
+        b = shape[0] if shape[0] is not None else op("shape")(target)[0]
         try:
-            for j in range(n):
-                seed = convert([[float(k == j) for k in range(n)]] * shape[0], target.dtype)
-                made = self.cotangents([target], [_differentiable(source, "source")], [reshape(seed, shape)])[0]
-                if made is None:
-                    if UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.NONE:
-                        return None
-                    made = primitives.public_function("zeros_like")(source)
-                columns.append(made)
-        finally:
-            if release_after:
-                self.finish([], [], [])
-        if not columns:
-            return primitives.public_function("zeros")([*shape, *source_shape[1:]], target.dtype)
-        stack = primitives.public_function("stack")
-        return reshape(stack(columns, axis=1), [shape[0], *shape[1:], *source_shape[1:]])
-
-    def _rows(self, target: Any, sources: Any, unconnected_gradients: Any) -> list[list[Any]]:
-        """The gradients of each element of `target`, one list of flat gradients per element."""
-        if not isinstance(target, Tensor):
-            raise TypeError(f"GradientTape.jacobian: `target` must be a Tensor, got {target!r}")
-        shape = target.aval.shape
-        if shape is None or None in shape:
-            raise ValueError(f"GradientTape.jacobian needs a target of known shape, got {target.shape}")
-        leaves = nesting.flatten(sources)
-        flat = [_differentiable(leaf, "sources") for leaf in leaves]
-        n = n_elements(shape) or 0
-        zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-        zeros_like = primitives.public_function("zeros_like")
-        reshape = primitives.public_function("reshape")
-        rows = []
-        try:
-            for i in range(n):
-                seed = reshape(convert([float(k == i) for k in range(n)], target.dtype), shape)
-                found = [_as_dense(made) for made in self.cotangents([target], flat, [seed])]
-                if zero:
-                    found = [
-                        zeros_like(leaf) if made is None else made for leaf, made in zip(leaves, found, strict=True)
-                    ]
-                rows.append(found)
+            seeds = op("reshape")(op("eye")(n, dtype=target.dtype), [n, 1, *shape[1:]])
+            seeds = op("broadcast_to")(seeds, [n, b, *shape[1:]])
+            rows = self._walks(target, [_differentiable(source, "source")], seeds, n, experimental_use_pfor)[0]
         finally:
             if not self.persistent:
                 self.finish([], [], [])
-        return rows
+        if rows is None:
+            rows = op("zeros")([n, *op("unstack")(op("shape")(source), len(source_shape))], target.dtype)
+        order = [1, 0, *range(2, len(rows.shape))]
+        rest = [size if size is not None else op("shape")(rows)[i + 2] for i, size in enumerate(rows.shape[2:])]
+        return op("reshape")(op("transpose")(rows, order), [b, *shape[1:], *rest])
+
+    def _walks(self, target: Any, sources: list[Any], seeds: Any, n: Any, together: bool) -> list[Any]:
+        """The gradients for n cotangents, t[n, *target] -> g[n, *source] or None: in one walk, or one by one."""
+        if together or not isinstance(n, int):
+            _namespaces.resolve("", "vectorized_map")  # what it lies in fills the slot
+            walk = get_slot("vectorized_walk")
+            made: list[Any] = walk(lambda seed: self.cotangents([target], sources, [seed]), target, seeds, n)
+            return made
+        rows = [
+            self.cotangents([target], sources, [seed]) for seed in (primitives.public_function("unstack")(seeds, n))
+        ]
+        stack = primitives.public_function("stack")
+        if not rows:
+            return [None for _ in sources]
+        return [None if c[0] is None else stack([_as_dense(made) for made in c]) for c in zip(*rows, strict=True)]
 
     def _prepare(self, asked: str) -> None:
         """Check that there is something to differentiate; stop recording unless the tape is persistent."""
@@ -332,10 +331,30 @@ def _as_dense(made: Any) -> Any:
     return made if made is None or isinstance(made, Tensor) else convert(made)
 
 
-def _stacked(rows: list[Any], shape: tuple[int, ...]) -> Any:
-    """Gradients of the elements of a target as one tensor of shape [*target, *source]."""
-    stack, reshape = primitives.public_function("stack"), primitives.public_function("reshape")
-    return reshape(stack(rows), [*shape, *rows[0].aval.shape])
+def _single(item: Any, method: str, argument: str) -> Any:
+    """A Tensor, or the value of a Variable, that a jacobian is of. Raises TypeError for anything else."""
+    if isinstance(item, Tensor) or (argument == "source" and is_variable(item)):
+        return item
+    raise TypeError(f"GradientTape.{method}: `{argument}` must be a Tensor, got {item!r}")
+
+
+def _vector(n: Any) -> Any:
+    return primitives.public_function("reshape")(convert(n, int32), [1])
+
+
+def _joined_shape(target: Any, rows: Any, first: int) -> Any:
+    """The sizes of `target`, then those of `rows` from `first` on: a list where all are known, else a tensor."""
+    known, rest = target.aval.shape, rows.aval.shape
+    if known is not None and rest is not None and None not in (*known, *rest[first:]):
+        return [*known, *rest[first:]]
+    shape, concat = primitives.public_function("shape"), primitives.public_function("concat")
+    return concat([shape(target), shape(rows)[first:]], 0)
+
+
+def _zero_block(target: Any, source: Any) -> Any:
+    """Zeros of the shape of a jacobian."""
+    op = primitives.public_function
+    return op("zeros")(op("concat")([op("shape")(target), op("shape")(source)], 0), source.dtype)
 
 
 primitives.register_public(GradientTape, "GradientTape", "autodiff.GradientTape")

@@ -78,6 +78,11 @@ def register_backward(function: Callable[..., Any]) -> str:
     return key
 
 
+def backward_function(key: str) -> Callable[..., Any]:
+    """The backward function that `register_backward` gave this key."""
+    return _backward_functions[key]
+
+
 def _infer_custom(*values: Aval, n_outputs: int, key: str) -> tuple[Aval, ...]:
     return values[:n_outputs]
 
