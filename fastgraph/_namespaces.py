@@ -169,9 +169,6 @@ FILES = (
 #: What to use for names that are often asked for and not built yet.
 SUBSTITUTES = {
     "audio": "Python's wave module and NumPy",
-    "autodiff.ForwardAccumulator": "fastgraph.GradientTape",
-    "constant_initializer": "fastgraph.fill",
-    "control_dependencies": "the order of the statements: effects keep it",
     "data": "NumPy arrays and Python loops over slices of them",
     "data.Dataset": "NumPy arrays and Python loops over slices of them",
     "distribute": "one process: fastgraph uses all its cores",
@@ -195,8 +192,6 @@ SUBSTITUTES = {
     "lite": "numpy.savez of the Variables' values",
     "lookup": "a Python dict",
     "losses": "a function of labels and predictions",
-    "map_fn": "fastgraph.while_loop",
-    "math.special": "scipy.special on tensors (outside Functions)",
     "metrics": "fastgraph.keras.metrics.Mean of the values",
     "numpy_function": "the NumPy function outside a Function",
     "optimizers": "fastgraph.keras.optimizers.Adam or SGD",
@@ -206,9 +201,6 @@ SUBSTITUTES = {
     "RaggedTensor": "a dense tensor with a mask",
     "random": "numpy.random (outside Functions)",
     "random.Generator": "fastgraph.random.set_seed, and the functions of fastgraph.random",
-    "recompute_grad": "fastgraph.custom_gradient",
-    "random_normal_initializer": "fastgraph.random.normal",
-    "random_uniform_initializer": "fastgraph.random.uniform",
     "saved_model": "numpy.savez of the Variables' values",
     "scalar_mul": "fastgraph.multiply",
     "sets": "Python's sets",

@@ -19,7 +19,6 @@ cdef extern from "Python.h":
         PyObject** ob_item
 
 import inspect
-import sys
 import weakref
 
 import numpy as np

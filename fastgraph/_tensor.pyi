@@ -228,3 +228,12 @@ def register_slot(name: str, value: Callable[..., Any] | Primitive) -> None:
 
 def get_slot(name: str) -> Any:
     """What fills the slot `name`. Raises NotImplementedError if nothing does."""
+
+def zeros_or_ones(shape: tuple[int, ...], dtype: DType, one: bool) -> EagerTensor | None:
+    """Zeros or ones of a shape, or None where NumPy must make them or say why not."""
+
+def quick_cast(x: Any, dtype: Any) -> EagerTensor | None:
+    """x cast to `dtype` where nothing but the elements is concerned, else None."""
+
+def equal_parts(x: EagerTensor, number: int, axis: Any) -> list[EagerTensor] | None:
+    """x in so many equal pieces, or None where that cannot be, or tapes must know of it."""

@@ -166,7 +166,7 @@ def _padded_matrix(a: Application) -> Any:
 @rule("reshape")
 def _reshape(a: Application) -> Any:
     known = a.node.outputs[0].aval.shape
-    dims = known if known is not None and None not in known else a.attrs["shape"]
+    dims: Any = known if known is not None and None not in known else a.attrs["shape"]
     if isinstance(a.n, int) or -1 not in dims:
         return reshape(a.args[0], [a.n, *dims])
     return reshape(a.args[0], concat([shape(a.args[0])[:1], _vector(dims)], 0))

@@ -3,8 +3,8 @@
 from fastgraph.ops import (  # noqa: F401
     activations,
     assertions,
-    bessel,
     banded,
+    bessel,
     checks,
     contraction,
     conv,

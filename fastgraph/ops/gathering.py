@@ -537,7 +537,8 @@ def one_hot_dynamic(indices: Array, depth: Array, on_value: Array, off_value: Ar
 @cache
 def _one_and_zero(dtype: str) -> tuple[Tensor, Tensor]:
     with init_scope():
-        return as_tensor(1, dtype), as_tensor(0, dtype)
+        pair = as_tensor(1, dtype), as_tensor(0, dtype)
+    return pair
 
 
 @public("one_hot")

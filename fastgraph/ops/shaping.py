@@ -120,9 +120,11 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
 
 
 def _infer_broadcast_args(s0: Aval, s1: Aval) -> Aval:
-    if s0.shape is None or s1.shape is None or None in (*s0.shape, *s1.shape):
+    if s0.shape is None or s1.shape is None:
         return Aval(s0.dtype, (None,))
-    return Aval(s0.dtype, (max((*s0.shape, 0)[0], (*s1.shape, 0)[0]),))
+    lengths = [n for n in (*s0.shape, *s1.shape) if n is not None]
+    known = len(lengths) == len(s0.shape) + len(s1.shape)
+    return Aval(s0.dtype, (max(lengths, default=0) if known else None,))
 
 
 def _lower_broadcast_args(b: Any, node: Any) -> list[Any]:

@@ -29,9 +29,9 @@ class Arguments:
     """The arguments of one call, taken apart.
 
     `structure` holds the arguments as given, tensors where arrays were; `leaves` are its tensors (and TensorSpecs) in
-    order, those inside composites included; `shapes` those they are traced with (inside composites, what the spec knows),
-    `specs` those of the composites; `key` says which graph serves them; `objects` are those that count by identity, to be
-    held weakly beside the key.
+    order, those inside composites included; `shapes` those they are traced with (inside composites, what the spec
+    knows), `specs` those of the composites; `key` says which graph serves them; `objects` are those that count by
+    identity, to be held weakly beside the key.
     """
 
     structure: Any
