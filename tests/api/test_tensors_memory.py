@@ -123,6 +123,12 @@ def test_the_buffer_protocol_shows_the_memory_and_no_one_may_write_it() -> None:
     assert not tf.constant([])
 
 
+def test_tensors_are_not_the_garbage_collectors() -> None:
+    """Their memory is kept and given back by other means, which the collector's header before it would break."""
+    tensor = tf.constant([1.0])
+    assert not gc.is_tracked(tensor) and not type(tensor).__flags__ & 1 << 14  # Py_TPFLAGS_HAVE_GC
+
+
 def test_copies() -> None:
     tensor = tf.constant([[1, 2], [3, 4]])
     assert copy.copy(tensor) is tensor
