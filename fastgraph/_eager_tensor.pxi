@@ -3,7 +3,7 @@
 cdef dict _shapes = {}     # dims -> TensorShape: making one costs more than an addition
 
 
-@cython.no_gc  # nothing it refers to refers back; and EagerTensors, whose memory is kept, must not become the collector's
+@cython.no_gc  # what it refers to does not refer back, and the memory that EagerTensors keep has no collector's header
 cdef class Tensor:
     """A value with a dtype and a shape: an EagerTensor holds its elements, a symbolic one is an edge of a graph.
 
