@@ -16,7 +16,7 @@ from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import conj, logical_and, select, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import dim, gather_p
-from fastgraph.ops.matrices import checked, stacked, triangular_shape
+from fastgraph.ops.matrices import checked, spread_to, triangular_shape
 from fastgraph.ops.movement import expand_dims
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
@@ -124,11 +124,11 @@ def banded_triangular_solve_p(bands: Array, rhs: Array, *, lower: bool, adjoint:
     kept = min(number, max(n, 1))  # those further out than the corners are not read
     bands = bands[..., :kept, :] if lower else bands[..., number - kept :, :]
     # LAPACK counts along columns, TensorFlow along rows: here stands the transposed matrix, and its other triangle.
-    a = stacked(np.broadcast_to(bands[..., ::-1, :], (*dims[:-2], kept, n))).copy()
+    a = spread_to(bands[..., ::-1, :], dims[:-2]).copy()
     for i in range(kept):
         k = i if not lower else kept - 1 - i
         a[:, i, n - k if not lower else 0 : n if not lower else k] = 0
-    b = stacked(np.broadcast_to(rhs, dims))
+    b = spread_to(rhs, dims[:-2])
     if not b.size:
         return np.empty(dims, rhs.dtype)
     if adjoint:

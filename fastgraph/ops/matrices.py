@@ -5,6 +5,7 @@ Rule: matrices stand in the last two axes; all axes before them are batches, of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -111,8 +112,12 @@ def is_number(x: Array) -> Array:
 
 def stacked(x: Array) -> Array:
     """The matrices of all batches in one row. t[*b, m, n] -> t[p, m, n]."""
-    n = int(np.prod(x.shape[:-2], dtype=np.int64))
-    return x.reshape(n, *x.shape[-2:])
+    return x.reshape(math.prod(x.shape[:-2]), *x.shape[-2:])
+
+
+def spread_to(x: Array, batch: tuple[int, ...]) -> Array:
+    """The matrices of x broadcast to other batches, in one row. t[*b, m, n] -> t[p, m, n]."""
+    return stacked(x if x.shape[:-2] == batch else np.broadcast_to(x, (*batch, *x.shape[-2:])))
 
 
 # ---- what gradients are made of -------------------------------------------------------------------------------------

@@ -121,21 +121,45 @@ def expm(input: Any, name: str | None = None) -> Any:
 
 def _schur(x: Array) -> tuple[Array, Array]:
     """Upper triangular T and unitary Z with Z T Z^H = x. t[p, n, n] -> c[p, n, n], c[p, n, n]."""
-    from scipy.linalg import schur
+    from scipy.linalg.lapack import get_lapack_funcs
 
     x = x.astype(np.result_type(x.dtype, np.complex64))
+    factor = get_lapack_funcs("gees", (x,))
+    size = int(factor(_unsorted, x[0], lwork=-1)[-2][0].real)
     t, z = np.empty_like(x), np.empty_like(x)
     for i, matrix in enumerate(x):
-        t[i], z[i] = schur(matrix, "complex", check_finite=False)
+        t[i], _, _, z[i], _, info = factor(_unsorted, matrix, lwork=size)
+        if info:
+            t[i] = z[i] = np.nan
     return t, z
 
 
+def _unsorted(_: complex) -> None:
+    """LAPACK's order of eigenvalues will do."""
+
+
+#: Up to this size columns are computed one after the other, each for the whole batch.
+_LEAF = 24
+
+
 def _triangular_root(t: Array) -> Array:
-    """The square root of upper triangular matrices, column by column: Bjorck and Hammarling 1983."""
+    """The square root of upper triangular matrices, by halves: Bjorck and Hammarling 1983; Deadman et al. 2012."""
     root = np.zeros_like(t)
-    i = np.arange(t.shape[-1])
+    n = t.shape[-1]
+    if n > _LEAF:
+        from scipy.linalg.lapack import get_lapack_funcs
+
+        h = n // 2
+        first, last = _triangular_root(t[:, :h, :h]), _triangular_root(t[:, h:, h:])
+        root[:, :h, :h], root[:, h:, h:] = first, last
+        solve = get_lapack_funcs("trsyl", (t,))
+        for k in range(len(t)):
+            corner, scale, _ = solve(first[k], last[k], t[k, :h, h:])
+            root[k, :h, h:] = corner / scale
+        return root
+    i = np.arange(n)
     root[:, i, i] = np.sqrt(t[:, i, i])
-    for j in range(1, t.shape[-1]):
+    for j in range(1, n):
         before = root[:, :j, :j].copy()
         before[:, i[:j], i[:j]] += root[:, j, j, None]
         root[:, :j, j] = substituted(before, t[:, :j, j, None], False, False)[..., 0]

@@ -22,10 +22,10 @@ from fastgraph.ops.matrices import (
     lower_triangle,
     over_columns,
     solved_shape,
+    spread_to,
     square_errors,
     square_samples,
     square_shape,
-    stacked,
     triangular_shape,
     upper_triangle,
 )
@@ -312,8 +312,7 @@ def _triangular_errors() -> list[Any]:
 def triangular_solve_p(matrix: Array, rhs: Array, *, lower: bool, adjoint: bool) -> Any:
     """x with matrix x = rhs, one triangle of the matrix being read. t[*b, n, n], t[*b, n, k] -> t[*b, n, k]."""
     dims = checked(triangular_shape, matrix.shape, rhs.shape, lower, adjoint)
-    a = stacked(np.broadcast_to(widened(matrix), (*dims[:-2], *matrix.shape[-2:])))
-    b = stacked(np.broadcast_to(widened(rhs), dims))
+    a, b = spread_to(widened(matrix), dims[:-2]), spread_to(widened(rhs), dims[:-2])
     return substituted(a, b, lower, adjoint).reshape(dims).astype(rhs.dtype, copy=False)
 
 
