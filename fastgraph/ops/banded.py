@@ -33,7 +33,7 @@ def shifted(x: Any, by: int, axis: int = -1) -> Any:
     """x[i + by] at i along an axis counted from the end, 0 from outside. t[*s] -> t[*s]."""
     rank = x.shape.rank
     if rank is None:
-        raise NotImplementedError("banded matrices need tensors of known rank")
+        raise NotImplementedError("tridiagonal matrices need tensors of known rank")
     paddings = [[0, 0] for _ in range(rank)]
     paddings[axis] = [max(-by, 0), max(by, 0)]
     key: list[Any] = [slice(None)] * rank
@@ -66,6 +66,8 @@ _SHAPES = (((2, 3), (3, 2)), ((2, 3, 4), (4, 1)), ((1, 3), (2, 3, 1)), ((4, 2), 
 
 def _near(x: Any, number: Any, lower: bool) -> Any:
     """The rows that each band joins to row i, 0 outside. t[*b, n, k] -> t[*b, number, n, k]."""
+    if x.shape.rank is None:
+        raise NotImplementedError("The gradient of banded_triangular_solve needs tensors of known rank")
     n = dim(x, -2)
     band, row = expand_dims(range_(number), 1), expand_dims(range_(n), 0)
     at = row - band if lower else row + (number - 1 - band)

@@ -31,7 +31,7 @@ from fastgraph.ops.matrices import (
     upper_triangle,
     with_diagonal,
 )
-from fastgraph.ops.movement import broadcast_to, shape
+from fastgraph.ops.movement import expand_dims, shape
 from fastgraph.ops.reduction import reduce_max, reduce_sum
 from fastgraph.ops.solvers import triangular_solve, triangular_solve_p
 from fastgraph.ops.spectra import factors_svd, svd
@@ -90,12 +90,14 @@ def lu_solve(lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False,
     Raises: ValueError for shapes that do not fit. Source: tf.linalg.lu_solve.
     """
     packed, order, b = _packed(lower_upper, perm, rhs)
-    if order.shape.rank == 1:
+    if order.shape.rank == 1 and b.shape.rank is not None:
         moved = rows_of(b, order)
+    elif None in (order.shape.rank, b.shape.rank):
+        moved = rows_at(b, order)
     else:
-        batch = shape(order)[:-1]
-        b = broadcast_to(b, concat([batch, shape(b)[-2:]], 0)) if b.shape.rank != packed.shape.rank else b
-        order = broadcast_to(order, shape(b)[:-1])
+        if order.shape.as_list()[:-1] != b.shape.as_list()[:-2] or None in order.shape.as_list():
+            order += cast(reduce_sum(zeros_like(b), -1), order.dtype)  # the batches of both
+            b += cast(expand_dims(zeros_like(order), -1), b.dtype)
         moved = rows_at(b, order)
     half = triangular_solve_p(_unit_lower(packed), moved, lower=True, adjoint=False)
     return named(name, triangular_solve_p, packed, half, lower=False, adjoint=False)

@@ -16,7 +16,7 @@ from fastgraph.ops.arguments import named
 from fastgraph.ops.contraction import matmul
 from fastgraph.ops.elementwise import complex_of, imag, widened, zeros_like
 from fastgraph.ops.families import Array, custom, invalid, public
-from fastgraph.ops.gathering import dim, gather_p
+from fastgraph.ops.gathering import dim, gather_p, one_hot
 from fastgraph.ops.joining import concat
 from fastgraph.ops.linalg import diag, diag_part
 from fastgraph.ops.matrices import (
@@ -109,6 +109,8 @@ def inverse_permutation(perm: Any) -> Any:
 
 def rows_at(x: Any, indices: Any) -> Any:
     """Rows of matrices, taken batch by batch. t[*b, m, n], i[*b, k] -> t[*b, k, n]."""
+    if indices.shape.rank is None:  # whose batches are not known: a product with a permutation matrix
+        return matmul(one_hot(indices, dim(x, -2), dtype=x.dtype), x)
     last = indices.shape.rank - 1
     return gather_p(x, indices, axis=last, batch_dims=last)
 

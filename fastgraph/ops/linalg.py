@@ -529,6 +529,29 @@ def cross(a: Any, b: Any, name: str | None = None) -> Any:
     return stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1, name=name or "stack")
 
 
+def _exchanged(shape: Dims) -> Dims:
+    if shape is None:
+        return None
+    _check_rank(shape)
+    return (*shape[:-2], shape[-1], shape[-2])
+
+
+@movement(
+    op="Transpose",
+    infer=lambda a: Aval(a.dtype, _exchanged(a.shape)),
+    lower=lambda b, node: [lambda index: b.input(0).at((*index[:-2], index[-1], index[-2]))],
+    vjp=dict(a=lambda dy: swap_last(dy)),
+    samples=lambda: [
+        ((np.arange(24).reshape(s).astype(t),), {}) for t in ("float32", "int8", "bool") for s in ((4, 6), (2, 3, 4))
+    ],
+    error_samples=lambda: [((np.ones([3]),), {}, InvalidArgumentError, r"at least 2-dim, received shape: \[3\]")],
+)
+def swap_last(a: Array) -> Any:
+    """Matrices with rows and columns exchanged, for tensors of unknown rank. t[*s, m, n] -> t[*s, n, m]."""
+    _valued(_exchanged, a.shape)
+    return np.swapaxes(a, -1, -2)
+
+
 @public("linalg.matrix_transpose")
 def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: bool = False) -> Any:
     """Matrices with rows and columns exchanged. t[*s, m, n] -> t[*s, n, m].
@@ -537,13 +560,11 @@ def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: b
     """
     x = as_tensor(a)
     rank = x.shape.rank
-    if rank is None:
-        raise NotImplementedError("matrix_transpose needs a tensor of known rank")
-    if rank < 2:
+    if rank is not None and rank < 2:
         raise ValueError(
             f"Argument `a` should be a (batch) matrix with rank >= 2.  Received `a` = {x} with shape: {x.shape}"
         )
-    moved = transpose_p(x, perm=(*range(rank - 2), rank - 1, rank - 2))
+    moved = swap_last(x) if rank is None else transpose_p(x, perm=(*range(rank - 2), rank - 1, rank - 2))
     return conj(moved) if conjugate else moved
 
 

@@ -167,6 +167,8 @@ def _compact(diagonals: Any, form: str, padded: bool) -> Any:
     if form != "matrix":
         raise ValueError(f"Unrecognized diagonals_format: {form}")
     x = as_tensor(diagonals)
+    if x.shape.rank is None:
+        raise NotImplementedError("tridiagonal matrices need tensors of known rank")
     m, n = x.shape[-2:]
     if m is not None and n is not None and m != n:
         raise ValueError(f"Expected last two dimensions of diagonals to be same, got {n} and {m}")

@@ -103,6 +103,31 @@ def test_lu_and_what_is_made_of_it(a: Any) -> None:
     close(linalg.lu_matrix_inverse(packed, order).numpy(), linalg.inv(a).numpy())
 
 
+@pytest.mark.parametrize("unknown", [False, True])
+def test_batches_of_lu_solve_broadcast(unknown: bool) -> None:
+    random = np.random.default_rng(0)
+    for ours, theirs in (
+        ((2,), ()),
+        ((), (2,)),
+        ((1,), (3,)),
+        ((3,), (1,)),
+        ((2, 1), (3,)),
+        ((3,), (2, 1)),
+        ((0,), ()),
+    ):
+        a, b = dominant(random, (*ours, 3, 3), "float64"), number(random, (*theirs, 3, 2), "float64")
+
+        def solve(a: Any, b: Any) -> Any:
+            return linalg.lu_solve(*linalg.lu(a), b)
+
+        if unknown:
+            spec = [fg.TensorSpec([None] * x.ndim, fg.float64) for x in (a, b)]
+            solve = fg.function(solve, input_signature=spec)
+        batch = np.broadcast_shapes(ours, theirs)
+        whole = np.broadcast_to(a, (*batch, 3, 3)), np.broadcast_to(b, (*batch, 3, 2))
+        close(solve(fg.constant(a), fg.constant(b)).numpy(), np.linalg.solve(*whole))
+
+
 @FAST
 @given(cases(square=False), st.booleans())
 def test_qr_is_orthonormal_times_triangular(a: Any, full: bool) -> None:

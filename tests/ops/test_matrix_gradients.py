@@ -223,3 +223,36 @@ def test_compiled_between_kernels(name: str) -> None:
         assert function.get_concrete_function(x).executable.is_compiled
     for mine, wanted in zip(got, step(x), strict=True):
         np.testing.assert_allclose(mine.numpy(), wanted.numpy(), rtol=1e-9, atol=1e-9)
+
+
+#: What asks for a known rank, and says so.
+RANKED = {"r of wide, full", "banded", "banded, adjoint, broadcast", "tridiagonal", "tridiagonal product", "lstsq",
+          "lstsq of wide"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [n for n, (kind, _) in FUNCTIONS.items() if kind != "row"])
+def test_unknown_rank(name: str) -> None:
+    kind, f = FUNCTIONS[name]
+    x = fg.constant(drawn(kind, "complex128"))
+    function = fg.function(lambda a: slope_of(f, a), input_signature=[fg.TensorSpec(None, x.dtype)], autograph=False)
+
+    def weighed_now(y: Any) -> Any:
+        return fg.reduce_sum(fg.math.real(y))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "weighed", weighed_now)  # weights of an unknown shape cannot be drawn
+        if name in RANKED:
+            with pytest.raises(NotImplementedError):
+                function(x)
+        else:
+            np.testing.assert_allclose(function(x).numpy(), slope_of(f, x).numpy(), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("transpose", [linalg.matrix_transpose, linalg.adjoint])
+def test_transposes_of_unknown_rank(transpose: Maker) -> None:
+    function = fg.function(transpose, input_signature=[fg.TensorSpec(None, fg.float32)])
+    for shape in ((2, 3), (2, 2, 3), (1, 1), (0, 3)):
+        x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+        np.testing.assert_array_equal(function(fg.constant(x)).numpy(), np.swapaxes(x, -1, -2))
+    with pytest.raises(fg.errors.InvalidArgumentError, match="at least 2-dim"):
+        function(fg.ones([3]))
