@@ -107,17 +107,17 @@ def _svd_grad(dys: Any, input: Any, outs: Any, full_matrices: bool) -> dict[str,
 
 
 def factors_svd(x: Array, **how: Any) -> Any:
-    """NumPy's factors; NaN for matrices that are not finite."""
+    """NumPy's factors; NaN for matrices that are not finite, which LAPACK complains of on stderr."""
+    good = is_number(x)
     try:
-        return np.linalg.svd(x, **how)
+        if good.all():
+            return np.linalg.svd(x, **how)
+        found = np.linalg.svd(np.where(good[..., None, None], x, np.zeros((), x.dtype)), **how)
     except np.linalg.LinAlgError:
-        bad = ~is_number(x)
-        if not bad.any():
-            raise invalid("SVD decomposition was not successful. The input might not be valid.") from None
-        found = np.linalg.svd(np.where(bad[..., None, None], np.zeros((), x.dtype), x), **how)
-        for part in found if isinstance(found, tuple) else (found,):
-            part[bad] = np.nan
-        return found
+        raise invalid("SVD decomposition was not successful. The input might not be valid.") from None
+    for part in found if isinstance(found, tuple) else (found,):
+        part[~good] = np.nan
+    return found
 
 
 @custom(

@@ -249,7 +249,9 @@ def tridiagonal_matmul(diagonals: Any, rhs: Any, diagonals_format: str = "compac
         )  # fmt: skip
     dims_a, dims_b = a.shape.as_list(), b.shape.as_list()
     text = None
-    if len(dims_a) != len(dims_b):
+    if len(dims_a) < 2:
+        text = f"Expected diagonals to have rank at least 2, got {len(dims_a)}"
+    elif len(dims_a) != len(dims_b):
         text = "All input tensors must have the same rank."
     elif any(m is not None and n is not None and m != n for m, n in zip(dims_a[:-2], dims_b[:-2], strict=True)):
         text = "All input tensors must have the same outer dimensions."

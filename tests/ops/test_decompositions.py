@@ -385,6 +385,9 @@ BAD: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
     "product's ranks": (
         fg.errors.InvalidArgumentError, "must have the same rank", lambda: linalg.tridiagonal_matmul(I3, np.ones(3))
     ),
+    "product of vectors": (
+        fg.errors.InvalidArgumentError, "rank at least 2, got 1", lambda: linalg.tridiagonal_matmul(I3[0], np.ones(3))
+    ),
     "product's batches": (
         fg.errors.InvalidArgumentError, "same outer dimensions",
         lambda: linalg.tridiagonal_matmul(np.ones((2, 3, 3)), np.ones((1, 3, 3))),
@@ -442,7 +445,7 @@ def test_errors_while_tracing_and_while_running() -> None:
         solve(fg.ones([2, 2]), fg.ones([2, 2]))
 
 
-def test_no_warning_of_numpy_gets_out() -> None:
+def test_no_warning_of_numpy_or_lapack_gets_out(capfd: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for x in (np.zeros((2, 2)), np.full((2, 2), 1e200), np.full((2, 2), np.inf), np.full((2, 2), np.nan)):
@@ -451,3 +454,5 @@ def test_no_warning_of_numpy_gets_out() -> None:
             linalg.logm(x + 0j)
             linalg.triangular_solve(x, x)
             linalg.tridiagonal_solve(x, x[0], "matrix")
+        linalg.tridiagonal_matmul(np.full((3, 2), np.inf), np.zeros((2, 1)))
+    assert capfd.readouterr().err == ""
