@@ -15,6 +15,7 @@ LAPACK = "a factorization: its order of work depends on data, and LAPACK's is as
 COUNTED = "the number of results is data: a pass over all elements decides it"
 
 FOURIER = "a Fourier transform: complex numbers, which kernels have not, and NumPy's is the fast one already"
+LEVELS = "which elements share a level depends on data, one after the other"
 RARE = "rarely used, and SciPy's is as fast as a kernel of ours would be"
 
 #: Primitive -> why it has no lowering, as its definition says.
@@ -68,6 +69,9 @@ HOST_STEPS = {
     **dict.fromkeys(("bessel_y0", "bessel_y1", "dawsn", "expint", "fresnel_cos", "fresnel_sin", "spence"), RARE),
     "betainc": RARE,
     **dict.fromkeys(("fft", "rfft", "irfft", "dct"), FOURIER),
+    "dynamic_partition": COUNTED,
+    "isotonic": LEVELS,
+    "isotonic_grad": LEVELS,
     "where_index": COUNTED,
     "mask": COUNTED,
     "mask_scatter": "where an element goes depends on how many came before it: a running count, which kernels do not have yet",

@@ -1,0 +1,220 @@
+"""Convolutions with gaps, by dilations or by blocks moved into the batch, and the gradients of depthwise convolutions.
+
+Rule: what a convolution can do by itself it does; with_space_to_batch is for other ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fastgraph.errors import UnimplementedError
+from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_value, named
+from fastgraph.ops.conv import conv2d_filter_grad_p, conv2d_input_grad_p
+from fastgraph.ops.convolutions import conv2d
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.families import invalid, public, shape_text
+from fastgraph.ops.gathering import gather
+from fastgraph.ops.joining import stack
+from fastgraph.ops.movement import reshape
+from fastgraph.ops.shaping import batch_to_space, space_to_batch
+from fastgraph.ops.windows import channels_first, channels_last, is_channels_first, paddings, steps
+
+# ---- gaps -----------------------------------------------------------------------------------------------------------
+
+
+def _rate(rate: Any) -> int:
+    found = int(rate)
+    if found < 1:
+        raise ValueError(f"`rate` cannot be less than one. Received: rate={rate}")
+    return found
+
+
+@public("nn.atrous_conv2d")
+def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: str | None = None) -> Any:
+    """Correlation with a filter whose elements are `rate` places apart. t[n, h, w, c], t[kh, kw, c, f] -> t[n, *o, f].
+
+    Raises: ValueError for a rate below 1. Source: tf.nn.atrous_conv2d; Chen et al. 2016.
+    """
+    return conv2d(value, filters, 1, padding, dilations=_rate(rate), name=name)
+
+
+@public("nn.atrous_conv2d_transpose")
+def atrous_conv2d_transpose(
+    value: Any, filters: Any, output_shape: Any, rate: Any, padding: Any, name: str | None = None
+) -> Any:
+    """The gradient of atrous_conv2d to its input, as an op of its own. t[n, h, w, f], t[kh, kw, c, f] -> t[*shape].
+
+    Raises: ValueError for a rate below 1 or depths that differ. Source: tf.nn.atrous_conv2d_transpose.
+    """
+    d = _rate(rate)
+    x = as_tensor(value)
+    kernel = as_tensor(filters, x.dtype)
+    if None not in (x.shape[3], kernel.shape[3]) and x.shape[3] != kernel.shape[3]:
+        raise ValueError(
+            "`value` channel count must be compatible with `filters` input channel count. "
+            f"Received: value.shape={x.shape} with channel count {x.shape[3]} and filters.shape={kernel.shape}"
+        )
+    amount = extents(output_shape)
+    sizes = index_vector(amount.static) if amount.static is not None else amount.tensor
+    pads = paddings(padding, 2, False, explicit=False)
+    return named(name, conv2d_input_grad_p, sizes, kernel, x, strides=(1, 1), padding=pads, dilations=(d, d))
+
+
+# ---- depthwise ------------------------------------------------------------------------------------------------------
+
+
+def _depthwise(strides: Any, padding: Any, data_format: Any, dilations: Any) -> tuple[bool, dict[str, Any]]:
+    first = is_channels_first(data_format, 2)
+    stride = steps(strides, 2, "strides", first)
+    if stride[0] != stride[1]:
+        raise invalid("Current implementation only supports equal length strides in the row and column dimensions.")
+    rate = steps(dilations, 2, "dilations", first, "dilations")
+    return first, {"strides": stride, "padding": paddings(padding, 2, first), "dilations": rate}
+
+
+def _known_sizes(sizes: Any, what: str) -> tuple[int, ...]:
+    """Four extents. NotImplementedError if they are known only at run time."""
+    found = extents(sizes)
+    if found.static is None:
+        raise NotImplementedError(f"{what} must be known while a function is traced")
+    if len(found.static) != 4:
+        raise invalid(f"{what} must be a 4-element vector, got {shape_text((len(found.static),))}")
+    return found.static
+
+
+@public("nn.depthwise_conv2d_backprop_input")
+def depthwise_conv2d_backprop_input(
+    input_sizes: Any,
+    filter: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:
+    """depthwise_conv2d's gradient to its input. i[4], t[kh, kw, c, m], t[n, oh, ow, c * m] -> t[n, h, w, c].
+
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.nn.depthwise_conv2d_backprop_input.
+    """
+    first, attrs = _depthwise(strides, padding, data_format, dilations)
+    g = as_tensor(out_backprop)
+    kernel = as_tensor(filter, g.dtype)
+    if kernel.shape.rank != 4 or None in kernel.shape.as_list():
+        raise invalid(f"filter must be 4-dimensional, of known shape: {kernel.shape}")
+    kh, kw, c, m = (int(n or 0) for n in kernel.shape.as_list())
+    each = reshape(kernel, (kh, kw, 1, c * m))
+    amount = extents(input_sizes)
+    if amount.static is not None:
+        n, *dims = _known_sizes(input_sizes, "input_sizes")
+        sizes: Any = index_vector((n, *(dims[1:] if first else dims[:2]), dims[0] if first else dims[2]))
+    else:
+        sizes = gather(amount.tensor, np.array([0, 2, 3, 1], np.int32)) if first else amount.tensor
+    g = channels_last(g, 2) if first else g
+    found = named(None if first else name, conv2d_input_grad_p, sizes, each, g, **attrs)
+    return channels_first(found, 2, name) if first else found
+
+
+@public("nn.depthwise_conv2d_backprop_filter")
+def depthwise_conv2d_backprop_filter(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:
+    """depthwise_conv2d's gradient to its filter. t[n, h, w, c], i[4], t[n, oh, ow, c * m] -> t[kh, kw, c, m].
+
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.nn.depthwise_conv2d_backprop_filter.
+    """
+    first, attrs = _depthwise(strides, padding, data_format, dilations)
+    x = as_tensor(input)
+    g = as_tensor(out_backprop, x.dtype)
+    kh, kw, c, m = _known_sizes(filter_sizes, "filter_sizes")
+    if first:
+        x, g = channels_last(x, 2), channels_last(g, 2)
+    found = named(None, conv2d_filter_grad_p, x, index_vector((kh, kw, 1, c * m)), g, **attrs)
+    return reshape(found, (kh, kw, c, m), name=name)
+
+
+# ---- blocks ---------------------------------------------------------------------------------------------------------
+
+
+@public("required_space_to_batch_paddings")
+def required_space_to_batch_paddings(
+    input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
+) -> Any:
+    """The paddings that make each extent a multiple of its block, and the crops that undo what they add. -> i[n, 2] x2.
+
+    Source: tf.required_space_to_batch_paddings.
+    """
+    sizes, block = cast(as_tensor(input_shape), "int32"), cast(as_tensor(block_shape), "int32")
+    count = block.shape[0]
+    if base_paddings is None:
+        base = as_tensor(np.zeros([int(count or 0), 2], np.int32))
+    else:
+        base = cast(as_tensor(base_paddings), "int32")
+    known = [known_value(t) for t in (sizes, block, base)]
+    if all(v is not None for v in known):
+        extent, step, sides = (np.asarray(v) for v in known)
+        extra = (-(extent + sides.sum(-1))) % step
+        found = np.stack([sides[:, 0], sides[:, 1] + extra], -1), np.stack([np.zeros_like(extra), extra], -1)
+        return as_tensor(found[0].astype(np.int32)), as_tensor(found[1].astype(np.int32))
+    more = (-(sizes + base[:, 0] + base[:, 1])) % block
+    return stack([base[:, 0], base[:, 1] + more], 1), stack([more * 0, more], 1)
+
+
+@public("nn.with_space_to_batch")
+def with_space_to_batch(
+    input: Any,
+    dilation_rate: Any,
+    padding: str,
+    op: Callable[..., Any],
+    filter_shape: Any = None,
+    spatial_dims: Any = None,
+    data_format: str | None = None,
+) -> Any:
+    """`op(x, spatial_dims_in_use, padding)` on every dilation_rate-th element of the spatial axes: an op with gaps.
+
+    t[n, *s, c] -> what op gives. Raises: ValueError for rates below 1, a padding that is neither "SAME" nor "VALID",
+    or "SAME" without a filter_shape. Source: tf.nn.with_space_to_batch.
+    """
+    x = as_tensor(input)
+    rates = [int(r) for r in np.ravel(np.asarray(dilation_rate))]
+    if any(r < 1 for r in rates):
+        raise ValueError(f"`dilation_rate` must be positive. Received: dilation_rate={rates}")
+    begin = 2 if data_format is not None and data_format.startswith("NC") else 1
+    places = [int(i) for i in spatial_dims] if spatial_dims is not None else [begin + i for i in range(len(rates))]
+    if places != sorted(set(places)) or len(places) != len(rates) or any(i < 1 for i in places):
+        raise ValueError(
+            f"`spatial_dims` must be a monotonically increasing sequence of positive integers, got {places}"
+        )
+    way = padding.upper()
+    if way not in ("SAME", "VALID"):
+        raise ValueError(f"Invalid padding method {padding!r}")
+    if way == "SAME" and filter_shape is None:
+        raise ValueError("`filter_shape` must be specified for `padding='SAME'`. Received: filter_shape=None")
+    if all(r == 1 for r in rates):
+        return op(x, list(range(1, len(rates) + 1)) if spatial_dims is None else places, padding)
+    rank = x.shape.rank
+    if rank is None or rank <= places[-1]:
+        raise ValueError(f"input tensor must have rank at least {places[-1] + 1}. Received: rank={rank}")
+    last = places[-1]
+    factors, base, extents_ = [1] * last, [[0, 0]] * last, [1] * last
+    for k, (place, rate) in enumerate(zip(places, rates, strict=True)):
+        n = x.shape[place]
+        if n is None:
+            raise UnimplementedError(None, None, "with_space_to_batch needs spatial axes of known extents")
+        reach = 0 if way == "VALID" else (int(np.ravel(np.asarray(filter_shape))[k]) - 1) * rate
+        factors[place - 1], extents_[place - 1] = rate, n
+        base[place - 1] = [reach // 2, reach - reach // 2]
+    pads, crops = required_space_to_batch_paddings(extents_, factors, base)
+    pads, crops = np.asarray(known_value(pads)), np.asarray(known_value(crops))
+    wide = space_to_batch(x, factors, pads)
+    return batch_to_space(op(wide, places, "VALID"), factors, crops)

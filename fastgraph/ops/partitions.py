@@ -1,0 +1,376 @@
+"""Rows handed out and put together: dynamic_partition, dynamic_stitch; isotonic_regression, collapse_repeated, Sobol
+points, approximate top k.
+
+Rule: only what data decides the size or the order of is a host step.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastgraph._tensor import current_trace
+from fastgraph.dtype import as_dtype, float32, int32
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.arguments import as_tensor, named, static_int
+from fastgraph.ops.contraction import extents_of
+from fastgraph.ops.counting import interval
+from fastgraph.ops.creation import fill, range_
+from fastgraph.ops.elementwise import cast, clip_by_value, floor, logical_and, not_equal, ones_like, zeros_like
+from fastgraph.ops.families import Array, canonical_axis, custom, invalid, public, shape_text
+from fastgraph.ops.gathering import boolean_mask
+from fastgraph.ops.joining import concat, stack
+from fastgraph.ops.movement import reshape, shape, transpose_p
+from fastgraph.ops.ranking import top_k
+from fastgraph.ops.reduction import reduce_max, reduce_sum
+from fastgraph.ops.scans import cumsum
+from fastgraph.ops.scatter import scatter_nd, tensor_scatter_update_p
+from fastgraph.ops.shaping import sequence_mask
+from fastgraph.shapes import Aval
+
+_COUNTED = "the number of results is data: a pass over all elements decides it"
+
+# ---- partition and stitch -------------------------------------------------------------------------------------------
+
+
+def _infer_partition(data: Aval, partitions: Aval, *, count: int) -> tuple[Aval, ...]:
+    dims = None
+    if data.shape is not None and partitions.shape is not None:
+        rank = len(partitions.shape)
+        if len(data.shape) < rank or any(
+            n != m for n, m in zip(data.shape, partitions.shape, strict=False) if None not in (n, m)
+        ):
+            raise ValueError(_UNLIKE.format(shape_text(data.shape), shape_text(partitions.shape)))
+        dims = (None, *data.shape[rank:])
+    return (Aval(data.dtype, dims),) * count
+
+
+_UNLIKE = "data.shape must start with partitions.shape, got data.shape = {}, partitions.shape = {}"
+
+
+def _partition_grad(dys: Any, partitions: Any, outs: Any, data_shape: Any, count: int) -> Any:
+    places = reshape(range_(reduce_sum(ones_like(partitions))), shape(partitions))
+    parts = [zeros_like(out) if dy is None else dy for dy, out in zip(dys, outs, strict=True)]
+    found = dynamic_stitch(dynamic_partition(places, partitions, count), parts)
+    return reshape(found, data_shape)
+
+
+@custom(
+    op="DynamicPartition",
+    infer=_infer_partition,
+    groups=("T", "int32"),
+    n_outputs=None,
+    step="dynamic",
+    vjp=dict(data=_partition_grad),
+    samples=lambda: [
+        ((np.arange(12).reshape(4, 3).astype(t), np.array(p, np.int32)), {"count": 3})
+        for t in ("float32", "float64", "int32", "bool")
+        for p in ([0, 2, 0, 1], [1, 1, 1, 1], [[0, 1, 2], [2, 1, 0], [0, 0, 0], [2, 2, 2]])
+    ],
+    error_samples=lambda: [
+        (
+            (np.ones(3), np.array([0, 5, 1], np.int32)),
+            {"count": 2},
+            InvalidArgumentError,
+            r"\[1\] = 5 is not in \[0, 2\)",
+        ),
+        (
+            (np.ones(3), np.array([0, 1], np.int32)),
+            {"count": 2},
+            InvalidArgumentError,
+            "must start with partitions.shape",
+        ),
+    ],
+    reason=_COUNTED,
+)
+def dynamic_partition_p(data: Array, partitions: Array, *, count: int) -> Any:
+    """The slices of data that partitions gives 0, those it gives 1, ... t[*p, *r], i32[*p] -> t[n, *r]..."""
+    if data.shape[: partitions.ndim] != partitions.shape:
+        raise invalid(_UNLIKE.format(shape_text(data.shape), shape_text(partitions.shape)))
+    bad = np.argwhere((partitions < 0) | (partitions >= count))
+    if len(bad):
+        place = tuple(bad[0])
+        text = ",".join(map(str, place))
+        raise invalid(f"partitions[{text}] = {partitions[place]} is not in [0, {count})")
+    return tuple(data[partitions == i] for i in range(count))
+
+
+@public("dynamic_partition")
+def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> Any:
+    """The slices of data by the numbers in partitions, below num_partitions. t[*p, *r], i32[*p] -> list of t[n, *r].
+
+    Raises: InvalidArgumentError for numbers outside, or shapes that do not fit. Source: tf.dynamic_partition.
+    """
+    count = static_int(num_partitions)
+    if count is None:
+        raise NotImplementedError("num_partitions must be known while a function is traced")
+    if count < 1:
+        raise invalid(f"Value for attr 'num_partitions' of {count} must be at least minimum 1")
+    return list(named(name, dynamic_partition_p, as_tensor(data), as_tensor(partitions, "int32"), count=count))
+
+
+def _bad(text: str) -> Exception:
+    """The error of wrong arguments: another class while a function is traced."""
+    return invalid(text) if current_trace() is None else ValueError(text)
+
+
+@public("dynamic_stitch")
+def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Any:
+    """Slices put where the indices say, 0 elsewhere; of equal indices the last counts.
+
+    i[*s]..., t[*s, *r]... -> t[n, *r].
+    Raises: InvalidArgumentError for negative indices, or shapes that do not fit. Source: tf.dynamic_stitch.
+    """
+    if not indices or len(indices) != len(data):
+        raise _bad(
+            f"dynamic_stitch needs as many indices as data, and at least one, got {len(indices)} and {len(data)}"
+        )
+    places = [as_tensor(i, "int32") for i in indices]
+    values = [as_tensor(d) for d in data]
+    rank = places[0].shape.rank
+    rest = values[0].shape[rank:].as_list() if values[0].shape.rank is not None else None
+    for i, (place, value) in enumerate(zip(places, values, strict=True)):
+        own, whole = place.shape.as_list(), value.shape.as_list()
+        if len(whole) < len(own) or any(n != m for n, m in zip(own, whole, strict=False) if None not in (n, m)):
+            raise _bad(
+                f"data[{i}].shape = {shape_text(whole)} does not start with indices[{i}].shape = {shape_text(own)}"
+            )
+        if rest is not None and len(whole) - len(own) != len(rest):
+            raise _bad(
+                f"Need data[0].shape[{rank}:] = data[{i}].shape[{len(own)}:], got data[0].shape = "
+                f"{shape_text(values[0].shape.as_list())}, data[{i}].shape = {shape_text(whole)}"
+            )
+    tail = extents_of(values[0])[rank:]
+    where = concat([reshape(p, [-1]) for p in places], 0)
+    rows = concat([reshape(v, [-1, *tail]) for v in values], 0)
+    size = reduce_max(concat([where, np.array([-1], np.int32)], 0)) + 1
+    nothing = fill(stack([size, *[cast(as_tensor(n), "int32") for n in tail]]), cast(as_tensor(0), rows.dtype))
+    return named(name, tensor_scatter_update_p, nothing, reshape(where, [-1, 1]), rows)
+
+
+# ---- isotonic regression --------------------------------------------------------------------------------------------
+
+
+class IsotonicRegression(NamedTuple):
+    """What isotonic_regression gives."""
+
+    output: Any
+    segments: Any
+
+
+def _falling(row: Array) -> tuple[Array, Array]:
+    """The falling row nearest to `row`, and the number of each element's level: pool adjacent violators."""
+    starts: list[int] = []
+    sums: list[float] = []
+    counts: list[int] = []
+    for i, value in enumerate(row.tolist()):
+        starts.append(i)
+        sums.append(value)
+        counts.append(1)
+        while len(sums) > 1 and sums[-1] * counts[-2] > sums[-2] * counts[-1]:
+            total, n = sums.pop(), counts.pop()
+            starts.pop()
+            sums[-1] += total
+            counts[-1] += n
+    levels = np.repeat(np.arange(len(sums)), counts)
+    means = np.array([s / n for s, n in zip(sums, counts, strict=True)])
+    return means[levels] if len(sums) else row.astype(np.float64), levels
+
+
+def _rows(x: Array) -> Array:
+    return x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+
+
+@custom(
+    op="IsotonicRegression",
+    infer=lambda x: (Aval(x.dtype, x.shape), Aval(as_dtype("int32"), x.shape)),
+    n_outputs=2,
+    dtypes="floating",
+    vjp=dict(x=lambda dys, outs: None if dys[0] is None else isotonic_grad(dys[0], outs[1])),
+    samples=lambda: [
+        ((np.array(v).astype(t),), {})
+        for t in ("float32", "float64")
+        for v in ([3.0, 1.0, 2.5, 5.0], [[1.0, 2.0, 0.5], [0.25, 0.5, 0.125]], np.zeros([2, 0]), [1.5])
+    ],
+    reason="which elements share a level depends on data, one after the other",
+)
+def isotonic_p(x: Array) -> Any:
+    """The falling rows nearest to x's, by least squares, and the number of each element's level. f[*s, n] -> f, i32."""
+    wide = _rows(x.astype(np.float64))
+    output, levels = np.empty_like(wide), np.empty(wide.shape, np.int32)
+    for i, row in enumerate(wide):
+        output[i], levels[i] = _falling(row)
+    return output.reshape(x.shape).astype(x.dtype), levels.reshape(x.shape)
+
+
+@custom(
+    op="IsotonicRegressionGrad",
+    infer=lambda dy, segments: Aval(dy.dtype, dy.shape),
+    groups=("T", "int32"),
+    dtypes="floating",
+    vjp=dict(dy=lambda dy, segments: isotonic_grad(dy, segments)),
+    samples=lambda: [((np.array([[1.0, 2.0, 4.0, 3.0]]), np.array([[0, 1, 1, 2]], np.int32)), {})],
+    reason="which elements share a level depends on data, one after the other",
+)
+def isotonic_grad(dy: Array, segments: Array) -> Any:
+    """The mean of dy over the elements of each level. f[*s, n], i32[*s, n] -> f[*s, n]."""
+    rows, levels = _rows(dy.astype(np.float64)), _rows(segments)
+    result = np.empty_like(rows)
+    for i, (row, level) in enumerate(zip(rows, levels, strict=True)):
+        result[i] = (np.bincount(level, row) / np.maximum(np.bincount(level), 1))[level] if len(row) else row
+    return result.reshape(dy.shape).astype(dy.dtype)
+
+
+@public("nn.isotonic_regression")
+def isotonic_regression(inputs: Any, decreasing: bool = True, axis: Any = -1) -> Any:
+    """The falling (or rising) numbers along `axis` nearest to inputs, and each element's level. f[*s] -> f, i32[*s].
+
+    Source: Best, Chakravarti and Ubhaya 2000; tf.nn.isotonic_regression.
+    """
+    x = as_tensor(inputs)
+    if not x.dtype.is_floating:
+        x = cast(x, "float64" if x.dtype.name in ("int32", "int64", "uint32", "uint64") else "float32")
+    rank = x.shape.rank
+    if rank is None:
+        raise NotImplementedError("isotonic_regression needs a tensor of known rank")
+    if rank == 0:
+        return IsotonicRegression(x, cast(zeros_like(x), "int32"))
+    at = canonical_axis(int(axis), rank)
+    perm = (*[i for i in range(rank) if i != at], at)
+    back = tuple(int(i) for i in np.argsort(perm))
+    output, levels = isotonic_p(transpose_p(x if decreasing else -x, perm=perm))
+    output = transpose_p(output, perm=back)
+    return IsotonicRegression(output if decreasing else -output, transpose_p(levels, perm=back))
+
+
+# ---- labels ---------------------------------------------------------------------------------------------------------
+
+
+@public("nn.collapse_repeated")
+def collapse_repeated(labels: Any, seq_length: Any, name: str | None = None) -> Any:
+    """Labels without those equal to the one before, zeros after them, and how many are left.
+
+    i[n, t], i[n] -> i[n, m], i[n]. Source: tf.nn.collapse_repeated.
+    """
+    x, lengths = as_tensor(labels), as_tensor(seq_length)
+    n, t = extents_of(x)
+    new = concat([ones_like(x[:, :1], dtype="bool"), not_equal(x[:, 1:], x[:, :-1])], 1)
+    kept = logical_and(new, sequence_mask(lengths, t))
+    count = reduce_sum(cast(kept, lengths.dtype), 1)
+    column = cumsum(cast(kept, "int32"), 1) - 1
+    row = reshape(range_(n), [-1, 1]) + column * 0
+    places = boolean_mask(stack([row, column], -1), kept)
+    width = reduce_max(concat([cast(count, "int32"), np.zeros([1], np.int32)], 0))
+    found = scatter_nd(places, boolean_mask(x, kept), stack([cast(as_tensor(n), "int32"), width]))
+    return found, count
+
+
+# ---- histogram bins -------------------------------------------------------------------------------------------------
+
+
+@public("histogram_fixed_width_bins")
+def histogram_fixed_width_bins(
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
+) -> Any:
+    """Which of nbins equal parts of value_range each value falls into; those outside count at its ends. t[*s] -> i[*s].
+
+    Raises: InvalidArgumentError for a range that does not rise, or no bins. Source: tf.histogram_fixed_width_bins.
+    """
+    x, ends = as_tensor(values), as_tensor(value_range)
+    count = static_int(nbins)
+    if count is not None and count <= 0:
+        raise invalid(f"nbins {count} must > 0")
+    if ends.shape.rank is not None and ends.shape.as_list() not in ([2], [None]):
+        raise invalid("value_range should be a vector of 2 elements.")
+    ends = interval(ends)
+    low, high = cast(ends[0], x.dtype), cast(ends[1], x.dtype)
+    scaled = cast(x - low, "float64") / cast(high - low, "float64") * cast(nbins, "float64")
+    return cast(clip_by_value(floor(scaled), 0.0, cast(nbins, "float64") - 1.0), as_dtype(dtype), name=name)
+
+
+# ---- points and ranks -----------------------------------------------------------------------------------------------
+
+_MOST_DIMENSIONS = 21200
+
+
+@public("math.sobol_sample")
+def sobol_sample(dim: Any, num_results: Any, skip: Any = 0, dtype: Any = float32, name: str | None = None) -> Any:
+    """Points of Sobol's sequence in the unit cube, after the origin and `skip` more. -> f[num_results, dim].
+
+    Raises: InvalidArgumentError for no dimension, or more than there are direction numbers for. Source: Joe and Kuo
+    2008; tf.math.sobol_sample.
+    """
+    sizes = [static_int(n) for n in (dim, num_results, skip)]
+    if None in sizes:
+        raise NotImplementedError("dim, num_results and skip must be known while a function is traced")
+    dims, count, first = (int(n or 0) for n in sizes)
+    kind = as_dtype(dtype)
+    if kind.name not in ("float32", "float64"):
+        raise invalid(f"Value for attr 'dtype' of {kind.name} is not in the list of allowed values: float, double")
+    if dims < 1:
+        raise invalid("dim must be at least one")
+    if dims > _MOST_DIMENSIONS:
+        raise invalid(f"dim must be at most {_MOST_DIMENSIONS}")
+    if count < 1 or first < 0:
+        raise invalid(f"num_results must be at least one and skip not negative, got {count} and {first}")
+    from scipy.stats import qmc
+
+    points = qmc.Sobol(dims, scramble=False, bits=32).fast_forward(first + 1).random(count)
+    return as_tensor(points.astype(kind.numpy_dtype))
+
+
+class ApproxTopK(NamedTuple):
+    """What approx_max_k and approx_min_k give."""
+
+    values: Any
+    indices: Any
+
+
+def _extreme(operand: Any, k: Any, axis: Any, sign: int, name: str | None) -> Any:
+    x = as_tensor(operand)
+    rank = x.shape.rank
+    if rank is None:
+        raise NotImplementedError("approx_max_k needs a tensor of known rank")
+    at = canonical_axis(int(axis), rank)
+    perm = (*[i for i in range(rank) if i != at], at)
+    back = tuple(int(i) for i in np.argsort(perm))
+    moved = transpose_p(x, perm=perm)
+    found = top_k(moved if sign > 0 else -moved, k, name=name)
+    values = found.values if sign > 0 else -found.values
+    return ApproxTopK(transpose_p(values, perm=back), transpose_p(found.indices, perm=back))
+
+
+@public("math.approx_max_k", "nn.approx_max_k")
+def approx_max_k(
+    operand: Any,
+    k: Any,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+    name: str | None = None,
+) -> Any:
+    """The k greatest elements along an axis, falling, and where they stand; exact here. f[*s] -> f[*r], i32[*r].
+
+    Source: tf.math.approx_max_k.
+    """
+    return _extreme(operand, k, reduction_dimension, 1, name)
+
+
+@public("math.approx_min_k", "nn.approx_min_k")
+def approx_min_k(
+    operand: Any,
+    k: Any,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+    name: str | None = None,
+) -> Any:
+    """The k least elements along an axis, rising, and where they stand; exact here. f[*s] -> f[*r], i32[*r].
+
+    Source: tf.math.approx_min_k.
+    """
+    return _extreme(operand, k, reduction_dimension, -1, name)

@@ -1,0 +1,196 @@
+"""Windows laid out as patches: dilation2d, erosion2d, extract_volume_patches, max_pool_with_argmax.
+
+Rule: x is [batch, *spatial, channels]; a patch is a gather along each spatial axis, so sizes may be unknown until the
+op runs, and gradients of every order and kernels come from the ops it is made of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastgraph._tensor import current_trace
+from fastgraph.dtype import as_dtype, int64
+from fastgraph.ops.arguments import as_tensor, named
+from fastgraph.ops.contraction import extents_of, product_of
+from fastgraph.ops.creation import range_
+from fastgraph.ops.elementwise import cast, equal, logical_and, maximum, minimum, select, zeros_like_p
+from fastgraph.ops.families import invalid, public, shape_text
+from fastgraph.ops.gathering import gather
+from fastgraph.ops.movement import broadcast_to, expand_dims, reshape, shape, transpose_p
+from fastgraph.ops.padding import reverse
+from fastgraph.ops.pooling import max_pool_p, max_pool_pick_p
+from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.windows import infer_extents, paddings, sizes_of, steps
+
+
+class _Patches(NamedTuple):
+    values: Any  # [n, o1, k1, o2, k2, ..., c]
+    inside: Any  # bool, broadcasts to values; None where every place is
+    out: list[Any]
+
+
+def _patches(x: Any, window: Sequence[int], strides: Sequence[int], padding: str, dilations: Sequence[int]) -> _Patches:
+    """The elements of each window; places outside x repeat its border."""
+    try:
+        infer_extents(x.shape[1:-1].as_list(), window, strides, padding, dilations)
+    except ValueError as error:  # no window fits
+        raise invalid(str(error)) if current_trace() is None else error from None
+    rank, extents = len(window), extents_of(x)
+    inside, out = None, []
+    for i, (k, s, d) in enumerate(zip(window, strides, dilations, strict=True)):
+        n, reach = extents[i + 1], (k - 1) * d + 1
+        count = -(-n // s) if padding == "SAME" else (n - reach + s) // s
+        first: Any = 0
+        if padding == "SAME":
+            missing = (count - 1) * s + reach - n
+            first = max(missing, 0) // 2 if isinstance(missing, int) else maximum(missing, 0) // 2
+        places = expand_dims(range_(count) * s - first, 1) + np.arange(k, dtype=np.int32) * d
+        if padding == "SAME":
+            fits = reshape(
+                logical_and(places >= 0, places < n), [*[1] * (2 * i + 1), count, k, *[1] * (2 * rank - 2 * i - 1)]
+            )
+            inside = fits if inside is None else logical_and(inside, fits)
+            places = minimum(maximum(places, 0), n - 1)
+        x = gather(x, places, axis=2 * i + 1)
+        out.append(count)
+    return _Patches(x, inside, out)
+
+
+# ---- morphology -----------------------------------------------------------------------------------------------------
+
+
+def _spatial(value: Any, rank: int, what: str) -> tuple[int, ...]:
+    given = [int(v) for v in np.ravel(value)]
+    if len(given) != rank + 2:
+        raise invalid(f"{what} must have {rank + 2} elements, got {len(given)}")
+    return steps(given, rank, what, False, what)
+
+
+@public("nn.dilation2d")
+def dilation2d(
+    input: Any, filters: Any, strides: Any, padding: str, data_format: str, dilations: Any, name: str | None = None
+) -> Any:
+    """The largest sum of each window's elements and the filter's, per channel.
+
+    t[n, h, w, c], t[kh, kw, c] -> t[n, *o, c].
+    Raises: ValueError for another data_format; InvalidArgumentError for shapes that do not fit. Source: Serra 1982;
+    tf.nn.dilation2d.
+    """
+    if data_format != "NHWC":
+        raise ValueError(
+            f"`data_format` values other than 'NHWC' are not supported. Received: data_format={data_format}"
+        )
+    x = as_tensor(input)
+    kernel = as_tensor(filters, x.dtype)
+    if x.shape.rank != 4:
+        raise invalid(f"input must be 4-dimensional: {shape_text(x.shape.as_list())}")
+    if kernel.shape.rank != 3:
+        raise invalid(f"filter must be 3-dimensional: {shape_text(kernel.shape.as_list())}")
+    if None not in (x.shape[-1], kernel.shape[-1]) and x.shape[-1] != kernel.shape[-1]:
+        raise invalid(f"input and filter must have the same depth: {x.shape[-1]} vs {kernel.shape[-1]}")
+    pads = paddings(padding, 2, False, explicit=False)
+    kh, kw, c = sizes_of(kernel)
+    if not isinstance(kh, int) or not isinstance(kw, int):
+        raise NotImplementedError("dilation2d needs a filter of known height and width")
+    assert isinstance(pads, str)
+    stride, rate = _spatial(strides, 2, "strides"), _spatial(dilations, 2, "dilations")
+    found = _patches(x, (kh, kw), stride, pads, rate)
+    total = found.values + reshape(kernel, [1, 1, kh, 1, kw, c])
+    if found.inside is not None:
+        kind = x.dtype
+        low = -math.inf if kind.is_floating else np.iinfo(kind.numpy_dtype).min
+        total = select(found.inside, total, as_tensor(np.asarray(low).astype(kind.numpy_dtype)))
+    n, channels = extents_of(x)[0], extents_of(x)[3]
+    rows = transpose_p(total, perm=(0, 1, 3, 5, 2, 4))
+    rows = reshape(rows, [n, *found.out, channels, kh * kw])
+    # The first of equal sums takes the gradient.
+    from fastgraph.ops.ranking import top_k
+
+    first = cast(top_k(rows, 1).indices, "int32")
+    chosen = equal(np.arange(kh * kw, dtype=np.int32), first)
+    return reduce_sum(select(chosen, rows, zeros_like_p(rows)), -1, name=name)
+
+
+@public("nn.erosion2d")
+def erosion2d(
+    value: Any, filters: Any, strides: Any, padding: str, data_format: str, dilations: Any, name: str | None = None
+) -> Any:
+    """The least difference of each window's elements and the filter's, turned round. t[n, h, w, c] -> t[n, *o, c].
+
+    Raises: as dilation2d. Source: Serra 1982; tf.nn.erosion2d.
+    """
+    x = as_tensor(value)
+    turned = reverse(as_tensor(filters, x.dtype), [0, 1])
+    return -dilation2d(-x, turned, strides, padding, data_format, dilations, name)
+
+
+@public("extract_volume_patches")
+def extract_volume_patches(input: Any, ksizes: Any, strides: Any, padding: str, name: str | None = None) -> Any:
+    """The elements of each window of a volume as channels, 0 outside. t[n, d, h, w, c] -> t[n, *o, prod(k) * c].
+
+    Raises: InvalidArgumentError for another rank, or windows over batch or channels. Source: tf.extract_volume_patches.
+    """
+    x = as_tensor(input)
+    if x.shape.rank != 5:
+        raise invalid(f"input must be 5-dimensional: {shape_text(x.shape.as_list())}")
+    window, stride = _spatial(ksizes, 3, "ksizes"), _spatial(strides, 3, "strides")
+    pads = paddings(padding, 3, False, explicit=False)
+    assert isinstance(pads, str)
+    found = _patches(x, window, stride, pads, (1, 1, 1))
+    values = found.values
+    if found.inside is not None:
+        values = select(found.inside, values, zeros_like_p(values))
+    extents = extents_of(x)
+    rows = transpose_p(values, perm=(0, 1, 3, 5, 2, 4, 6, 7))
+    return reshape(rows, [extents[0], *found.out, math.prod(window) * extents[4]], name=name)
+
+
+# ---- where a maximum comes from -------------------------------------------------------------------------------------
+
+
+class MaxPoolWithArgmax(NamedTuple):
+    """What max_pool_with_argmax gives."""
+
+    output: Any
+    argmax: Any
+
+
+@public("nn.max_pool_with_argmax")
+def max_pool_with_argmax(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    output_dtype: Any = int64,
+    include_batch_in_index: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The largest element of each window, and where it stands: (row * width + column) * channels + channel.
+
+    t[n, h, w, c] -> t[n, *o, c], i[n, *o, c].
+    Raises: ValueError for another data_format; InvalidArgumentError for windows that do not fit. Source:
+    tf.nn.max_pool_with_argmax.
+    """
+    if data_format != "NHWC":
+        raise ValueError(
+            f"`data_format` values other  than 'NHWC' are not supported. Received: data_format={data_format}"
+        )
+    kind = as_dtype(output_dtype)
+    if kind.name not in ("int32", "int64"):
+        raise invalid(f"Value for attr 'Targmax' of {kind.name} is not in the list of allowed values: int32, int64")
+    x = as_tensor(input)
+    window, stride = steps(ksize, 2, "ksize", False), steps(strides, 2, "strides", False)
+    pads = paddings(padding, 2, False, explicit=False)
+    largest = named(name, max_pool_p, x, window=window, strides=stride, padding=pads)
+    n, h, w, c = extents_of(x)
+    # float64 holds all numbers of places, and all elements but the largest integers.
+    places = cast(range_(product_of([n, h, w, c]) if include_batch_in_index else product_of([h, w, c])), "float64")
+    places = reshape(places, [n if include_batch_in_index else 1, h, w, c])
+    numbers = cast(x, "float64")
+    found = max_pool_pick_p(numbers, broadcast_to(places, shape(x)), window=window, strides=stride, padding=pads)
+    return MaxPoolWithArgmax(largest, cast(found, kind))
