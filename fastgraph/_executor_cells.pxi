@@ -153,17 +153,22 @@ cdef int _run_draw(Frame* f, int32_t i, CStep* s) noexcept nogil:
     """Take a generator's state and let its counter go on, in one moment: nobody is given the same numbers."""
     cdef CellRef* cell = <CellRef*>f.data[s.buffers[0]]
     cdef uint64_t count = (<uint64_t*>f.data[s.buffers[1]])[0]
-    cdef Block* after = block_new(16)
+    cdef uint64_t* state
+    cdef uint64_t* new
+    cdef Block* after = block_new(24)  # the counter's low and high half, the key
     cdef Block* block
     cdef char* data
     if after == NULL:
-        return _fail_code(f, i, FAULT_MEMORY, 16)
+        return _fail_code(f, i, FAULT_MEMORY, 24)
     fg_spin_lock(cell.lock)
     block = cell.block[0]
     data = cell.data[0]
     if block != NULL:
-        (<uint64_t*>after.data)[0] = (<uint64_t*>data)[0]
-        (<uint64_t*>after.data)[1] = (<uint64_t*>data)[1] + count
+        state = <uint64_t*>data
+        new = <uint64_t*>after.data
+        new[0] = state[0] + count
+        new[1] = state[1] + (new[0] < count)
+        new[2] = state[2]
         cell.block[0] = after
         cell.data[0] = after.data
         cell.version[0] += 1

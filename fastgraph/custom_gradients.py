@@ -16,8 +16,8 @@ from fastgraph import primitive as primitives
 from fastgraph._tape import VariableWatcher, record_operation, stop_recording, watch_accessed
 from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.gradient import GradientTape, is_trainable, is_variable
-from fastgraph.ops import generators
 from fastgraph.ops.elementwise import apart
+from fastgraph.ops.replay import Replay
 
 
 def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
@@ -146,7 +146,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     def recomputed(*args: Any, **kwargs: Any) -> Any:
         leaves = nesting.flatten((args, kwargs), expand_composites=True)
         given = [leaf for leaf in leaves if isinstance(leaf, Tensor) or is_variable(leaf)]
-        numbers = generators.Replay()
+        numbers = Replay()
 
         def run(values: list[Any]) -> Any:
             """`f` with other tensors in place of those given."""

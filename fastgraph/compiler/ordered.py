@@ -426,7 +426,88 @@ def _permutation(node: Node, how: str, shapes: _Shapes) -> Ordered:
     return Ordered(text.spec(source, (dtype, dtype), 1), (x, out), (length,), Size(), 2.0, (length,), True)
 
 
+# ---- random numbers --------------------------------------------------------------------------------------------------
+
+
+def _random(node: Node, how: str, shapes: _Shapes) -> Ordered | None:
+    """Philox: the state of a seed (one unit), or numbers that follow from a state; a unit is one number."""
+    return _random_seed(node, shapes) if how == "seed" else _random_numbers(node, shapes)
+
+
+def _random_seed(node: Node, shapes: _Shapes) -> Ordered | None:
+    seed, out = node.inputs[0], node.outputs[0]
+    if seed.aval.shape != (2,):
+        return None
+    text = _Text()
+    words = [
+        text.call(f"philox_word{j}", "int64(x0[0])", "int64(x0[1])", str(0x02461E293EC8F720), "0") for j in range(4)
+    ]
+    source = f"""def kernel(buffers, sizes, begin, end):
+    x0 = buffers[0]
+    x1 = buffers[1]
+    x1[0] = 0
+    x1[1] = {text.call("cast_uint64_int64", text.call("random_pair", words[2], words[3]))}
+    x1[2] = {text.call("cast_uint64_int64", text.call("random_pair", words[0], words[1]))}
+    return 0
+"""
+    return Ordered(text.spec(source, (seed.aval.dtype.name, "int64"), 0), (seed, out), (), Size(), 30.0, ())
+
+
+def _random_values(text: _Text, kind: str, dtype: str) -> list[str]:
+    """What a block's words w0 ... w3 are made into: its four numbers, or its two."""
+    words = ["w0", "w1", "w2", "w3"]
+    if kind == "normal":
+        pairs = [words] if dtype == "float64" else [words[:2], words[2:]]
+        return [text.call(f"random_{part}_{dtype}", *pair) for pair in pairs for part in ("sine", "cosine")]
+    if dtype == "uint32":
+        return words
+    name = "random_pair" if dtype == "uint64" else f"random_unit_{dtype}"
+    width = 2 if dtype in ("uint64", "float64") else 1
+    return [text.store(text.call(name, *words[i : i + width]), dtype) for i in range(0, 4, width)]
+
+
+def _random_numbers(node: Node, shapes: _Shapes) -> Ordered:
+    state, out = node.inputs[0], node.outputs[0]
+    kind, dtype = node.attrs["kind"], out.aval.dtype.name
+    text = _Text()
+    values = _random_values(text, kind, dtype)
+    many = len(values)
+    words = "\n".join(f"w{j} = {text.call(f'philox_word{j}', 'low', 'high', 'key', 'block')}" for j in range(4))
+    one = " else ".join([*(f"{v} if i - block * {many} == {j}" for j, v in enumerate(values[:-1])), values[-1]])
+    all_of_them = "\n".join(f"x1[{many} * block + {j}] = {v}" for j, v in enumerate(values))
+    shift = 2 if many == 4 else 1
+
+    def indented(lines: str, by: int) -> str:
+        return lines.replace("\n", "\n" + " " * by)
+
+    source = f"""def kernel(buffers, sizes, begin, end):
+    x0 = buffers[0]
+    x1 = buffers[1]
+    low = x0[0]
+    high = x0[1]
+    key = x0[2]
+    first = {text.call("min_int64", f"((begin + {many - 1}) >> {shift}) << {shift}", "end")}
+    last = {text.call("max_int64", f"(end >> {shift}) << {shift}", "first")}
+    for i in range(begin, first):
+        block = i >> {shift}
+        {indented(words, 8)}
+        x1[i] = {one}
+    for block in range(first >> {shift}, last >> {shift}):
+        {indented(words, 8)}
+        {indented(all_of_them, 8)}
+    for i in range(last, end):
+        block = i >> {shift}
+        {indented(words, 8)}
+        x1[i] = {one}
+    return 0
+"""
+    spec = text.spec(source, ("int64", dtype), 0)
+    cost = {"bits": 1.0, "unit": 1.0, "normal": 3.0}[kind] * (4.0 if kind == "normal" and dtype == "float64" else 1.0)
+    return Ordered(spec, (state, out), (), shapes.of(out), cost, ())
+
+
 _KINDS: dict[str, Callable[[Node, str, _Shapes], Ordered | None]] = {
+    "philox": _random,
     "scan": _scan,
     "scatter_nd": _scatter_nd,
     "tensor_scatter": _tensor_scatter,

@@ -22,9 +22,10 @@ from fastgraph.compiler.kernel import KernelSpec
 ABI = 1
 OPTIONS = "error_model=numpy opt=3 vectorise slp unroll interleave reloc=pic codemodel=small"
 
-#: Functions of the maths library that kernels may call, without the "f" of their float32 forms.
+#: Functions of the maths library that kernels may call, without the "f" of their float32 forms. (LLVM makes sincos of a
+#: sine and a cosine of one number.)
 LIBM = (
-    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    "sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "pow", "fmod", "erf", "erfc", "lgamma", "nextafter",
     "floor", "ceil", "trunc", "rint", "round", "sqrt", "fma", "ldexp", "hypot",
 )  # fmt: skip

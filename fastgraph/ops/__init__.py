@@ -3,9 +3,9 @@
 from fastgraph.ops import (  # noqa: F401
     activations,
     assertions,
-    banded,
     atrous,
     averages,
+    banded,
     bessel,
     checks,
     contraction,
@@ -13,6 +13,7 @@ from fastgraph.ops import (  # noqa: F401
     convolutions,
     counting,
     creation,
+    distributions,
     einsum,
     elementwise,
     exponentials,
@@ -47,6 +48,7 @@ from fastgraph.ops import (  # noqa: F401
     solvers,
     special,
     spectra,
+    stateless,
     strings,
     tridiagonal,
 )

@@ -1,21 +1,21 @@
-"""Where random numbers come from: generators, and bits that are a pure function of a key and a counter.
+"""Where random numbers come from: states (a counter and a key), generators that hold one, numbers made of a state.
 
-Rule: the bits of element i depend on (key, counter + i) alone, so that eager mode, graphs and any split into shards
-give the same ones. Only `draw` has an effect.
+Rule: element i of a draw is a pure function of (state, i): Philox 4x32-10, its blocks taken as TensorFlow takes them.
+So eager mode, graphs and any split into shards give the same bits, and TensorFlow's. Only `draw` has an effect.
 
-Which key an op has (tf.random.set_seed): with a seed of its own it is of that and the global seed; without one, of the
-global seed and of how many such ops came before it, in the program (eagerly) or in the Function that is traced: so two
-Functions of the same text give the same numbers. Each op of a Function keeps a counter of its own from call to call;
-an eager op with a seed shares one with all calls of the same op and seed. `set_seed` resets them all.
+Which state an op begins with (tf.random.set_seed): its key is the global seed, its counter's high half the op's seed.
+An op without a seed of its own takes the next number of a sequence that follows from the global seed (eagerly), or its
+number in the Function that is traced: so two Functions of the same text give the same numbers. Each op of a Function
+keeps a counter of its own from call to call; an eager op with a seed shares one with all calls of the same op and seed.
+`set_seed` resets them all; a Function keeps the global seed that it was traced under.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import random
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -28,162 +28,171 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import Extents, as_tensor, whole
 from fastgraph.ops.creation import check_dims
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.families import Array, Dims, body_of, custom, elementwise, invalid
+from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, shape_text
 from fastgraph.ops.movement import shape_of_value
 from fastgraph.ops.reduction import reduce_prod
 from fastgraph.shapes import Aval
 
-_STATE = Aval(int64, (2,))  # key, counter
-_MULTIPLIER, _WEYL = 0xD256D193, 0x9E3779B9
+_STATE = Aval(int64, (3,))  # the counter's low and high half, the key
+#: Blocks that an op sets aside for each number, so that those that reject some words find others.
+RESERVED = 256
+_MOST = 2**62
+#: Where a thread's state names what replays draws (ops/replay.py).
+REPLAY = "replay"
+#: Why ops have no lowering.
+REJECTION = "rejection: how many words a number takes is data, and the C that fills the array does not hold the GIL"
 
-# ---- the two primitives ---------------------------------------------------------------------------------------------
+# ---- the primitives -------------------------------------------------------------------------------------------------
 
 
-@custom(
-    op="RandomDraw",
-    infer=lambda generator, n: _STATE,
-    groups=("resource", "int64"),
-    effect="write",
-    step="draw",
-)
-def draw(generator: Any, n: Array) -> Any:
-    """The generator's key and counter; its counter goes on by n. resource, i64[] -> i64[2]."""
+def advanced(state: Array, blocks: int) -> Array:
+    """A state further on by a number of blocks. i64[3] -> i64[3]."""
+    words = state.view(np.uint64).tolist()
+    counter = (words[0] + (words[1] << 64) + blocks) % 2**128
+    return np.array([counter % 2**64, counter >> 64, words[2]], np.uint64).view(np.int64)
+
+
+def _infer_draw(generator: Any, blocks: Aval) -> Aval:
+    return _STATE
+
+
+@custom(op="RngReadAndSkip", infer=_infer_draw, groups=("resource", "int64"), effect="write", step="draw")
+def draw(generator: Any, blocks: Array) -> Any:
+    """The generator's state, which goes on by a number of blocks. resource, i64[] -> i64[3]."""
     while True:  # until no other thread drew in between: the same numbers are never given twice
-        state = cell_read(generator)
-        after = np.array(state)
-        after[1] += int(n)
-        if _variable.replace(generator, state, from_array(after, int64, False)):
-            return np.asarray(state)
+        found = cell_read(generator)
+        state = np.asarray(found)
+        if _variable.replace(generator, found, from_array(advanced(state, int(blocks)), int64, False)):
+            return state
 
 
-def _bits_shape(shape: Dims) -> None:
+def _checked_shape(shape: Dims) -> None:
     if shape is not None:
         check_dims(shape)
 
 
-def _infer_bits(state: Aval, *, shape: tuple[int, ...], dtype: DType) -> Aval:
-    _bits_shape(shape)
+def _infer_numbers(state: Aval, *, shape: tuple[int, ...], dtype: DType, kind: str) -> Aval:
+    _checked_shape(shape)
     return Aval(dtype, shape)
 
 
-def _lower_bits(b: Any, node: Any) -> list[Any]:
-    state, out = b.input(0), b.output(0)
-    wide = node.attrs["dtype"].name == "uint64"
-
-    def element(index: Sequence[Any]) -> Any:
-        key = b.cast(state.at((b.const(0, "int64"),)), "uint64")
-        counter = b.cast(state.at((b.const(1, "int64"),)) + b.flat(index, out.shape), "uint64")
-        half = b.const(32, "uint64")
-        round_key = b.cast(key, "uint32")
-        left = b.cast(counter, "uint32")
-        right = b.op(
-            "xor", b.cast(b.op("rshift", counter, half), "uint32"), b.cast(b.op("rshift", key, half), "uint32")
-        )
-        for i in range(10):
-            product = b.cast(left, "uint64") * b.const(_MULTIPLIER, "uint64")
-            bumped = round_key + b.const(_WEYL * i % 2**32, "uint32")
-            high = b.cast(b.op("rshift", product, half), "uint32")
-            left, right = b.op("xor", b.op("xor", high, bumped), right), b.cast(product, "uint32")
-        if not wide:
-            return left
-        return b.op("or", b.op("lshift", b.cast(right, "uint64"), half), b.cast(left, "uint64"))
-
-    return [element]
+#: What numbers there are: words, floats in [0, 1), of the standard normal distribution.
+KINDS = {
+    "bits": ("uint32", "uint64"),
+    "unit": ("float16", "bfloat16", "float32", "float64"),
+    "normal": ("float32", "float64"),
+}
 
 
-def _bit_samples() -> list[Any]:
-    states = [np.array(s) for s in ((0, 0), (123456789012, 2**32 - 2), (-5, 77))]
+def _number_samples() -> list[Any]:
+    states = [np.array(s) for s in ((0, 0, 0), (2**63 - 1, 5, 123456789012), (-2, 77, -5))]
+    kinds = [(kind, as_dtype(t)) for kind, dtypes in KINDS.items() for t in dtypes]
     return [
-        ((s,), {"shape": d, "dtype": as_dtype(t)})
+        ((s,), {"shape": d, "dtype": t, "kind": kind})
         for s in states
         for d in ((), (5,), (2, 3), (0,))
-        for t in ("uint32", "uint64")
+        for kind, t in kinds
     ]
 
 
 @custom(
-    op="RandomBits",
-    infer=_infer_bits,
+    op="StatelessRandom",
+    infer=_infer_numbers,
     groups=("int64",),
-    lower=_lower_bits,
-    samples=_bit_samples,
+    step="philox.numbers",
+    samples=_number_samples,
     error_samples=lambda: [
         (
-            (np.array([0, 0]),),
-            {"shape": (-1,), "dtype": as_dtype("uint32")},
+            (np.array([0, 0, 0]),),
+            {"shape": (-1,), "dtype": as_dtype("uint32"), "kind": "bits"},
             InvalidArgumentError,
             "Dimension -1 must be >= 0",
         ),
     ],
 )
-def random_bits(state: Array, *, shape: tuple[int, ...], dtype: DType) -> Any:
-    """Bits of the counters from state on: Philox 2x32-10, its first word or both. i64[2] -> u32 or u64[*shape]."""
-    try:
-        _bits_shape(shape)
-    except ValueError as error:
-        raise invalid(str(error)) from None
-    key, counter = (int(n) % 2**64 for n in state)
-    make = _philox.words64 if dtype.size == 8 else _philox.words32
-    return make(key, counter, math.prod(shape)).reshape(shape)
+def random_numbers(state: Array, *, shape: tuple[int, ...], dtype: DType, kind: str) -> Any:
+    """Numbers of a kind (`KINDS`) that follow from a state. i64[3] -> dtype[*shape]."""
+    checked_size(np.array(shape, np.int64))
+    n = math.prod(shape)
+    if kind == "unit":
+        made = _philox.units(state, n, dtype.name).view(dtype.numpy_dtype)
+    elif kind == "normal":
+        made = _philox.normals(state, n, dtype.size == 8)
+    else:
+        made = _philox.words(state, n * (dtype.size // 4)).view(dtype.numpy_dtype)
+    return made.reshape(shape)
 
 
-def _infer_bits_dynamic(state: Aval, shape: Aval, *, dtype: DType) -> Aval:
+def _infer_numbers_dynamic(state: Aval, shape: Aval, *, dtype: DType, kind: str) -> Aval:
     dims = shape_of_value(shape)
-    _bits_shape(dims)
+    _checked_shape(dims)
     return Aval(dtype, dims)
 
 
 @custom(
-    op="RandomBits",
-    infer=_infer_bits_dynamic,
+    op="StatelessRandom",
+    infer=_infer_numbers_dynamic,
     groups=("int64", "T"),
     dtypes="index",
     shape_inputs=(1,),
-    lower=_lower_bits,
-    samples=lambda: [((np.array([1, 2]), np.array([2, 3])), {"dtype": as_dtype("uint32")})],
+    step="philox.numbers",
+    samples=lambda: [((np.array([1, 0, 2]), np.array([2, 3])), {"dtype": as_dtype("uint32"), "kind": "bits"})],
 )
-def random_bits_dynamic(state: Array, shape: Array, *, dtype: DType) -> Any:
-    """`random_bits` of a shape known only at run time. i64[2], i[n] -> u32 or u64[*shape]."""
-    return body_of(random_bits)(state, shape=tuple(shape.tolist()), dtype=dtype)
+def random_numbers_dynamic(state: Array, shape: Array, *, dtype: DType, kind: str) -> Any:
+    """`random_numbers` of a shape known only at run time. i64[3], i[n] -> dtype[*shape]."""
+    return body_of(random_numbers)(state, shape=tuple(shape.tolist()), dtype=dtype, kind=kind)
 
 
-# ---- generators -----------------------------------------------------------------------------------------------------
+def _infer_seed(seed: Aval) -> Aval:
+    dims = seed.shape
+    if dims is not None and (len(dims) != 1 or dims[0] not in (None, 2)):
+        raise invalid(f"seed must have shape [2], not {shape_text(dims)}")
+    return _STATE
 
-_DEFAULT_SEED = 87654321  # the global seed of programs that set only op seeds
+
+@custom(
+    op="StatelessRandomGetKeyCounter",
+    infer=_infer_seed,
+    dtypes="index",
+    step="philox.seed",
+    samples=lambda: [((np.array(s).astype(t),), {}) for s in ([0, 0], [1, 2], [-5, 77]) for t in ("int32", "int64")],
+    error_samples=lambda: [
+        ((np.array([1, 2, 3]),), {}, InvalidArgumentError, r"seed must have shape \[2\], not \[3\]"),
+    ],
+)
+def state_of_seed(seed: Array) -> Any:
+    """The state that a seed of the stateless ops stands for. i[2] -> i64[3]."""
+    if seed.shape != (2,):
+        raise invalid(f"seed must have shape [2], not {shape_text(seed.shape)}")
+    return _philox.scrambled(int(seed[0]), int(seed[1]))
 
 
-def mix(*numbers: int) -> int:
-    """A 64-bit number that depends on all bits of `numbers`. Source: SplitMix64, Steele et al. 2014."""
-    state = 0x9E3779B97F4A7C15
-    for n in numbers:
-        state = (state ^ (n % 2**64)) * 0xBF58476D1CE4E5B9 % 2**64
-        state = (state ^ (state >> 27)) * 0x94D049BB133111EB % 2**64
-        state ^= state >> 31
-    return state - 2**64 if state >= 2**63 else state
+# ---- sources --------------------------------------------------------------------------------------------------------
 
 
 class Source:
-    """What an op takes its bits from: `state(n)` is the key and counter of its next n blocks, i64[2]."""
+    """What an op takes its state from."""
 
-    def state(self, n: Any) -> Any:
-        """The state from which n blocks follow; the next call's begin after them."""
+    def blocks(self, n: Any) -> Any:
+        """The state whose next n blocks (an int or a scalar tensor) are the caller's, i64[3]."""
         raise NotImplementedError
 
-
-class Numbered(Source):
-    """An eager op without a seed: its key is its own, so nothing is shared and nothing is locked."""
-
-    __slots__ = ("counter", "key")
-
-    def __init__(self, key: int) -> None:
-        self.key = key
-        self.counter = 0
-
     def state(self, n: Any) -> Any:
-        """The state from which n blocks follow."""
-        state = from_array(np.array([self.key, self.counter], np.int64), int64, True)
-        self.counter += int(n)
-        return state
+        """The state of n numbers, with what is set aside for each."""
+        return self.blocks(min(n, _MOST) * RESERVED if isinstance(n, int) else cast(n, int64) * RESERVED)
+
+
+class Fresh(Source):
+    """An eager op without a seed: its state is its own, so nothing is shared and nothing is locked."""
+
+    __slots__ = ("begin",)
+
+    def __init__(self, begin: Array) -> None:
+        self.begin = begin
+
+    def blocks(self, n: Any) -> Any:
+        """The state."""
+        return from_array(self.begin, int64, True)
 
 
 class Held(Source):
@@ -194,77 +203,38 @@ class Held(Source):
     def __init__(self, cell: Cell) -> None:
         self.cell = cell
 
-    def state(self, n: Any) -> Any:
-        """The state from which n blocks follow; the cell's counter goes on when this runs."""
-        return draw(self.cell, cast(n, int64) if not isinstance(n, int) else as_tensor(min(n, 2**62), int64))
+    def blocks(self, n: Any) -> Any:
+        """The state whose next n blocks are the caller's; the cell's counter goes on when this runs."""
+        return draw(self.cell, cast(n, int64) if not isinstance(n, int) else as_tensor(min(n, _MOST), int64))
 
 
-class Replay:
-    """The states that a piece of a program drew, so that it draws the same numbers when it is run again."""
+class Stateless(Source):
+    """What follows from a seed i[2] alone: the same for the same seed."""
 
-    def __init__(self) -> None:
-        self.states: list[Any] = []
-        self.again: Iterator[Any] | None = None
+    def __init__(self, seed: Any) -> None:
+        seed = as_tensor(seed)
+        if seed.dtype.name not in ("int32", "int64"):
+            name = {"float32": "float", "float64": "double"}.get(seed.dtype.name, seed.dtype.name)
+            raise invalid(f"Value for attr 'Tseed' of {name} is not in the list of allowed values: int32, int64")
+        self.seed = seed
 
-    @contextmanager
-    def noting(self) -> Iterator[None]:
-        """Note the states that this thread's random ops take inside."""
-        trace = current_trace()
-        self.states = []
-        with self._active(None):
-            yield
-        for state in self.states:
-            if getattr(state, "trace", trace) is not trace:
-                raise NotImplementedError(
-                    "recompute_grad: a random op in a cond or loop inside the function cannot draw the same numbers "
-                    "when it is run again in a Function. Draw them outside, and pass them in."
-                )
-
-    @contextmanager
-    def replaying(self) -> Iterator[None]:
-        """Let this thread's random ops take the noted states again, in the same order."""
-        with self._active(iter(self.states)):
-            yield
-
-    @contextmanager
-    def _active(self, again: Iterator[Any] | None) -> Iterator[None]:
-        extra = current_state().extra
-        before, outer = self.again, extra.get("replay")
-        self.again, extra["replay"] = again, self
-        try:
-            yield
-        finally:
-            self.again, extra["replay"] = before, outer
+    def blocks(self, n: Any) -> Any:
+        """The state that the seed stands for."""
+        return state_of_seed(self.seed)
 
 
-class Noted(Source):
-    """A source whose states are noted."""
+# ---- the global generators ------------------------------------------------------------------------------------------
 
-    __slots__ = ("replay", "source")
-
-    def __init__(self, replay: Replay, source: Source) -> None:
-        self.replay = replay
-        self.source = source
-
-    def state(self, n: Any) -> Any:
-        """The state from which n blocks follow."""
-        state = self.source.state(n)
-        self.replay.states.append(state)
-        return state
+_DEFAULT_SEED = 87654321  # the global seed of programs that set only op seeds
+_SPAN = 2**31 - 1  # seeds count modulo this
 
 
-class Replayed(Source):
-    """A source that gives noted states again."""
-
-    __slots__ = ("replay",)
-
-    def __init__(self, replay: Replay) -> None:
-        self.replay = replay
-
-    def state(self, n: Any) -> Any:
-        """The state that was noted in this place."""
-        assert self.replay.again is not None
-        return next(self.replay.again)
+def first_state(seeds: tuple[int, int] | None) -> Array:
+    """The state that a global and an op's seed stand for; None: one that no one can foresee. -> i64[3]."""
+    if seeds is None:
+        return np.frombuffer(b"\0" * 8 + os.urandom(16), np.int64)
+    first, second = seeds[0] % _SPAN, seeds[1] % _SPAN
+    return np.array([0, second or (0 if first else _SPAN), first], np.int64)
 
 
 class _Generators:
@@ -272,67 +242,61 @@ class _Generators:
 
     def __init__(self) -> None:
         self.seed: int | None = None
-        self.entropy = 0  # the seed where none is set
-        self.drawn = 0  # eager ops without a seed of their own since the seed was set
+        self.sequence = random.Random()  # the seeds of eager ops without one
         self.seeded: dict[tuple[str, int], Cell] = {}
-        # Cells of ops in Functions, with what their keys follow from; they live as long as the Functions' graphs.
-        self.traced: weakref.WeakKeyDictionary[Cell, tuple[int, ...]] = weakref.WeakKeyDictionary()
-
-    def base(self) -> int:
-        """The global seed, or a number that no one can foresee."""
-        if self.seed is not None:
-            return self.seed
-        if not self.entropy:
-            self.entropy = int.from_bytes(os.urandom(8), "little") | 1
-        return self.entropy
+        # Cells of ops in Functions, with the seeds they begin with; they live as long as the Functions' graphs.
+        self.traced: weakref.WeakKeyDictionary[Cell, tuple[int, int] | None] = weakref.WeakKeyDictionary()
 
     def source(self, op: str, seed: int | None) -> Source:
-        """Where one application of `op` with this seed (None: no seed of its own) takes its bits."""
-        replay: Replay | None = current_state().extra.get("replay")
-        if replay is None:
-            return self._own_source(op, seed)
-        if replay.again is not None:
-            return Replayed(replay)
-        return Noted(replay, self._own_source(op, seed))
+        """Where one application of `op` with this seed (None: no seed of its own) takes its numbers."""
+        replay = current_state().extra.get(REPLAY)
+        return self._own(op, seed) if replay is None else replay.source(lambda: self._own(op, seed))
 
-    def _own_source(self, op: str, seed: int | None) -> Source:
+    def _own(self, op: str, seed: int | None) -> Source:
+        if seed is not None:
+            seed = whole(seed, "seed")
         trace: Any = current_trace()
         if trace is not None:
-            while trace.parent is not None:
-                trace = trace.parent
-            trace.n_random_ops += 1
-            path = (trace.n_random_ops,) if seed is None else (-1, whole(seed, "seed"))
-            cell = Cell(_STATE, "generator")  # the graph that captures it keeps it
-            set_state(cell, self.key(path))
-            self.traced[cell] = path
-            return Held(cell)
+            return self._traced(trace, seed)
         if seed is None:
-            self.drawn += 1
-            return Numbered(self.key((self.drawn,)))
-        found = self.seeded.get((op, whole(seed, "seed")))
+            return Fresh(first_state(None if self.seed is None else (self.seed, self.sequence.randint(0, _SPAN))))
+        found = self.seeded.get((op, seed))
         if found is None:
-            found = self.seeded[op, int(seed)] = Cell(_STATE, "generator")
-            set_state(found, self.key((-1, int(seed))))
+            found = Cell(_STATE, "generator")
+            set_state(found, first_state(self.seeds(seed)))
+            found = self.seeded.setdefault((op, seed), found)  # another thread may have been faster
         return Held(found)
 
-    def key(self, path: tuple[int, ...]) -> int:
-        """The key of the op that `path` says: (-1, its seed), or (its number,)."""
-        if path[0] == -1:
-            return mix(_DEFAULT_SEED if self.seed is None else self.seed, path[1], -1)
-        return mix(self.base(), path[0])
+    def _traced(self, trace: Any, seed: int | None) -> Source:
+        while trace.parent is not None:
+            trace = trace.parent
+        if seed is None and self.seed is not None:
+            seeds: tuple[int, int] | None = (self.seed, trace.n_random_ops)
+            trace.n_random_ops += 1
+        else:
+            seeds = None if seed is None else self.seeds(seed)
+        cell = Cell(_STATE, "generator")  # the graph that captures it keeps it
+        set_state(cell, first_state(seeds))
+        self.traced[cell] = seeds
+        return Held(cell)
+
+    def seeds(self, seed: int) -> tuple[int, int]:
+        """The global seed and that of an op."""
+        return (_DEFAULT_SEED if self.seed is None else self.seed), seed
 
     def reset(self, seed: int | None) -> None:
         """Begin all sequences anew. The cells stay, so that Functions that hold them follow."""
-        self.seed, self.entropy, self.drawn = seed, 0, 0
-        for (_, own), cell in self.seeded.items():
-            set_state(cell, self.key((-1, own)))
-        for cell, path in list(self.traced.items()):
-            set_state(cell, self.key(path))
+        self.seed = seed
+        self.sequence = random.Random(seed)
+        for (_, own), cell in list(self.seeded.items()):
+            set_state(cell, first_state(self.seeds(own)))
+        for cell, seeds in list(self.traced.items()):
+            set_state(cell, first_state(seeds))
 
 
-def set_state(cell: Cell, key: int) -> None:
-    """Put a generator at the beginning of the sequence of `key`."""
-    cell_assign(cell, from_array(np.array([key % 2**64, 0], np.uint64).view(np.int64), int64, True))
+def set_state(cell: Cell, state: Array) -> None:
+    """Put a generator at a state."""
+    cell_assign(cell, from_array(state, int64, True))
 
 
 generators = _Generators()
@@ -343,62 +307,41 @@ def global_seed() -> int | None:
     return generators.seed
 
 
-# ---- bits as numbers ------------------------------------------------------------------------------------------------
-
-#: How many bits of a word a float of each kind holds exactly.
-MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+# ---- numbers of a shape ---------------------------------------------------------------------------------------------
 
 
-def _lower_unit(b: Any, node: Any) -> list[Any]:
-    word, dtype = node.inputs[0].aval.dtype, node.attrs["dtype"]
-    drop = b.const(8 * word.size - MANTISSA[dtype.name], word.name)
-    scale = b.const(2.0 ** -MANTISSA[dtype.name], dtype.name)
-    return [lambda index: b.cast(b.op("rshift", b.input(0).at(index), drop), dtype) * scale]
+def count(size: Extents) -> Any:
+    """How many elements there are: an int, or a scalar tensor where that is known only at run time."""
+    if size.static is None:
+        return reduce_prod(size.tensor)
+    n = 1
+    for d in size.static:
+        n *= max(d, 0)
+    return n
 
 
-@elementwise(
-    op="UnitFromBits",
-    dtypes="uint32 uint64",
-    out="dtype",
-    lower=_lower_unit,
-    samples=lambda: [
-        ((np.array([0, 1, 2**31, 2**32 - 1]).astype(t) * k,), {"dtype": as_dtype(f)})
-        for t, k in (("uint32", np.uint32(1)), ("uint64", np.uint64(2**32 + 1)))
-        for f in ("float16", "bfloat16", "float32", "float64")
-        if f != "float64" or t == "uint64"
-    ],
-)
-def unit_from_bits(x: Array, *, dtype: DType) -> Any:
-    """Words as floats in [0, 1): the leading bits, as many as the mantissa holds. u[*s] -> dtype[*s]."""
-    kept = MANTISSA[dtype.name]
-    words = np.right_shift(x, x.dtype.type(8 * x.dtype.itemsize - kept))
-    return words.astype(dtype.numpy_dtype) * dtype.numpy_dtype.type(2.0**-kept)
+def as_vector(size: Extents) -> Any:
+    """The extents as a tensor, i[n]."""
+    return size.tensor if size.static is None else from_array(np.array(size.static, np.int64), int64, True)
 
 
-@elementwise(
-    op="NormalFromBits",
-    groups=("uint64",),
-    out="float32",
-    expr="sqrt(log(1 - float32(uint32(x & 4294967295) >> 8) * 5.960464477539063e-08) * -2)"
-    " * cos(float32(uint32(x >> 32) >> 8) * 5.960464477539063e-08 * 6.283185307179586)",
-    samples=lambda: [((np.array([0, 1, 2**40 + 12345, 2**64 - 1, 0x9E3779B97F4A7C15], np.uint64),), {})],
-)
-def normal_from_bits(x: Array) -> Any:
-    """Words as numbers of the standard normal distribution. u64[*s] -> f32[*s]. Source: Box and Muller 1958."""
-    halves = ((x & np.uint64(0xFFFFFFFF)).astype(np.uint32), (x >> np.uint64(32)).astype(np.uint32))
-    radius, angle = [(h >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24) for h in halves]
-    # 1 - u lies in (0, 1]: its logarithm is finite.
-    return np.sqrt(np.log(np.float32(1) - radius) * np.float32(-2)) * np.cos(angle * np.float32(6.283185307179586))
+def checked_size(shape: Array) -> tuple[int, ...]:
+    """A shape given as an array. Raises: InvalidArgumentError for a negative extent or too many elements."""
+    size = tuple(shape.tolist())
+    try:
+        check_dims(size)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    return size
 
 
-# ---- bits of a shape ------------------------------------------------------------------------------------------------
-
-
-def bits(source: Source, size: Extents, dtype: str) -> Any:
-    """Fresh bits of a shape: takes one block per element from the source."""
+def numbers_of(state: Any, size: Extents, kind: str, dtype: DType) -> Any:
+    """Numbers of a kind (`KINDS`) and a shape that follow from a state."""
     if size.static is not None:
-        n = 1
-        for d in size.static:
-            n *= max(d, 0)
-        return random_bits(source.state(n), shape=size.static, dtype=as_dtype(dtype))
-    return random_bits_dynamic(source.state(reduce_prod(size.tensor)), size.tensor, dtype=as_dtype(dtype))
+        return random_numbers(state, shape=size.static, dtype=dtype, kind=kind)
+    return random_numbers_dynamic(state, size.tensor, dtype=dtype, kind=kind)
+
+
+def numbers(source: Source, size: Extents, kind: str, dtype: DType) -> Any:
+    """Fresh numbers of a kind (`KINDS`) and a shape."""
+    return numbers_of(source.state(count(size)), size, kind, dtype)

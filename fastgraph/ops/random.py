@@ -1,42 +1,49 @@
 """Random numbers of a distribution: uniform, normal, truncated normal, categorical, shuffled, dropped.
 
-Rule: every function exists once, over a source of bits (generators.py): an op's own generator, or a seed that the
-caller gives (`stateless_*`: the same numbers each time).
+Rule: every function exists once, over a source of states (generators.py): an op's own generator, or another one
+(stateless.py: a seed that the caller gives; random_generator.py: a Variable).
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from fastgraph import _philox
 from fastgraph._tensor import Tensor
 from fastgraph.dtype import DType, as_dtype, float32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import Extents, as_tensor, extents, known_value, static_int
 from fastgraph.ops.elementwise import (
     add,
-    bitwise_xor,
     cast,
     floormod,
-    maximum,
+    is_finite,
     minimum,
     multiply,
-    right_shift,
     select,
     subtract,
     zeros_like_p,
 )
-from fastgraph.ops.exponentials import cos, log, sqrt
-from fastgraph.ops.families import invalid, public, shape_text
+from fastgraph.ops.families import Array, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import dim, gather_p
-from fastgraph.ops.generators import Source, bits, generators, normal_from_bits, unit_from_bits
-from fastgraph.ops.joining import stack
-from fastgraph.ops.movement import shape
+from fastgraph.ops.generators import (
+    REJECTION,
+    Source,
+    as_vector,
+    checked_size,
+    count,
+    generators,
+    numbers,
+    numbers_of,
+)
+from fastgraph.ops.movement import shape, shape_of_value
 from fastgraph.ops.nnops import softmax_p
-from fastgraph.ops.ranking import argsort_p, search_sorted
+from fastgraph.ops.ranking import search_sorted
 from fastgraph.ops.scans import cumsum_p
-from fastgraph.ops.special import erfinv
+from fastgraph.shapes import Aval
 
 
 @public("random.set_seed")
@@ -48,65 +55,34 @@ def set_seed(seed: Any) -> Any:
     generators.reset(None if seed is None else int(seed))
 
 
-class Stateless(Source):
-    """Bits of a seed i[2] alone: the same for the same seed."""
-
-    def __init__(self, seed: Any) -> None:
-        seed = as_tensor(seed)
-        if seed.dtype.name not in ("int32", "int64"):
-            name = {"float32": "float", "float64": "double"}.get(seed.dtype.name, seed.dtype.name)
-            raise invalid(f"Value for attr 'Tseed' of {name} is not in the list of allowed values: int32, int64")
-        if seed.shape.rank is not None and not seed.shape.is_compatible_with([2]):
-            raise invalid(f"seed must have shape [2], not {shape_text(seed.shape.as_list())}")
-        self.key = _scrambled(seed)
-        self.counter: Any = 0
-
-    def state(self, n: Any) -> Any:
-        """The state from which n blocks follow."""
-        state = stack([self.key, cast(self.counter, int64)])
-        self.counter = self.counter + (n if isinstance(n, int) else cast(n, int64))
-        return state
-
-
-def _scrambled(seed: Any) -> Any:
-    """A 64-bit key that depends on all bits of a seed. i[2] -> i64[]. Source: SplitMix64, Steele et al. 2014."""
-    words = cast(cast(seed, int64), "uint64")
-
-    def word(n: int) -> Any:
-        return as_tensor(n, "uint64")
-
-    state = word(0x9E3779B97F4A7C15)
-    for i in range(2):
-        state = bitwise_xor(state, words[i]) * as_tensor(0xBF58476D1CE4E5B9, "uint64")
-        state = bitwise_xor(state, right_shift(state, as_tensor(27, "uint64"))) * as_tensor(
-            0x94D049BB133111EB, "uint64"
-        )
-        state = bitwise_xor(state, right_shift(state, as_tensor(31, "uint64")))
-    return cast(state, int64)
-
-
 # ---- numbers --------------------------------------------------------------------------------------------------------
 
 
-def _word(dtype: DType) -> str:
-    return "uint64" if dtype.name == "float64" else "uint32"
+def scalar_bounds(low: Any, high: Any, op: str) -> None:
+    """InvalidArgumentError with TensorFlow's text unless low < high, both scalars, as far as they are known."""
+    for name, bound in (("minval", low), ("maxval", high)):
+        if bound.shape.rank not in (None, 0):
+            raise invalid(f"{name} must be 0-D, got shape {shape_text(bound.shape.as_list())} [Op:{op}] name: ")
+    a, b = known_value(low), known_value(high)
+    if a is not None and b is not None and a >= b:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"{{{{function_node __wrapped__{op}_device_/job:localhost/replica:0/task:0/device:CPU:0}}}} "
+            f"Need minval < maxval, got {a} >= {b} [Op:{op}] name: ",
+        )
 
 
-def _uniform(source: Source, size: Extents, low: Any, high: Any, target: DType, op: str, name: str | None) -> Any:
+def uniform_of(source: Source, size: Extents, low: Any, high: Any, target: DType, op: str, name: str | None) -> Any:
+    """Numbers spread evenly over [low, high)."""
     low_, high_ = as_tensor(low, target), as_tensor(high, target)
     if target.is_integer:
-        a, b = known_value(low_), known_value(high_)
-        if a is not None and b is not None and np.any(a >= b):
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"{{{{function_node __wrapped__{op}_device_/job:localhost/replica:0/task:0/device:CPU:0}}}} "
-                f"Need minval < maxval, got {a} >= {b} [Op:{op}] name: ",
-            )
-        span = cast(subtract(cast(high_, int64), cast(low_, int64)), "uint64")
-        offset = floormod(bits(source, size, "uint64"), span)
-        return add(cast(cast(offset, int64), target), low_, name=name)
-    unit = unit_from_bits(bits(source, size, _word(target)), dtype=target)
+        scalar_bounds(low_, high_, op)
+        word = as_dtype("uint64" if target.size == 8 else "uint32")
+        span = cast(subtract(cast(high_, int64), cast(low_, int64)), word)
+        offset = floormod(numbers(source, size, "bits", word), span)
+        return add(cast(offset, target), low_, name=name)
+    unit = numbers(source, size, "unit", target)
     if type(low) in (int, float) and low == 0 and type(high) in (int, float) and high == 1:
         return unit
     return add(multiply(unit, subtract(high_, low_)), low_, name=name)
@@ -135,18 +111,17 @@ def uniform(
             raise ValueError(f"Must specify maxval for integer dtype {target!r}")
         maxval = 1
     source = generators.source(f"uniform_{target.name}", seed)
-    return _uniform(source, extents(shape), minval, maxval, target, "RandomUniformInt", name)
+    return uniform_of(source, extents(shape), minval, maxval, target, "RandomUniformInt", name)
 
 
-def _standard_normal(source: Source, size: Extents, dtype: DType) -> Any:
+def standard_normal(source: Source, size: Extents, dtype: DType) -> Any:
     """Numbers of the standard normal distribution. Source: Box and Muller 1958."""
-    if dtype.name != "float64":
-        return cast(normal_from_bits(bits(source, size, "uint64")), dtype)
-    radius, angle = (unit_from_bits(bits(source, size, "uint64"), dtype=dtype) for _ in range(2))
-    return sqrt(log(1.0 - radius) * -2.0) * cos(angle * 6.283185307179586)
+    wide = dtype if dtype.name == "float64" else float32
+    return cast(numbers(source, size, "normal", wide), dtype)
 
 
-def _check_floating(target: DType, what: str) -> None:
+def check_floating(target: DType, what: str) -> None:
+    """TypeError for a dtype of other than floating numbers."""
     if not target.is_floating:
         raise TypeError(f"random.{what} gives floating numbers, not {target.name}")
 
@@ -161,21 +136,40 @@ def normal(
     """
     target = as_dtype(dtype)
     mean_, stddev_ = as_tensor(mean, target), as_tensor(stddev, target)
-    _check_floating(target, "normal")
-    standard = _standard_normal(generators.source(f"normal_{target.name}", seed), extents(shape), target)
+    check_floating(target, "normal")
+    standard = standard_normal(generators.source(f"normal_{target.name}", seed), extents(shape), target)
     if type(mean) is type(stddev) is float and mean == 0 and stddev == 1:
         return standard
     return add(multiply(standard, stddev_), mean_, name=name)
 
 
-def _truncated(source: Source, size: Extents, mean: Any, stddev: Any, target: DType, name: str | None) -> Any:
-    """By the inverse of the distribution function, within two standard deviations."""
-    wide = float32 if target.size < 8 else target
-    # erf(2 / sqrt(2)): the mass within two standard deviations.
-    x = (unit_from_bits(bits(source, size, _word(wide)), dtype=wide) * 2.0 - 1.0) * 0.954499736103642
-    standard = cast(erfinv(x) * 1.4142135623730951, target)
-    # Rounded, the outermost could lie a little beyond.
-    standard = maximum(minimum(standard, as_tensor(2, target)), as_tensor(-2, target))
+def _truncated_samples() -> list[Any]:
+    return [
+        ((np.array([3, 0, 5]), np.array(d)), {"dtype": as_dtype(t)})
+        for d in ([5], [2, 3], [0], [300])
+        for t in ("float32", "float64")
+    ]
+
+
+@custom(
+    op="StatelessTruncatedNormalV2",
+    infer=lambda state, shape, *, dtype: Aval(dtype, shape_of_value(shape)),
+    groups=("int64", "T"),
+    dtypes="index",
+    shape_inputs=(1,),
+    samples=_truncated_samples,
+    reason=REJECTION,
+)
+def truncated_numbers(state: Array, shape: Array, *, dtype: DType) -> Any:
+    """Numbers of the standard normal distribution that are below 2 in size. i64[3], i[n] -> f32 or f64[*shape]."""
+    size = checked_size(shape)
+    return _philox.normals(state, math.prod(size), dtype.size == 8, True).reshape(size)
+
+
+def truncated_of(source: Source, size: Extents, mean: Any, stddev: Any, target: DType, name: str | None) -> Any:
+    """Numbers of the normal distribution within two standard deviations."""
+    wide = target if target.name == "float64" else float32
+    standard = cast(truncated_numbers(source.state(count(size)), as_vector(size), dtype=wide), target)
     return add(multiply(standard, as_tensor(stddev, target)), as_tensor(mean, target), name=name)
 
 
@@ -189,27 +183,35 @@ def truncated_normal(
     """
     target = as_dtype(dtype)
     mean, stddev = as_tensor(mean, target), as_tensor(stddev, target)
-    _check_floating(target, "truncated_normal")
+    check_floating(target, "truncated_normal")
     source = generators.source(f"truncated_normal_{target.name}", seed)
-    return _truncated(source, extents(shape), mean, stddev, target, name)
+    return truncated_of(source, extents(shape), mean, stddev, target, name)
 
 
-def _categorical(source: Source, logits: Any, num_samples: Any, dtype: Any, name: str | None) -> Any:
+def categorical_of(source: Source, logits: Any, num_samples: Any, dtype: Any, op: str, name: str | None) -> Any:
     """Each sample is the first class at which the running sum of the probabilities passes an even number."""
     logits = as_tensor(logits)
+    target = int64 if dtype is None else as_dtype(dtype)
+    if target.name not in ("int32", "int64"):
+        raise ValueError(f"Argument `dtype` got invalid value {target!r}. Accepted dtypes are (tf.int32, tf.int64).")
     if logits.shape.rank not in (None, 2):
-        raise invalid(f"logits should be a matrix, got shape {shape_text(logits.shape.as_list())} [Op:Multinomial]")
+        raise invalid(f"logits should be a matrix, got shape {shape_text(logits.shape.as_list())} [Op:{op}]")
     if logits.shape.rank is not None and logits.shape[1] == 0:
-        raise invalid("num_classes should be positive, got 0 [Op:Multinomial]")
+        raise invalid(f"num_classes should be positive, got 0 [Op:{op}]")
     number = static_int(num_samples)
     if number is not None and number < 0:
-        raise invalid(f"num_samples should be non-negative, got {number} [Op:Multinomial]")
-    totals = cumsum_p(softmax_p(cast(logits, "float64")), axis=1, exclusive=False, reverse=False)
-    size = extents([dim(logits, 0), num_samples if number is None else number])
-    unit = unit_from_bits(bits(source, size, "uint64"), dtype=as_dtype("float64"))
-    # Of the last total, which rounding may leave short of 1, no share is lost; a class of no mass is never met.
+        raise invalid(f"num_samples should be non-negative, got {number} [Op:{op}]")
+    wide = cast(logits, "float64")
+    # A class whose logit is not finite is never drawn.
+    mass = softmax_p(select(is_finite(wide), wide, as_tensor(-math.inf, wide.dtype)))
+    totals = cumsum_p(mass, axis=1, exclusive=False, reverse=False)
+    rows, drawn = dim(logits, 0), num_samples if number is None else number
+    size = extents([rows, drawn])
+    state = source.state((drawn + 3) // 4 * 4 * rows * 2)  # in fours, two words each
+    unit = numbers_of(state, size, "unit", as_dtype("float64"))
+    # Of the last total, which rounding may leave short of 1, no share is lost.
     found = search_sorted(totals, unit * totals[:, -1:], right=True, out_type=int64)
-    return cast(minimum(found, cast(dim(logits, 1), int64) - 1), dtype or int64, name)
+    return cast(minimum(found, cast(dim(logits, 1), int64) - 1), target, name)
 
 
 @public("random.categorical")
@@ -218,22 +220,36 @@ def categorical(logits: Any, num_samples: Any, dtype: Any = None, seed: Any = No
 
     Raises: InvalidArgumentError for other ranks or no classes. Source: tf.random.categorical.
     """
-    return _categorical(generators.source("categorical", seed), logits, num_samples, dtype, name)
+    return categorical_of(generators.source("categorical", seed), logits, num_samples, dtype, "Multinomial", name)
 
 
-def _shuffled(source: Source, value: Any, name: str | None) -> Any:
-    """The rows in the order of random numbers."""
+@custom(
+    op="RandomShuffle",
+    infer=lambda state, n: Aval(int64, (None if n.value is None else int(n.value),)),
+    groups=("int64", "int64"),
+    shape_inputs=(1,),
+    samples=lambda: [((np.array([3, 0, 5]), np.array(n)), {}) for n in (0, 1, 2, 30)],
+    reason="exchanges in order: each looks at what those before it have moved",
+)
+def permutation(state: Array, n: Array) -> Any:
+    """0 ... n - 1 in random order. i64[3], i64[] -> i64[n]. Source: Fisher and Yates 1938."""
+    return _philox.permuted(state, int(n))
+
+
+def shuffled(source: Source, value: Any, name: str | None) -> Any:
+    """The slices along the first axis in random order."""
     value = as_tensor(value)
     if value.shape.rank == 0:
         return value
-    order = argsort_p(bits(source, extents([dim(value, 0)]), "uint64"), descending=False)
-    return gather_p(value, order, axis=0, batch_dims=0)
+    n = dim(value, 0)
+    state = source.blocks((n + 2) // 4 if isinstance(n, int) else (cast(n, int64) + 2) // 4)
+    return gather_p(value, permutation(state, cast(n, int64)), axis=0, batch_dims=0)
 
 
 @public("random.shuffle")
 def shuffle(value: Any, seed: Any = None, name: str | None = None) -> Any:
     """The slices of value along its first axis in random order. t[n, *s] -> t[n, *s]. Source: tf.random.shuffle."""
-    return _shuffled(generators.source("shuffle", seed), value, name)
+    return shuffled(generators.source("shuffle", seed), value, name)
 
 
 # ---- dropout --------------------------------------------------------------------------------------------------------
@@ -251,7 +267,7 @@ def _noise(x: Any, noise_shape: Any) -> Extents:
     return extents(dims)
 
 
-def _dropped(source_of: Any, x: Any, rate: Any, noise_shape: Any) -> Any:
+def dropped(source_of: Any, x: Any, rate: Any, noise_shape: Any) -> Any:
     x = as_tensor(x)
     if not x.dtype.is_floating:
         raise ValueError(
@@ -269,7 +285,7 @@ def _dropped(source_of: Any, x: Any, rate: Any, noise_shape: Any) -> Any:
         raise ValueError(
             f"`x.dtype` must be compatible with `rate.dtype`. Received: x.dtype={x.dtype} and rate.dtype={share.dtype}"
         )
-    unit = unit_from_bits(bits(source_of(), _noise(x, noise_shape), _word(x.dtype)), dtype=x.dtype)
+    unit = numbers(source_of(x.dtype.name), _noise(x, noise_shape), "unit", x.dtype)
     scaled = x * (1.0 / (1.0 - share))
     return select(unit >= share, scaled, zeros_like_p(scaled))
 
@@ -281,116 +297,4 @@ def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: Any = None, name: 
     `noise_shape`, which broadcasts to x's, says which elements fall together; None in it is x's own extent.
     Raises: ValueError for integers or a rate outside [0, 1). Source: tf.nn.dropout; Srivastava et al. 2014.
     """
-    return _dropped(lambda: generators.source("dropout", seed), x, rate, noise_shape)
-
-
-# ---- stateless ------------------------------------------------------------------------------------------------------
-
-
-@public("random.stateless_uniform")
-def stateless_uniform(
-    shape: Any,
-    seed: Any,
-    minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = float32,
-    name: str | None = None,
-    alg: Any = "auto_select",
-) -> Any:
-    """Numbers spread evenly over [minval, maxval), the same for the same seed i[2]. -> dtype[*shape].
-
-    Of integers, both bounds None give any number. Raises: ValueError for integers with one bound;
-    InvalidArgumentError for another seed. Source: tf.random.stateless_uniform.
-    """
-    target, size = as_dtype(dtype), extents(shape)
-    if target.is_integer:
-        if (minval is None) != (maxval is None):
-            raise ValueError(
-                f"For integer `dtype` argument {target!r}, argument `minval` and `maxval` must be both None or not "
-                f"None. Got `minval`={minval} and `maxval`={maxval}."
-            )
-        if minval is None:
-            return cast(bits(Stateless(seed), size, "uint64" if target.size == 8 else "uint32"), target, name)
-    bounds = (0 if minval is None else minval), (1 if maxval is None else maxval)
-    return _uniform(Stateless(seed), size, *bounds, target, "StatelessRandomUniformIntV2", name)
-
-
-@public("random.stateless_normal")
-def stateless_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = float32,
-    name: str | None = None,
-    alg: Any = "auto_select",
-) -> Any:
-    """Numbers of the normal distribution, the same for the same seed i[2]. -> dtype[*shape].
-
-    Source: tf.random.stateless_normal.
-    """
-    target = as_dtype(dtype)
-    mean, stddev = as_tensor(mean, target), as_tensor(stddev, target)
-    return add(multiply(_standard_normal(Stateless(seed), extents(shape), target), stddev), mean, name=name)
-
-
-@public("random.stateless_truncated_normal")
-def stateless_truncated_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = float32,
-    name: str | None = None,
-    alg: Any = "auto_select",
-) -> Any:
-    """Numbers of the truncated normal distribution, the same for the same seed i[2]. -> dtype[*shape].
-
-    Source: tf.random.stateless_truncated_normal.
-    """
-    return _truncated(Stateless(seed), extents(shape), mean, stddev, as_dtype(dtype), name)
-
-
-@public("random.stateless_categorical")
-def stateless_categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any = int64, name: str | None = None) -> Any:
-    """Classes drawn with the probabilities softmax(logits), the same for the same seed. f[n, c] -> i64[n, samples].
-
-    Source: tf.random.stateless_categorical.
-    """
-    return _categorical(Stateless(seed), logits, num_samples, dtype, name)
-
-
-@public("random.experimental.stateless_shuffle")
-def stateless_shuffle(value: Any, seed: Any, alg: Any = "auto_select", name: str | None = None) -> Any:
-    """The slices of value along its first axis in an order that the seed i[2] says. t[n, *s] -> t[n, *s].
-
-    Source: tf.random.experimental.stateless_shuffle.
-    """
-    return _shuffled(Stateless(seed), value, name)
-
-
-@public("nn.experimental.stateless_dropout")
-def stateless_dropout(
-    x: Any, rate: Any, seed: Any, rng_alg: Any = "auto_select", noise_shape: Any = None, name: str | None = None
-) -> Any:
-    """`dropout` that drops the same elements for the same seed i[2]. f[*s] -> f[*s].
-
-    Source: tf.nn.experimental.stateless_dropout.
-    """
-    return _dropped(lambda: Stateless(seed), x, rate, noise_shape)
-
-
-@public("random.split", "random.experimental.stateless_split")
-def split(seed: Any, num: Any = 2, alg: Any = "auto_select") -> Any:
-    """New seeds, independent of each other, from one. i[2] -> i[num, 2]. Source: tf.random.split."""
-    seed = as_tensor(seed)
-    words = bits(Stateless(seed), extents([num, 2]), "uint64" if seed.dtype.size == 8 else "uint32")
-    return cast(words, seed.dtype)
-
-
-@public("random.fold_in", "random.experimental.stateless_fold_in")
-def fold_in(seed: Any, data: Any, alg: Any = "auto_select") -> Any:
-    """A new seed from one and a number. i[2], i[] -> i[2]. Source: tf.random.fold_in."""
-    seed = as_tensor(seed)
-    mixed = bitwise_xor(_scrambled(seed), _scrambled(stack([cast(data, int64), cast(1, int64)])))
-    return cast(stack([mixed, right_shift(mixed, as_tensor(32, int64))]), seed.dtype)
+    return dropped(lambda dtype: generators.source(f"uniform_{dtype}", seed), x, rate, noise_shape)

@@ -33,7 +33,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "L2 what can be computed",
         ("ops.", "gradient", "custom_gradients", "forward_mode", "_variable", "variable", "variable_ops", "variable_parts",
-         "module", "indexed_slices", "context", "tensor_array"),
+         "module", "indexed_slices", "context", "tensor_array", "random_generator"),
     ),
     ("L3 graphs", ("graph.",)),
     ("L4 compiler", ("compiler.",)),

@@ -17,6 +17,7 @@ COUNTED = "the number of results is data: a pass over all elements decides it"
 FOURIER = "a Fourier transform: complex numbers, which kernels have not, and NumPy's is the fast one already"
 LEVELS = "which elements share a level depends on data, one after the other"
 RARE = "rarely used, and SciPy's is as fast as a kernel of ours would be"
+REJECTED = "rejection: how many words a number takes is data, and the C that fills the array does not hold the GIL"
 
 #: Primitive -> why it has no lowering, as its definition says.
 HOST_STEPS = {
@@ -74,6 +75,14 @@ HOST_STEPS = {
     "isotonic_grad": LEVELS,
     "where_index": COUNTED,
     "mask": COUNTED,
+    "truncated_numbers": REJECTED,
+    "random_gamma": REJECTED,
+    "random_poisson": REJECTED,
+    "random_binomial": REJECTED,
+    "random_truncated": REJECTED,
+    "gamma_slope": "a series or a continued fraction: how many terms it needs is data",
+    "permutation": "exchanges in order: each looks at what those before it have moved",
+    "index_shuffle": "how often a number is encrypted is data",
     "mask_scatter": "where an element goes depends on how many came before it: a running count, which kernels do not have yet",
 }
 
