@@ -19,7 +19,7 @@ from fastgraph.dtype import DType, as_dtype, float32, int32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents
 from fastgraph.ops.elementwise import abs as absolute
-from fastgraph.ops.elementwise import cast, maximum, minimum, select
+from fastgraph.ops.elementwise import cast, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.exponentials import erf, erfc, exp, log, log1p
 from fastgraph.ops.families import Array, Dims, broadcast, custom, elementwise, invalid, public
 from fastgraph.ops.generators import REJECTION, Source, Stateless, as_vector, checked_size, count, generators
@@ -287,6 +287,11 @@ def _distribution(x: Any) -> Any:
     return 0.5 * select(size < math.sqrt(0.5), 1.0 + erf(w), select(w > 0, 2.0 - tail, tail))
 
 
+def _finite(end: Any) -> Any:
+    """An end, or 0 for one that is infinite: nothing follows that."""
+    return select(absolute(end) < math.inf, end, zeros_like_p(end))
+
+
 def _truncated_grads(dy: Any, means: Any, stddevs: Any, minvals: Any, maxvals: Any, out: Any) -> dict[str, Any]:
     """By implicit differentiation of the distribution function. Source: Figurnov et al. 2018."""
     low, high, x = [(v - means) / stddevs for v in (minvals, maxvals, out)]
@@ -298,11 +303,7 @@ def _truncated_grads(dy: Any, means: Any, stddevs: Any, minvals: Any, maxvals: A
     by_min = exp(0.5 * (x * x - low * low) + log1p(-share))
     # What moves all of the distribution moves its ends too, which stay where they are.
     by_mean = 1.0 - by_min - by_max
-    by_stddev = (
-        x
-        - by_min * select(absolute(low) < math.inf, low, 0.0 * by_min)
-        - by_max * select(absolute(high) < math.inf, high, 0.0 * by_max)
-    )
+    by_stddev = x - by_min * _finite(low) - by_max * _finite(high)
     slopes = {"means": (by_mean, means), "stddevs": (by_stddev, stddevs), "minvals": (by_min, minvals)}
     slopes["maxvals"] = (by_max, maxvals)
     return {name: sum_to(dy * slope, shape_of(of)) for name, (slope, of) in slopes.items()}
@@ -314,6 +315,7 @@ def _truncated_grads(dy: Any, means: Any, stddevs: Any, minvals: Any, maxvals: A
     groups=("int64", "I", "T", "T", "T", "T"),
     dtypes={"T": "float16 float32 float64", "I": "index"},
     shape_inputs=(1,),
+    vjp_all=_truncated_grads,
     samples=lambda: [
         (
             (
