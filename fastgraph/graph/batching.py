@@ -395,15 +395,17 @@ def _tensor_scatter(a: Application) -> Any:
 
 
 @rule(
-    "unsorted_segment_sum", "unsorted_segment_prod", "unsorted_segment_max", "unsorted_segment_min", "segment_sum",
-    "segment_mean", "segment_prod", "segment_max", "segment_min",
+    "unsorted_segment_sum", "unsorted_segment_prod", "unsorted_segment_max", "unsorted_segment_min",
+    "unsorted_segment_sum_dynamic", "unsorted_segment_prod_dynamic", "unsorted_segment_max_dynamic",
+    "unsorted_segment_min_dynamic", "segment_sum", "segment_mean", "segment_prod", "segment_max", "segment_min",
 )  # fmt: skip
 def _segments(a: Application) -> Any:
     """With the same ids for all, the elements are further columns; else those of each element get ids of their own."""
+    a.fixed(*range(2, len(a.args)))
     if not a.batched[1]:
         rank = a.rank(1)
-        return moved(a.apply(moved(a.args[0], 0, rank), a.args[1]), 1, 0)
-    if not a.node.op.name.startswith("unsorted"):
+        return moved(a.apply(moved(a.args[0], 0, rank), *a.args[1:]), 1, 0)
+    if "num_segments" not in a.attrs:
         raise NoRule
     number = a.attrs["num_segments"]
     ids, dims = a.args[1], a.sizes(1)

@@ -26,14 +26,21 @@ from fastgraph.shapes import Aval
 
 @contextmanager
 def entering(trace: GraphTrace | None) -> Any:
-    """Bind this thread's ops to `trace` inside the block; tapes from outside do not see them."""
+    """Bind this thread's ops to `trace` inside the block; tapes from outside do not see them.
+
+    What the nodes of enclosing traces are given besides inside (`add_outputs`) the tapes are told afterwards.
+    """
     state = current_state()
-    before = state.trace, state.tapes
+    before = state.trace, state.tapes, state.extra.get("added")
+    added: list[tuple[Node, int, GraphTrace, Sequence[Any]]] = []
     state.trace, state.tapes = trace, []
+    state.extra["added"] = added if trace is not None and trace.parent is not None else None
     try:
         yield trace
     finally:
-        state.trace, state.tapes = before
+        state.trace, state.tapes, state.extra["added"] = before
+    for each in added:
+        _tell_tapes(*each)
 
 
 def differentiable(aval: Aval) -> bool:
@@ -157,7 +164,15 @@ def add_outputs(node: Node, avals: Sequence[Aval], trace: GraphTrace, handles: S
     """
     first = len(node.outputs)
     node.outputs += tuple([Value(node, first + i, aval) for i, aval in enumerate(avals)])
-    tapes: list[Any] = [tape for tape in current_state().tapes if hasattr(tape, "follows")]
+    _tell_tapes(node, first, trace, handles)
+
+
+def _tell_tapes(node: Node, first: int, trace: GraphTrace, handles: Sequence[Any]) -> None:
+    """Tell this thread's tapes, and later those around the trace, of the results of a node from `first` on."""
+    state = current_state()
+    if state.extra.get("added") is not None:
+        state.extra["added"].append((node, first, trace, handles))
+    tapes: list[Any] = [tape for tape in state.tapes if hasattr(tape, "follows")]
     if not tapes:
         return
     # The first results stand in the record that the tape has; here they are others by the same name.
