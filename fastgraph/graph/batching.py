@@ -172,7 +172,7 @@ def _reshape(a: Application) -> Any:
     return reshape(a.args[0], concat([shape(a.args[0])[:1], _vector(dims)], 0))
 
 
-def _vector(dims: Sequence[int]) -> Any:
+def _vector(dims: Sequence[Any]) -> Any:
     return as_tensor(list(dims), "int32")
 
 

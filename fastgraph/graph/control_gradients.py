@@ -183,8 +183,8 @@ def _while_gradient(
     for i, grad in zip((*floating, *used), results[1 : len(begin)], strict=True):
         grads[i] = grad
     for n, i in enumerate(sparse):
-        at = len(begin) + 2 * n
-        grads[i] = _joined_slices(results[at], results[at + 1], operands[i])
+        values, indices = results[len(begin) + 2 * n : len(begin) + 2 * n + 2]
+        grads[i] = _joined_slices(values, indices, operands[i])
     return {"operands": grads}
 
 

@@ -255,7 +255,7 @@ class _Fold:
         n = self.elements.static or 0
         order = range(n - 1, -1, -1) if self.reverse else range(n)
         accumulator = self.start
-        found: list[Any] = []
+        found: list[list[Any]] = []
         for i in order:
             element = self.elements.eager(i)
             accumulator = self.step(accumulator, element) if self.given or found else nesting.flatten(element)
