@@ -85,12 +85,15 @@ cdef struct SizeClass:
     int32_t lock
     int32_t n_free
     int64_t n_live
+    int64_t n_made
     Block* free
 
 cdef SizeClass[FG_CLASSES] _classes
 cdef int64_t _cached_bytes = 0        # in free lists, all classes together
 cdef int64_t _mapped_bytes = 0        # of zeros mapped for themselves
 cdef int64_t _mapped_blocks = 0
+cdef int64_t _mapped_made = 0         # ever
+cdef int64_t _mapped_made_bytes = 0
 cdef int64_t _cache_limit = 512 << 20
 cdef Block* _deferred = NULL          # Blocks whose owner waits for a thread that holds the GIL
 cdef int32_t _deferred_lock = 0
@@ -121,6 +124,7 @@ cdef Block* block_new(int64_t nbytes) noexcept nogil:
         pool.free = block.next
         pool.n_free -= 1
     pool.n_live += 1
+    pool.n_made += 1
     fg_spin_unlock(&pool.lock)
     if block != NULL:
         if size_class >= 16:
@@ -160,6 +164,8 @@ cdef Block* block_zeros(int64_t nbytes) noexcept nogil:
         return block
     fg_atomic_add(&_mapped_blocks, 1)
     fg_atomic_add(&_mapped_bytes, mapped)
+    fg_atomic_add(&_mapped_made, 1)
+    fg_atomic_add(&_mapped_made_bytes, mapped)
     block.size_class = -1
     block.refs = 1
     block.data = <char*>block + FG_HEADER
@@ -446,15 +452,21 @@ pthread_atfork(&_before_fork, &_after_fork, &_after_fork)
 
 
 def pool_statistics() -> dict:
-    """Bytes and Blocks of the pool: in use (`live`, by size class) and kept for reuse (`free`)."""
+    """Bytes and Blocks of the pool: in use (`live`), kept for reuse (`free`), handed out since the start (`made`)."""
     cdef int64_t live = _mapped_bytes, free_bytes = 0, n_live = _mapped_blocks, n_free = 0
+    cdef int64_t made = _mapped_made_bytes, n_made = _mapped_made
     cdef int i
     for i in range(FG_CLASSES):
         n_live += _classes[i].n_live
         n_free += _classes[i].n_free
+        n_made += _classes[i].n_made
+        made += _classes[i].n_made * fg_class_bytes(i)
         live += _classes[i].n_live * fg_class_bytes(i)
         free_bytes += _classes[i].n_free * fg_class_bytes(i)
-    return {"live_bytes": live, "live_blocks": n_live, "free_bytes": free_bytes, "free_blocks": n_free}
+    return {
+        "live_bytes": live, "live_blocks": n_live, "free_bytes": free_bytes, "free_blocks": n_free,
+        "made_bytes": made, "made_blocks": n_made,
+    }
 
 
 def trim_pool(int64_t keep=0) -> int:

@@ -194,6 +194,8 @@ cdef EagerTensor _gather(EagerTensor x, EagerTensor indices, int64_t axis):
     how.n_indices = indices.size
     how.n = n
     how.inner = inner
+    if out.size == 0:
+        return out
     if out.size < SHARE_LIGHT:
         _gather_part(&how, 0, outer * indices.size)
     else:

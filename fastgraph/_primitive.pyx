@@ -22,6 +22,8 @@ cdef extern from *:
     typedef struct { const char *name; int code; int out; int limit; int heavy; fg_loop loop; } fg_loop_entry;
     static const fg_loop_entry fg_loops[1] = {{0, 0, 0, 0, 0, 0}};
     #define FG_N_LOOPS 0
+    static int fg_level = 0;
+    static int fg_cpu_level(void) { return 0; }
     #endif
     """
     ctypedef struct fg_loop_entry:
@@ -33,6 +35,8 @@ cdef extern from *:
         Loop loop
     const fg_loop_entry* fg_loops
     enum: FG_N_LOOPS
+    int fg_level
+    int fg_cpu_level()
 
 cdef object _EFFECTS = frozenset((None, "read", "write", "host"))
 # Attributes are part of the key: an op of the same name that takes others is another op.
@@ -182,6 +186,16 @@ cdef class Primitive:
 
     def __repr__(self) -> str:
         return f"<Primitive {self.name}>"
+
+
+def use_cpu_level(int level) -> int:
+    """Let loops of mathematics use the instructions of level 0 (any CPU), 1 (AVX2) or 2 (AVX-512), as far as this CPU
+    has them; return what it was. Levels 1 and 2 give the same bits.
+    """
+    global fg_level
+    before = fg_level if fg_level >= 0 else fg_cpu_level()
+    fg_level = min(level, fg_cpu_level())
+    return before
 
 
 def _registered(str name) -> Primitive:

@@ -1,0 +1,135 @@
+"""Eager C loops: of many elements by any number of threads, of mathematics by any instructions of this CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+from fastgraph import primitive
+from fastgraph._pool import num_threads, set_num_threads
+from fastgraph._primitive import use_cpu_level
+from fastgraph._tensor import run, run_body_of
+
+N = 300_007  # no multiple of what a thread takes at a time
+
+
+@pytest.fixture(autouse=True)
+def _threads_and_level_as_before() -> Iterator[None]:
+    threads, level = num_threads(), use_cpu_level(2)
+    use_cpu_level(level)
+    yield
+    set_num_threads(threads)
+    use_cpu_level(level)
+
+
+rng = np.random.default_rng(3)
+x = tf.constant(rng.standard_normal(N).astype(np.float32))
+wide = tf.constant(rng.standard_normal((700, 433)))
+whole = tf.constant(rng.integers(-9, 9, N).astype(np.int32))
+rows = tf.reshape(x[: N // 1000 * 1000], (-1, 1000))
+three = tf.reshape(x[: 66 * 65 * 67], (66, 65, 67))
+indices = tf.constant(rng.integers(0, N, N))
+
+SHARED: dict[str, Callable[[], Any]] = {
+    "add": lambda: x + x,
+    "with a number": lambda: 3.0 / x,
+    "exp": lambda: tf.exp(x),
+    "exp of float64": lambda: tf.exp(wide),
+    "tanh": lambda: tf.tanh(x),
+    "cast": lambda: tf.cast(x, tf.int32),
+    "integers": lambda: whole * whole,
+    "where": lambda: tf.where(x > 0, x, 0.0),
+    "sum": lambda: tf.reduce_sum(x),
+    "mean of float64": lambda: tf.reduce_mean(wide),
+    "sum of integers": lambda: tf.reduce_sum(whole),
+    "sum of rows": lambda: tf.reduce_sum(rows, 1),
+    "sum of columns": lambda: tf.reduce_sum(rows, 0),
+    "maximum": lambda: tf.reduce_max(x),
+    "minimum of columns": lambda: tf.reduce_min(rows, 0),
+    "argmax": lambda: tf.argmax(rows, -1),
+    "argmin": lambda: tf.argmin(x),
+    "softmax": lambda: tf.nn.softmax(rows),
+    "transpose": lambda: tf.transpose(wide),
+    "transpose of three axes": lambda: tf.transpose(three, (2, 0, 1)),
+    "rows moved": lambda: tf.transpose(three, (1, 0, 2)),
+    "gather": lambda: tf.gather(x, indices),
+    "one_hot": lambda: tf.one_hot(tf.abs(whole), 7),
+    "ones": lambda: tf.ones((N,)),
+    "fill": lambda: tf.fill((N,), 2.5),
+    "concat": lambda: tf.concat([x, x, x], 0),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_the_number_of_threads_does_not_show(name: str) -> None:
+    results = []
+    for count in (1, 2, 5):
+        set_num_threads(count)
+        results += [np.asarray(SHARED[name]()) for _ in range(3)]
+    for other in results[1:]:
+        assert results[0].tobytes() == other.tobytes()
+
+
+UNARY = ("exp", "log", "log1p", "expm1", "tanh", "sigmoid", "softplus", "sin", "cos", "tan", "erf", "elu", "selu")
+SPECIAL = [
+    0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1e-40, -1e-40, 1.1754944e-38, 3.4e38, -3.4e38,
+    88.7, 88.8, -87.4, -103.9, -104.1, 1e-8, -1e-8, 9.0, 17.0, -17.0, 20.0, 709.7, 709.9, -745.2, -0.99999994, 1e5,
+]  # fmt: skip
+
+
+def near(got: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], ulps: float) -> None:
+    """The same NaN, infinities and signs of zero, and else within so many units in the last place."""
+    assert got.dtype == wanted.dtype and got.shape == wanted.shape
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(wanted))
+    real = ~np.isnan(wanted)
+    np.testing.assert_array_equal(np.isinf(got[real]), np.isinf(wanted[real]))
+    np.testing.assert_array_equal(np.signbit(got[real]), np.signbit(wanted[real]))
+    finite = np.isfinite(wanted)
+    apart = np.abs(got[finite] - wanted[finite]) / np.spacing(np.abs(wanted[finite]))
+    assert apart.size == 0 or apart.max() <= ulps, apart.max()
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", UNARY)
+def test_mathematics_are_right_at_every_special_value(name: str, dtype: str, level: int) -> None:
+    use_cpu_level(level)
+    op = primitive.get(name)
+    scale = np.array([1e-3, 1, 10, 60], dtype)
+    drawn = (rng.standard_normal((50, 4)) * scale).astype(dtype).ravel()
+    with np.errstate(all="ignore"):
+        given = np.concatenate([np.array(SPECIAL).astype(dtype), drawn])
+        if name in ("sin", "cos", "tan"):
+            given = given[~(np.abs(given) > 1e4)]  # NumPy's own are no oracle there
+        exact = np.asarray(run_body_of(op, (tf.constant(given.astype(np.float64)),), {}))
+        wanted = exact.astype(dtype)
+    got = np.asarray(run(op, (tf.constant(given),), {}))
+    near(got, wanted, 4)
+    one_by_one = np.array([np.asarray(run(op, (tf.constant(each),), {})) for each in given])
+    np.testing.assert_array_equal(one_by_one, got)  # a place in a vector does not show
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_powers_are_right_at_every_special_value(level: int) -> None:
+    use_cpu_level(level)
+    op = primitive.get("pow")
+    special = np.array([0.0, -0.0, 1, -1, 2, -2, 3, 0.5, -0.5, np.inf, -np.inf, np.nan, 1e-40, 3e38, -3], np.float32)
+    with np.errstate(all="ignore"):
+        bases, exponents = (each.ravel() for each in np.meshgrid(special, special))
+        wanted = np.power(bases.astype(np.float64), exponents.astype(np.float64)).astype(np.float32)
+    near(np.asarray(run(op, (tf.constant(bases), tf.constant(exponents)), {})), wanted, 2)
+
+
+def test_vectors_of_any_width_give_the_same_bits() -> None:
+    if use_cpu_level(2) < 2:
+        pytest.skip("this CPU has no AVX-512")
+    for name in UNARY:
+        op = primitive.get(name)
+        use_cpu_level(2)
+        wide_bits = np.asarray(run(op, (x[:400],), {})).tobytes()
+        use_cpu_level(1)
+        assert np.asarray(run(op, (x[:400],), {})).tobytes() == wide_bits, name
