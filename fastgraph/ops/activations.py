@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph._tensor import convert
 from fastgraph.dtype import as_dtype, float32
 from fastgraph.ops.arguments import as_tensor, named
-from fastgraph.ops.elementwise import cast_p, fractions, negative, select, widened, zeros_like_p
+from fastgraph.ops.elementwise import cast_p, conj, fractions, negative, select, widened, zeros_like_p
 from fastgraph.ops.exponentials import erf, pow, sigmoid, tanh
 from fastgraph.ops.families import Array, elementwise, public
 
@@ -172,8 +173,15 @@ def silu(features: Any, beta: Any = 1.0) -> Any:
 
 @public("nn.gelu")
 def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Any:
-    """Gaussian error linear unit, or its tanh form. f[*s] -> f[*s]. Source: Hendrycks and Gimpel 2016; tf.nn.gelu."""
+    """Gaussian error linear unit, or its tanh form. f[*s] -> f[*s].
+
+    Raises: ValueError for other dtypes. Source: Hendrycks and Gimpel 2016; tf.nn.gelu.
+    """
     features = as_tensor(features)
+    if not features.dtype.is_floating:
+        raise ValueError(
+            f"`features.dtype` must be a floating point tensor. Received: features.dtype={features.dtype!r}"
+        )
     if approximate:
         inner = 0.7978845608028654 * (features + 0.044715 * pow(features, 3))
         return 0.5 * features * (1.0 + tanh(inner))
@@ -184,24 +192,33 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> A
 
 
 @elementwise(
-    "math.multiply_no_nan",
     op="MulNoNan",
     expr="select(y == 0, 0, x * y)",
     dtypes="floating",
-    vjp=dict(x=lambda dy, y: multiply_no_nan(dy, y), y=lambda dy, x: multiply_no_nan(x, dy)),
+    vjp=dict(x=lambda dy, y: multiply_no_nan_p(dy, y), y=lambda dy, x: multiply_no_nan_p(x, dy)),
 )
-def multiply_no_nan(x: Array, y: Array) -> Any:
-    """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.multiply_no_nan."""
+def multiply_no_nan_p(x: Array, y: Array) -> Any:
+    """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting. Source: MulNoNan."""
     return np.where(y == 0, np.zeros((), x.dtype), np.multiply(x, y))
+
+
+@public("math.multiply_no_nan")
+def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+    """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting.
+
+    Raises: ValueError if y is a tensor of another dtype. Source: tf.math.multiply_no_nan.
+    """
+    x = as_tensor(x)
+    return named(name, multiply_no_nan_p, x, convert(y, x.dtype))
 
 
 @elementwise(
     op="DivNoNan",
     expr="select(y == 0, 0, x / y)",
-    dtypes="floating",
+    dtypes="float16 float32 bfloat16 float64 complex64 complex128",
     vjp=dict(
-        x=lambda dy, y: divide_no_nan_p(dy, y),
-        y=lambda dy, x, y: dy * divide_no_nan_p(divide_no_nan_p(-x, y), y),
+        x=lambda dy, y: divide_no_nan_p(dy, conj(y)),
+        y=lambda dy, x, y: dy * conj(divide_no_nan_p(divide_no_nan_p(-x, y), y)),
     ),
     domain=(0.3, 3),
 )

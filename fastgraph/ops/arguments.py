@@ -15,7 +15,7 @@ from fastgraph.conversion import INT_RANGE
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.op_errors import message_name
-from fastgraph.ops.families import bind_named, shape_text
+from fastgraph.ops.families import bind_named, dtype_set, shape_text
 from fastgraph.primitive import get
 from fastgraph.shapes import TensorShape
 
@@ -73,6 +73,21 @@ def word(value: Any, what: str) -> str:
         pass
     if not isinstance(value, str):
         raise TypeError(f"Expected string for argument '{what}' not {value!r}.")
+    return value
+
+
+def of_dtypes(value: Tensor, words: str, letter: str = "T") -> Tensor:
+    """`value`, if its dtype is one that `words` list (DTYPE_SETS); for public functions written in ops that take more.
+
+    Raises: InvalidArgumentError with TensorFlow's text; in a graph TypeError.
+    """
+    allowed = dtype_set(words)
+    if value.dtype not in allowed:
+        text = (
+            f"Value for attr '{letter}' of {message_name(value.dtype)} is not in the list of allowed values: "
+            f"{', '.join(message_name(dtype) for dtype in allowed)}"
+        )
+        raise InvalidArgumentError(None, None, text) if current_trace() is None else TypeError(text)
     return value
 
 
@@ -176,6 +191,8 @@ def extents(shape: Any) -> Extents:
     if not tensor.dtype.is_integer:
         if tensor.shape.rank == 1 and tensor.shape[0] == 0:
             return Extents(())
+        if isinstance(shape, Tensor):
+            of_dtypes(tensor, "index", "Tshape")
         raise TypeError(f"A shape must be integers, not {tensor.dtype.name}: {shape!r}")
     if value is not None:
         return Extents(tuple(_held(int(n)) for n in np.ravel(value)))

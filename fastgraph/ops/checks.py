@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph._tensor import Tensor, current_trace
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, known_value, named, word
+from fastgraph.ops.arguments import as_tensor, known_value, named, whole, word
 from fastgraph.ops.elementwise import abs, cast, equal, greater, greater_equal, less, less_equal, not_equal
 from fastgraph.ops.families import Array, custom, invalid, movement, public
 from fastgraph.ops.output import tensor_text
@@ -152,7 +152,7 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = 
     Raises: InvalidArgumentError. Source: tf.debugging.Assert.
     """
     condition = as_tensor(condition)
-    number = 3 if summarize is None else summarize
+    number = 3 if summarize is None else whole(summarize, "summarize")
     if current_trace() is None:
         if not bool(condition):
             shown = [_short(as_tensor(x), number) for x in data]
@@ -210,7 +210,8 @@ def _like(value: Any, other: Any) -> Any:
 
 def _comparison(symbol: str, x: Any, y: Any, held: Any, message: str | None, summarize: int | None) -> list[Any]:
     """The lines that say where two tensors differ."""
-    number = 3 if summarize is None else 10**9 if summarize < 0 else summarize
+    number = 3 if summarize is None else whole(summarize, "summarize")
+    number = number if number >= 0 else 10**9
     lines: list[Any] = [] if message is None else [message]
     lines.append(f"Condition x {symbol} y did not hold.")
     if number == 0 or x is None or y is None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import current_trace
+from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.dtype import int32
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, static_int
+from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
 from fastgraph.ops.checks import assert_less, assert_non_negative
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import (
@@ -163,6 +163,8 @@ def histogram_fixed_width(
     Raises: InvalidArgumentError for NaN and for a range that does not rise. Source: tf.histogram_fixed_width.
     """
     x = reshape(values, [-1])
+    value_range = convert(value_range, x.dtype) if not isinstance(value_range, Tensor) else value_range
+    of_dtypes(x, "int32 int64 float32 float64")
     if x.dtype.is_floating:
         x = numbers(x)
     ends = as_tensor(value_range)

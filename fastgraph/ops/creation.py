@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor, current_trace, from_array, zeros_or_ones
+from fastgraph._tensor import Tensor, convert, current_trace, from_array, zeros_or_ones
 from fastgraph.conversion import filled
 from fastgraph.dtype import DType, as_dtype, float32, int32, string
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
@@ -305,18 +305,20 @@ def _scalar(x: Any, dtype: DType | None) -> Tensor:
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any = 0) -> Any:
     """num numbers from start to stop, evenly spaced, along a new axis. t[*s], t[*s] -> t[*s with num].
 
-    Integers of up to 16 bits give float32, wider ones float64. Source: tf.linspace.
+    Integers of up to 16 bits give float32, wider ones float64. start and stop broadcast.
+    Raises: ValueError if they differ in dtype. Source: tf.linspace.
     """
     start = as_tensor(start)
+    stop = convert(stop, start.dtype)
     if start.dtype.is_integer:
-        start = cast(start, "float32" if start.dtype.size <= 2 else "float64")
-    stop = cast(as_tensor(stop, None if isinstance(stop, Tensor) else start.dtype), start.dtype)
+        wide = "float32" if start.dtype.size <= 2 else "float64"
+        start, stop = cast(start, wide), cast(stop, wide)
     number: Any = static_int(num)
     known = number is not None
     number = number if known else cast(num, "int32")
-    rank = start.shape.rank
-    if rank is None:
+    if start.shape.rank is None or stop.shape.rank is None:
         raise NotImplementedError("linspace needs bounds of known rank")
+    rank = max(start.shape.rank, stop.shape.rank)
     steps = reshape(range_(number), (number, *(1,) * rank))
     gaps = max(number - 1, 1) if known else cast(maximum(number - 1, 1), start.dtype)
     points = start + (stop - start) / gaps * cast(steps, start.dtype)

@@ -581,17 +581,30 @@ def abs(x: Any, name: str | None = None) -> Any:
     return named(name, complex_abs if x.dtype.is_complex else abs_p, x)
 
 
-@public("math.conj")
 def conj(x: Any, name: str | None = None) -> Any:
-    """Complex conjugate; real numbers as they are. t[*s] -> t[*s]. Source: tf.math.conj."""
+    """Complex conjugate; anything else as it is. t[*s] -> t[*s]."""
     x = as_tensor(x)
     return named(name, conj_p, x) if x.dtype.is_complex else x
 
 
+@public("math.conj")
+def conj_(x: Any, name: str | None = None) -> Any:
+    """Complex conjugate; real numbers as they are. t[*s] -> t[*s]. Raises: TypeError for others.
+
+    Source: tf.math.conj.
+    """
+    x = as_tensor(x)
+    if x.dtype.is_bool or x.dtype.name == "string":
+        raise TypeError(f"Expected numeric or variant tensor, got dtype {x.dtype!r}.")
+    return conj(x, name)
+
+
 @public("math.real")
 def real(input: Any, name: str | None = None) -> Any:
-    """Real part; real numbers as they are. c64[*s] -> f32[*s]. Source: tf.math.real."""
+    """Real part; real numbers as they are. c64[*s] -> f32[*s]. Raises: TypeError for others. Source: tf.math.real."""
     input = as_tensor(input)
+    if input.dtype.is_bool or input.dtype.name == "string":
+        raise TypeError(f"input must be a numeric tensor, but got tensor with dtype {input.dtype!r}")
     return named(name, real_p, input) if input.dtype.is_complex else input
 
 

@@ -264,6 +264,8 @@ def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
         except (TypeError, ValueError):
             if not values:
                 raise
+    if not values:
+        raise ValueError("stack needs at least one tensor")
     tensors = [v for v in values if isinstance(v, Tensor)]
     first = tensors[0] if tensors else None
     rank = first.ndim if type(first) is EagerTensor else first.shape.rank if first is not None else None
@@ -456,6 +458,7 @@ def unstack(value: Any, num: Any = None, axis: Any = 0, name: str | None = "unst
     Source: tf.unstack.
     """
     value = as_tensor(value)
+    axis = axis if type(axis) is int else whole(axis, "axis")
     rank = value.shape.rank
     if rank is not None and not -rank <= axis < rank:
         raise ValueError(f"Argument `axis` = {axis} not in range [{-rank}, {rank})")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.errors import FailedPreconditionError, InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, static_int
+from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, of_dtypes, static_int
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import conj, logical_and, logical_or, select, zeros_like
@@ -415,6 +415,9 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = Non
 # ---- public functions -----------------------------------------------------------------------------------------------
 
 
+_TENSOR_DIAGONALS = "bfloat16 float16 float32 float64 int32 int64 complex64 complex128"
+
+
 def _span(k: Any) -> Span:
     found = known_axes(k)
     if len(found) not in (1, 2):
@@ -486,7 +489,7 @@ def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
 
     Source: tf.linalg.tensor_diag.
     """
-    x = as_tensor(diagonal)
+    x = of_dtypes(as_tensor(diagonal), _TENSOR_DIAGONALS)
     extents = extents_of(x)
     return reshape(diag(reshape(x, [-1])), [*extents, *extents], name=name)
 
@@ -497,7 +500,7 @@ def tensor_diag_part(input: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError for an odd rank or halves that differ. Source: tf.linalg.tensor_diag_part.
     """
-    x = as_tensor(input)
+    x = of_dtypes(as_tensor(input), _TENSOR_DIAGONALS)
     dims = x.shape.as_list()
     half = len(dims) // 2
     if len(dims) % 2 or not dims:

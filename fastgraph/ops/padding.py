@@ -227,6 +227,9 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
         constant_values = ""
     elif tensor.dtype.is_bool and isinstance(constant_values, int):
         constant_values = bool(constant_values)
+    filler = as_tensor(constant_values, None if isinstance(constant_values, Tensor) else tensor.dtype)
+    if filler.shape.rank:
+        raise invalid(f"constant_values must be a scalar. Found: {shape_text(tuple(filler.shape))}")
     if amounts is None:
         return _padded_by(paddings, tensor, kind, constant_values)
     if amounts.size and (amounts.ndim != 2 or amounts.shape[1] != 2):

@@ -15,7 +15,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_axis, named, static_int
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.families import Array, Dims, canonical_axis, custom, invalid, public
+from fastgraph.ops.families import Array, Dims, custom, invalid, public
 from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
 from fastgraph.ops.movement import reshape, shape, transpose_p
 from fastgraph.ops.sums import HALF
@@ -131,6 +131,8 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, 
     number = static_int(k)
     if number is None:
         x = as_tensor(input)
+        if x.shape.rank == 0:
+            raise ValueError("input must be >= 1-D, got shape []")
         if x.shape.rank is None or x.shape[-1] is None:
             raise NotImplementedError("top_k with a k that is a tensor needs a last dimension that is known")
         every = top_k_p(x, k=x.shape[-1], index_type=as_dtype(index_type))
@@ -257,7 +259,10 @@ def _to_last(x: Any, axis: Any) -> tuple[Any, tuple[int, ...] | None]:
         raise NotImplementedError("sorting needs a tensor of known rank")
     if rank == 0:
         raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds. [Op:StridedSlice]")
-    at = canonical_axis(known_axis(axis), rank)
+    at = known_axis(axis)
+    at = at + rank if at < 0 else at
+    if not 0 <= at < rank:
+        raise InvalidArgumentError(None, None, f"slice index {at} of dimension 0 out of bounds. [Op:StridedSlice]")
     if at == rank - 1:
         return x, None
     swap = list(range(rank))

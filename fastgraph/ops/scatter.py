@@ -495,7 +495,10 @@ def _tensor_scatter_op(how: str) -> Callable[..., Any]:
     def function(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Any:
         tensor = as_tensor(tensor)
         if how in ("add", "sub") and tensor.dtype.name in HALF:  # many are added: in float32, rounded once
-            wide = primitive(cast(tensor, "float32"), indices, cast(as_tensor(updates, tensor.dtype), "float32"))
+            updates = as_tensor(updates, tensor.dtype)
+            if updates.dtype is not tensor.dtype:
+                return named(name, primitive, tensor, indices, updates)  # which says so
+            wide = primitive(cast(tensor, "float32"), indices, cast(updates, "float32"))
             return cast(wide, tensor.dtype, name)
         return named(name, primitive, tensor, indices, updates)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph._tensor import convert
 from fastgraph.dtype import DType, as_dtype, bool_, int32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.op_errors import message_name
@@ -87,6 +88,8 @@ def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name:
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
     tensors = [as_tensor(x) for x in inputs]
+    if any(x.dtype is not tensors[0].dtype for x in tensors):
+        raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
     wanted = TensorShape(shape) if shape is not None else tensors[0].shape
     for x in tensors:
         if not x.shape.is_compatible_with(wanted):
@@ -480,13 +483,21 @@ def reverse_sequence(
 # ---- order and polynomials ------------------------------------------------------------------------------------------
 
 
+def _in_order(x: Any) -> Any:
+    """The elements in row-major order. Raises: TypeError for what is no number."""
+    x = as_tensor(x)
+    if x.dtype.is_bool or x.dtype.name == "string":
+        raise TypeError(f"Expected x to be numeric, instead found: {x}")
+    return reshape(x, [-1])
+
+
 @public("math.is_non_decreasing")
 def is_non_decreasing(x: Any, name: str | None = None) -> Any:
     """Whether no element is less than the one before, in row-major order. t[*s] -> bool[].
 
     Source: tf.math.is_non_decreasing.
     """
-    flat = reshape(x, [-1])
+    flat = _in_order(x)
     return reduce_all(flat[1:] >= flat[:-1], name=name)
 
 
@@ -496,7 +507,7 @@ def is_strictly_increasing(x: Any, name: str | None = None) -> Any:
 
     Source: tf.math.is_strictly_increasing.
     """
-    flat = reshape(x, [-1])
+    flat = _in_order(x)
     return reduce_all(flat[1:] > flat[:-1], name=name)
 
 
@@ -519,9 +530,12 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
 
 @public("math.scalar_mul")
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
-    """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError for no scalar. Source: tf.math.scalar_mul."""
+    """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError for no scalar, or another dtype.
+
+    Source: tf.math.scalar_mul.
+    """
     x = as_tensor(x)
-    factor = as_tensor(scalar, x.dtype)
+    factor = convert(scalar, x.dtype)
     if factor.shape.rank not in (None, 0):
         raise ValueError(f"The input scalar must be a 0-D value. Received shape {factor.shape}.")
     return multiply(factor, x, name=name)

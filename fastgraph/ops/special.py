@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from fastgraph.errors import InternalError
-from fastgraph.ops.activations import divide_no_nan
-from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.activations import divide_no_nan_p
+from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.elementwise import cast, imag, not_equal_p, ones_like, real, select, widened, zeros_like_p
 from fastgraph.ops.exponentials import atan2, exp
 from fastgraph.ops.families import Array, elementwise, lower_elementwise, public
@@ -208,7 +208,7 @@ def _there(x: Any) -> Any:
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
     """1 / x, and 0 where x is 0. f[*s] -> f[*s]. Source: tf.math.reciprocal_no_nan."""
     x = as_tensor(x)
-    return divide_no_nan(ones_like(x), x, name=name)
+    return named(name, divide_no_nan_p, ones_like(x), x)
 
 
 # ---- division towards zero, neighbours, angles ----------------------------------------------------------------------
@@ -279,7 +279,13 @@ def truncatemod(x: Array, y: Array) -> Any:
     return np.fmod(widened(x), widened(y)).astype(x.dtype)
 
 
-@elementwise("math.nextafter", op="NextAfter", expr="nextafter(x1, x2)", dtypes="float64 float32")
+@elementwise(
+    "math.nextafter",
+    op="NextAfter",
+    expr="nextafter(x1, x2)",
+    dtypes="float64 float32",
+    vjp=dict(x1=lambda dy: dy, x2=lambda dy: zeros_like_p(dy)),
+)
 def nextafter(x1: Array, x2: Array) -> Any:
     """The number next to x1 in the direction of x2. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.nextafter."""
     return np.nextafter(x1, x2)

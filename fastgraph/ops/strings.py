@@ -37,20 +37,19 @@ def _words(*items: Any) -> Any:
 
 
 def _as_text(value: Any, kind: str, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> bytes:
+    """One element as C's printf writes it, which Python's % does as well."""
     if kind == "b":
-        text = "true" if value else "false"
-    elif kind in "iu":
-        text = str(int(value))
-    elif kind == "c":
-        parts = (_as_text(p, "f", precision, scientific, shortest, 0, "") for p in (value.real, value.imag))
-        text = "({},{})".format(*(p.decode() for p in parts))
-    elif shortest:
-        text = f"{float(value):.{6 if precision < 0 else precision}g}"
-    else:
-        text = f"{float(value):.{6 if precision < 0 else precision}{'e' if scientific else 'f'}}"
-    if width > len(text):
-        text = text.ljust(width) if fill == "-" else text.rjust(width, fill or " ")
-    return text.encode()
+        return b"true" if value else b"false"
+    if kind == "c":
+        parts = (_as_text(p, "f", precision, scientific, shortest, width, fill) for p in (value.real, value.imag))
+        return b"(%b,%b)" % tuple(parts)
+    if kind in "iu":
+        return f"%{fill}{width if width > -1 else ''}d".encode() % int(value)
+    if fill == "0" and not math.isfinite(value):
+        fill = ""
+    digits = f".{precision}" if precision > -1 else ""
+    letter = "g" if shortest else "e" if scientific else "f"
+    return f"%{fill}{width if width > -1 else ''}{digits}{letter}".encode() % float(value)
 
 
 @custom(
@@ -65,8 +64,15 @@ def _as_text(value: Any, kind: str, precision: int, scientific: bool, shortest: 
 )
 def as_string_p(input: Array, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str) -> Any:
     """Each element as text. t[*s] -> string[*s]."""
+    if len(fill) > 1:
+        raise invalid("Fill string must be one or fewer characters")
+    if fill and fill not in " +-0#":
+        raise invalid(f'Fill argument not supported: "{fill}"')
+    if input.dtype.kind in "iubO" and (scientific or shortest or precision > -1):
+        what = "precision" if not (scientific or shortest) else "scientific and shortest format"
+        raise invalid(f"{what} not supported for datatype {as_dtype(input.dtype).name}")
     if input.dtype == object:
-        return input
+        return _each(lambda v: v.ljust(width) if fill == "-" else v.rjust(width), input) if width > 0 else input
     kind = "f" if input.dtype.name == "bfloat16" else input.dtype.kind
     return _each(lambda v: _as_text(v, kind, precision, scientific, shortest, width, fill), input)
 

@@ -1,0 +1,109 @@
+"""What comparing every op with TensorFlow (tests/oracle) found to differ, once: values, gradients, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+from fastgraph.errors import InvalidArgumentError
+
+TEXTS = [
+    ("tf.as_string([1.5, -2.25, 100.0], precision=2, width=8, fill='0')", [b"00001.50", b"-0002.25", b"00100.00"]),
+    ("tf.as_string([5, -7], width=5, fill='0')", [b"00005", b"-0007"]),
+    ("tf.as_string([1.5, -2.25], precision=2, width=8, fill='+')", [b"   +1.50", b"   -2.25"]),
+    ("tf.as_string([1.5, -2.25], precision=2, width=8, fill='-')", [b"1.50    ", b"-2.25   "]),
+    ("tf.as_string([1.5], fill='+')", [b"+1.500000"]),
+    ("tf.as_string([5], fill=' ')", [b" 5"]),
+    ("tf.as_string([True], width=8)", [b"true"]),
+    ("tf.as_string(['a'], width=5)", [b"    a"]),
+    ("tf.as_string([1 + 2j], width=8, precision=2)", [b"(    1.00,    2.00)"]),
+    ("tf.as_string([float('inf'), -float('inf')], width=8, fill='0')", [b"     inf", b"    -inf"]),
+]
+
+
+@pytest.mark.parametrize(("text", "wanted"), TEXTS, ids=[t[0] for t in TEXTS])
+def test_numbers_as_text(text: str, wanted: Any) -> None:
+    assert eval(text).numpy().tolist() == wanted
+
+
+VALUES = [
+    ("tf.math.divide_no_nan(tf.constant([2 + 2j, 1j]), tf.constant([1 + 1j, 0j]))", "complex128", [2, 0]),
+    ("tf.math.reciprocal_no_nan(tf.constant([2j, 0j], 'complex64'))", "complex64", [-0.5j, 0]),
+    ("tf.math.multiply_no_nan([1.0, np.inf], [2, 0])", "float32", [2.0, 0.0]),
+    ("tf.linspace(0.0, [1.0, 2.0], 3)", "float32", [[0.0, 0.0], [0.5, 1.0], [1.0, 2.0]]),
+    ("tf.linspace(0.0, tf.constant([[1.0, 2.0]]), 3, axis=-1)", "float32", [[[0.0, 0.5, 1.0], [0.0, 1.0, 2.0]]]),
+    ("tf.linspace(tf.constant(0), tf.constant(5), 3)", "float64", [0.0, 2.5, 5.0]),
+    ("tf.debugging.assert_scalar(1.0) is None", None, True),
+]
+
+
+@pytest.mark.parametrize(("text", "dtype", "wanted"), VALUES, ids=[v[0] for v in VALUES])
+def test_values(text: str, dtype: Any, wanted: Any) -> None:
+    got = eval(text)
+    if dtype is None:
+        assert got is wanted
+        return
+    assert got.dtype.name == dtype
+    np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-6)
+    np.testing.assert_allclose(tf.function(lambda: eval(text))().numpy(), wanted, rtol=1e-6)
+
+
+def test_gradients() -> None:
+    x, y = tf.constant([1.0, 2.0]), tf.constant([3.0])
+    with tf.GradientTape() as tape:
+        tape.watch([x, y])
+        z = tf.math.nextafter(x, y) * [2.0, 3.0]
+    dx, dy = tape.gradient(z, [x, y])
+    assert dx.numpy().tolist() == [2.0, 3.0] and dy.numpy().tolist() == [0.0]
+    a, b = tf.constant([1 + 2j, 3j]), tf.constant([2 - 1j, 0j])
+    with tf.GradientTape() as tape:
+        tape.watch([a, b])
+        z = tf.math.divide_no_nan(a, b)
+    da, db = tape.gradient(z, [a, b])
+    np.testing.assert_allclose(da.numpy(), [np.conj(1 / (2 - 1j)), 0], rtol=1e-12)
+    np.testing.assert_allclose(db.numpy(), [np.conj(-(1 + 2j) / (2 - 1j) ** 2), 0], rtol=1e-12)
+
+
+ERRORS: list[tuple[str, Any, str]] = [
+    ("tf.as_string([5], precision=2)", InvalidArgumentError, "precision not supported for datatype int32"),
+    ("tf.as_string([5], scientific=True)", InvalidArgumentError, "scientific and shortest format not supported"),
+    ("tf.as_string([1.5], fill='ab')", InvalidArgumentError, "one or fewer characters"),
+    ("tf.as_string([1.5], fill='x')", InvalidArgumentError, 'Fill argument not supported: "x"'),
+    ("tf.math.conj('a')", TypeError, "Expected numeric or variant tensor"),
+    ("tf.math.real([True])", TypeError, "must be a numeric tensor"),
+    ("tf.nn.gelu([1])", ValueError, "`features.dtype` must be a floating point tensor"),
+    ("tf.math.multiply_no_nan([1.0], tf.constant([1]))", ValueError, "conversion requested dtype float32"),
+    ("tf.math.scalar_mul(tf.constant(1), tf.constant([1.0]))", ValueError, "conversion requested dtype float32"),
+    ("tf.linspace(0, tf.constant(5.0), 3)", ValueError, "conversion requested dtype int32"),
+    ("tf.linspace(tf.constant(0.0), tf.constant(1j), 3)", ValueError, "conversion requested dtype float32"),
+    ("tf.sort([1.0], axis=5)", InvalidArgumentError, "slice index 5 of dimension 0 out of bounds"),
+    ("tf.argsort([1.0], axis=-3)", InvalidArgumentError, "slice index -2 of dimension 0 out of bounds"),
+    ("tf.math.is_non_decreasing([True])", TypeError, "Expected x to be numeric"),
+    ("tf.math.is_strictly_increasing(['a'])", TypeError, "Expected x to be numeric"),
+    ("tf.zeros(tf.constant([1.0]))", InvalidArgumentError, "of float is not in the list of allowed values: int32, int64"),
+    ("tf.reshape([1.0], tf.constant([1.0]))", InvalidArgumentError, "attr 'Tshape' of float is not in the list"),
+    ("tf.linalg.tensor_diag([True])", InvalidArgumentError, "attr 'T' of bool is not in the list"),
+    ("tf.linalg.tensor_diag_part(tf.zeros([2, 2], 'string'))", InvalidArgumentError, "attr 'T' of string"),
+    ("tf.histogram_fixed_width([1], [0.0, 5.0])", TypeError, "Cannot convert"),
+    ("tf.histogram_fixed_width([1j], [0, 5.0])", InvalidArgumentError, "attr 'T' of complex128"),
+    ("tf.math.reciprocal_no_nan([1])", InvalidArgumentError, "attr 'T' of int32 is not in the list"),
+    ("tf.math.accumulate_n([[1.0], tf.constant([1])])", ValueError, "same dtype and shape"),
+    (
+        "tf.tensor_scatter_nd_add(tf.ones([3], 'bfloat16'), [[0]], tf.constant([1]))",
+        InvalidArgumentError,
+        "expected to be a bfloat16 tensor but is a int32 tensor",
+    ),
+    ("tf.bitcast([1], tf.string)", InvalidArgumentError, "attr 'type' of string"),
+    ("tf.bitcast('a', tf.int32)", InvalidArgumentError, "attr 'T' of string"),
+    ("tf.pad([1.0], [[1, 1]], constant_values=[1.0, 2.0])", InvalidArgumentError, "must be a scalar. Found: \\[2\\]"),
+    ("tf.batch_to_space(tf.ones([4, 1, 1, 1]), [2, 2], [[2, 1], [0, 0]])", InvalidArgumentError, "must be non-negative"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "error", "message"), ERRORS, ids=[e[0] for e in ERRORS])
+def test_errors(text: str, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        eval(text)
