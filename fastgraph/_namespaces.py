@@ -46,6 +46,7 @@ NAMESPACES: dict[str, str] = {
     "random": "random numbers",
     "random.experimental": "functions of random numbers that may still change",
     "signal": "Fourier and cosine transforms, frames and windows of signals",
+    "sparse": "tensors that are mostly zero",
     "strings": "functions of string tensors",
     "sysconfig": "how this fastgraph was built",
     "version": "the version of the API and of fastgraph",
@@ -95,6 +96,22 @@ PUBLIC: dict[str, str] = {
     **_same("module", "Module"),
     **_same("tensor_array", "TensorArray"),
     **_same("indexed_slices", "IndexedSlices IndexedSlicesSpec"),
+    **_same("sparse_tensor", "SparseTensor", ("", "sparse")),
+    **_same("sparse_tensor", "SparseTensorSpec"),
+    **_same(
+        "sparse_ops",
+        "concat expand_dims eye fill_empty_rows from_dense map_values mask reorder reset_shape reshape retain slice "
+        "split to_dense to_indicator transpose",
+        ("sparse",),
+    ),
+    **_same(
+        "sparse_math",
+        "add maximum minimum reduce_max reduce_sum sampled_addmm segment_mean segment_sqrt_n segment_sum softmax "
+        "sparse_dense_matmul",
+        ("sparse",),
+    ),
+    "sparse.bincount": "sparse_lookups:bincount",
+    **_same("sparse_lookups", "embedding_lookup_sparse safe_embedding_lookup_sparse", ("nn",)),
     "function": "staging.function:function",
     "autograph.experimental.do_not_convert": "staging.autograph:do_not_convert",
     "autograph.to_code": "staging.autograph:to_code",
@@ -215,6 +232,7 @@ SUBSTITUTES = {
     "sets": "Python's sets",
     "sparse": "a dense tensor, or fastgraph.IndexedSlices",
     "SparseTensor": "a dense tensor, or fastgraph.IndexedSlices",
+    "signal": "numpy.fft or scipy.signal on tensors (outside Functions)",
     "strings": "Python's bytes methods on the elements of .numpy()",
     "strings.split": "bytes.split of the elements of .numpy()",
     "summary": "Python's logging",

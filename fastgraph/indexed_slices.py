@@ -43,7 +43,7 @@ class IndexedSlices:
     @property
     def shape(self) -> TensorShape:
         """The dense tensor's shape, as far as it is known."""
-        return shape_of(_known_shape(self._dense_shape))
+        return shape_of(known_extents(self._dense_shape))
 
     @property
     def dtype(self) -> DType:
@@ -82,7 +82,7 @@ class IndexedSlices:
     def _type_spec(self) -> IndexedSlicesSpec:
         rows = as_dims(self._values.shape)
         return IndexedSlicesSpec(
-            _spec_shape(rows, _known_shape(self._dense_shape)),
+            _spec_shape(rows, known_extents(self._dense_shape)),
             self.dtype,
             self._indices.dtype,
             None if self._dense_shape is None else self._dense_shape.dtype,
@@ -100,7 +100,7 @@ class IndexedSlices:
             raise ValueError(
                 f"Tensor conversion requested for IndexedSlices for argument `value` without dense_shape: {self}"
             )
-        known = _known_shape(self._dense_shape)
+        known = known_extents(self._dense_shape)
         if known is None or known[0] is None:  # a shape that only the run will tell
             scatter = primitives.get("gather_grad")
             return bind(scatter, (self._values, self._indices, self._dense_shape), {"axis": 0, "batch_dims": 0})
@@ -160,7 +160,7 @@ class IndexedSlicesSpec(TypeSpec):
         return IndexedSlices(*components)
 
 
-def _known_shape(dense_shape: Any) -> Shape:
+def known_extents(dense_shape: Any) -> Shape:
     """What is known of the shape that a 1-D tensor holds."""
     if dense_shape is None:
         return None

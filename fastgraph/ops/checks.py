@@ -15,7 +15,7 @@ from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named, whole, word
 from fastgraph.ops.elementwise import abs, cast, equal, greater, greater_equal, less, less_equal, not_equal
-from fastgraph.ops.families import Array, custom, invalid, movement, public
+from fastgraph.ops.families import Array, custom, invalid, movement, public, shape_text
 from fastgraph.ops.output import tensor_text
 from fastgraph.ops.reduction import all_p
 from fastgraph.shapes import Aval, TensorShape, as_dims
@@ -88,6 +88,66 @@ def check_numerics(tensor: Any, message: Any, name: str | None = None) -> Any:
     Raises: InvalidArgumentError for NaN or infinities. Source: tf.debugging.check_numerics.
     """
     return named(name, check_numerics_p, tensor, message=word(message, "message"))
+
+
+def _indices_errors() -> list[Any]:
+    shape, wanted = np.array([2, 3]), {"sorted": True}
+    return [
+        ((np.array([[1, 0], [0, 1]]), shape), wanted, InvalidArgumentError, r"indices\[1\] = \[0,1\] is out of order"),
+        ((np.array([[0, 1], [0, 1]]), shape), wanted, InvalidArgumentError, r"indices\[1\] = \[0,1\] is repeated"),
+        (
+            (np.array([[0, 1], [5, 0]]), shape),
+            wanted,
+            InvalidArgumentError,
+            r"indices\[1\] = \[5,0\] is out of bounds: need 0 <= index < \[2,3\]",
+        ),
+        (
+            (np.array([[0, 1], [0, -1]]), shape),
+            {"sorted": False},
+            InvalidArgumentError,
+            r"Indices are not valid \(out of bounds\).  Shape: \[2,3\]",
+        ),
+    ]  # fmt: skip
+
+
+@custom(
+    op="CheckIndices",
+    infer=lambda indices, dense_shape, *, sorted: Aval(indices.dtype, indices.shape),
+    dtypes="int64",
+    samples=lambda: [
+        ((np.array([[0, 1], [1, 0], [1, 2]]), np.array([2, 3])), {"sorted": True}),
+        ((np.array([[1, 0], [0, 1]]), np.array([2, 3])), {"sorted": False}),
+        ((np.zeros([0, 2], np.int64), np.array([2, 3])), {"sorted": True}),
+    ],
+    error_samples=_indices_errors,
+    reason="its message is made of the first wrong index and its neighbour",
+)
+def check_indices(indices: Array, dense_shape: Array, *, sorted: bool) -> Any:
+    """The indices of a sparse tensor, if they lie within its shape, and with `sorted` each is after the one before.
+
+    i64[n, rank], i64[rank] -> i64[n, rank].
+    """
+    outside = ((indices < 0) | (indices >= dense_shape)).any(1)
+    limits = shape_text(dense_shape.tolist())
+    if not sorted:
+        if outside.any():
+            raise invalid(f"Indices are not valid (out of bounds).  Shape: {limits}")
+        return indices
+    step = indices[1:] - indices[:-1]  # its first entry that is not 0 decides
+    rising = np.take_along_axis(step, (step != 0).argmax(1)[:, None], 1)[:, 0] if step.size else step.sum(1)
+    wrong = np.flatnonzero(outside | np.concatenate([np.zeros(min(len(indices), 1), bool), rising <= 0]))
+    if wrong.size:
+        at = int(wrong[0])
+        index = f"indices[{at}] = {shape_text(indices[at].tolist())}"
+        if outside[at]:
+            raise invalid(f"{index} is out of bounds: need 0 <= index < {limits}")
+        if rising[at - 1] == 0:
+            raise invalid(f"{index} is repeated")
+        raise invalid(
+            f"{index} is out of order. Many sparse ops require sorted indices.\n    Use `tf.sparse.reorder` to create "
+            "a correctly ordered copy.\n\n"
+        )
+    return indices
 
 
 def _infer_ensure(input: Aval, *, shape: Any) -> Aval:

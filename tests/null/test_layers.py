@@ -34,6 +34,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "L2 what can be computed",
         ("ops.", "gradient", "custom_gradients", "forward_mode", "_variable", "variable", "variable_ops", "variable_parts",
          "module", "indexed_slices", "context", "tensor_array", "random_generator"),
+        ("ops.", "gradient", "_variable", "variable", "variable_ops", "variable_parts", "module", "indexed_slices",
+         "sparse_tensor", "sparse_ops", "sparse_math", "sparse_lookups"),
     ),
     ("L3 graphs", ("graph.",)),
     ("L4 compiler", ("compiler.",)),

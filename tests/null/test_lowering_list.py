@@ -38,6 +38,7 @@ HOST_STEPS = {
     "print": "it writes to a Python stream",
     "timestamp": "it reads the clock",
     "assert": "its message is made of whole tensors",
+    "check_indices": "its message is made of the first wrong index and its neighbour",
     "segment_sum": COUNTED,
     "segment_mean": COUNTED,
     "segment_prod": COUNTED,
