@@ -115,14 +115,46 @@ def rows_at(x: Any, indices: Any) -> Any:
     return gather_p(x, indices, axis=last, batch_dims=last)
 
 
-def _permuted(pivots: Array, n: int) -> Array:
-    """The order of the rows after LAPACK's exchanges. i[p, n] -> i[p, n]."""
+def _factored(matrices: Array) -> tuple[Array, Array]:
+    """Packed factors and orders of rows, matrix by matrix. t[p, n, n] -> t[p, n, n], i[p, n]."""
+    from scipy.linalg.lapack import get_lapack_funcs
+
+    factor = get_lapack_funcs("getrf", (matrices,))
+    packed, pivots = np.empty_like(matrices), np.empty(matrices.shape[:-1], np.int64)
+    for i, matrix in enumerate(matrices):
+        packed[i], pivots[i], info = factor(matrix)
+        if info > 0 or np.isnan(packed[i, -1, -1]):
+            raise invalid("Input is not invertible.")
+    n = matrices.shape[-1]
     perm = np.tile(np.arange(n), (len(pivots), 1))
-    every = np.arange(len(pivots))
     for i in range(n):
-        j = pivots[:, i]
-        perm[every, i], perm[every, j] = perm[every, j], perm[every, i]
-    return perm
+        _exchange(perm, i, pivots[:, i])
+    return packed, perm
+
+
+def _eliminated(matrices: Array) -> tuple[Array, Array]:
+    """As `_factored`, but row by row of all matrices at once: for many small ones."""
+    packed = np.array(matrices)
+    p, n = packed.shape[:2]
+    perm = np.tile(np.arange(n), (p, 1))
+    for i in range(n):
+        pivots = i + np.abs(packed[:, i:, i]).argmax(1)
+        _exchange(perm, i, pivots)
+        _exchange(packed, i, pivots)
+        pivot = packed[:, i, i, None]
+        if not (np.abs(pivot) > 0).all():
+            raise invalid("Input is not invertible.")
+        packed[:, i + 1 :, i] /= pivot
+        packed[:, i + 1 :, i + 1 :] -= packed[:, i + 1 :, i, None] * packed[:, i, None, i + 1 :]
+    return packed, perm
+
+
+def _exchange(rows: Array, i: int, pivots: Array) -> None:
+    """Exchange row i and the row pivots[k] of each rows[k]."""
+    every = np.arange(len(rows))
+    old = rows[:, i].copy()
+    rows[:, i] = rows[every, pivots]
+    rows[every, pivots] = old
 
 
 @custom(
@@ -143,17 +175,10 @@ def _permuted(pivots: Array, n: int) -> Array:
 )
 def lu_p(input: Array, *, output_idx_type: DType) -> Any:
     """L below the diagonal and U above it, with input[p] = L U, and p. t[*b, n, n] -> t[*b, n, n], i[*b, n]."""
-    from scipy.linalg.lapack import get_lapack_funcs
-
     checked(_lu_shape, input.shape)
     matrices = stacked(widened(input))
-    factor = get_lapack_funcs("getrf", (matrices,))
-    packed, pivots = np.empty_like(matrices), np.empty(matrices.shape[:-1], np.int64)
-    for i, matrix in enumerate(matrices if matrices.size else ()):
-        packed[i], pivots[i], info = factor(matrix)
-        if info > 0 or np.isnan(packed[i, -1, -1]):
-            raise invalid("Input is not invertible.")
-    perm = _permuted(pivots, input.shape[-1])
+    p, n = matrices.shape[:2]
+    packed, perm = (_eliminated if p > 2 * n or n == 0 else _factored)(matrices)
     return (
         packed.reshape(input.shape).astype(input.dtype, copy=False),
         perm.reshape(input.shape[:-1]).astype(output_idx_type.numpy_dtype),
