@@ -235,6 +235,7 @@ SUBSTITUTES = {
     "recompute_grad": "fastgraph.custom_gradient",
     "saved_model": "numpy.savez of the Variables' values",
     "scalar_mul": "fastgraph.multiply",
+    "scan": "fastgraph.while_loop",
     "sets": "Python's sets",
     "sparse": "a dense tensor, or fastgraph.IndexedSlices",
     "SparseTensor": "a dense tensor, or fastgraph.IndexedSlices",
