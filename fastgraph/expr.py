@@ -11,6 +11,7 @@ An expression is written in Python's syntax, with Python's precedence (`&` binds
     select(c, a, b)                                                   c ? a : b, where c is bool
     float32(x), int64(x), bool(x), ...                                explicit casts; there are no others
     exp(x), max(x, y), ...                                            the functions of `INTRINSICS`
+    complex(a, b)   real(x)   imag(x)                                 a complex number of two floats, and its parts
 
 Numbers take the dtype of what they are combined with. `//` and `%` round towards minus infinity; `round` rounds half to
 even; `min` and `max` propagate NaN; integer arithmetic wraps.
@@ -74,11 +75,18 @@ INTRINSICS: dict[str, int] = {
     **dict.fromkeys(("bessel_i0e", "bessel_i1e"), 1),
     **dict.fromkeys(("sqrt", "rsqrt", "abs", "sign", "floor", "ceil", "round", "trunc"), 1),
     **dict.fromkeys(PREDICATES, 1),
-    **dict.fromkeys(("real", "imag", "conj", "angle"), 1),
+    **dict.fromkeys(("real", "imag", "conj"), 1),
     **dict.fromkeys(("min", "max", "pow", "atan2", "fmod", "truncatediv", "truncatemod", "nextafter"), 2),
-    **dict.fromkeys(("zeta", "polygamma", "igamma", "igammac", "igamma_grad_a"), 2),
+    **dict.fromkeys(("zeta", "polygamma", "complex", "igamma", "igammac", "igamma_grad_a"), 2),
     "select": 3,
 }
+#: What kernels compute of complex numbers; NumPy computes the rest.
+OF_COMPLEX = frozenset(
+    {"add", "sub", "mul", "div", "neg", "eq", "ne", "select", "abs", "sign", "real", "imag", "conj", "complex", "cast"}
+)
+#: The dtype of a complex number's parts, and that of the complex number of two such parts.
+PARTS = {"complex64": "float32", "complex128": "float64"}
+_OF_PARTS = {part: whole for whole, part in PARTS.items()}
 CONSTANTS = {"inf": float("inf"), "nan": float("nan"), "pi": 3.141592653589793}
 
 
@@ -245,7 +253,16 @@ def _annotate(tree: Tree, dtypes: Mapping[str, str], default: str, wanted: str |
         if argument.dtype != dtype:
             raise ExpressionError(f"operands of {tree.op} differ: {dtype} and {argument.dtype}")
     _check(tree.op, dtype)
-    return Typed(tree.op, head + arguments, "bool" if tree.op in COMPARISONS or tree.op in PREDICATES else dtype)
+    return Typed(tree.op, head + arguments, result_dtype(tree.op, dtype))
+
+
+def result_dtype(op: str, dtype: str) -> str:
+    """The dtype of an operation on operands of `dtype`."""
+    if op in COMPARISONS or op in PREDICATES:
+        return "bool"
+    if op in {"abs", "real", "imag"}:
+        return PARTS.get(dtype, dtype)
+    return _OF_PARTS[dtype] if op == "complex" else dtype
 
 
 def _weak(tree: Tree) -> bool:
@@ -265,6 +282,8 @@ def _check(op: str, dtype: str) -> None:
         allowed = dtype in INTEGERS
     elif op in {"select", "eq", "ne"}:
         allowed = True
+    elif op == "complex":
+        allowed = dtype in _OF_PARTS
     elif op == "div":
         allowed = dtype not in INTEGERS and dtype != "bool"
     else:

@@ -32,7 +32,7 @@ UPDATES = ("assign_variable", "take_variable")
 SMALL = 1 << 16
 #: Nanoseconds per element up to which a producer is recomputed by each of its consumers.
 CHEAP = 0.045
-_NUMERIC = frozenset(expr.DTYPES) - {"complex64", "complex128"}
+_NUMERIC = frozenset(expr.DTYPES)
 
 
 @dataclass(eq=False)
@@ -49,7 +49,16 @@ def lowerable(node: Node) -> bool:
     """Whether a kernel can compute the node."""
     if node.op.lower is None or node.op.effect is not None or len(node.inputs) > MOST_INPUTS:
         return False
-    return all(v.aval.dtype.name in _NUMERIC for v in (*node.inputs, *node.outputs))
+    dtypes = {v.aval.dtype.name for v in (*node.inputs, *node.outputs)}
+    return dtypes <= _NUMERIC and (dtypes.isdisjoint(expr.PARTS) or _of_complex(node))
+
+
+def _of_complex(node: Node) -> bool:
+    """Whether kernels know what the node computes of complex numbers."""
+    if node.op.expr is None:
+        return True  # it moves, adds or multiplies them
+    terms = expr.walk(expr.parse(node.op.expr).root)
+    return all(t.op in expr.OF_COMPLEX for t in terms if isinstance(t, expr.Apply))
 
 
 class Fusion:

@@ -20,8 +20,8 @@ from numba.core import cgutils, types
 from numba.core.typing.templates import AbstractTemplate, infer, infer_global
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-from fastgraph.compiler import blocks_cpu, gamma_cpu, vecmath
-from fastgraph.compiler.lane import Lane
+from fastgraph.compiler import blocks_cpu, complexmath, gamma_cpu, vecmath
+from fastgraph.compiler.lane import ComplexLane, Lane
 
 
 class Slot(types.Type):
@@ -181,9 +181,10 @@ def _local_array(dtype: types.Type) -> Any:
     return local
 
 
-# ---- vecmath's functions as intrinsics -------------------------------------------------------------------------------
+# ---- the functions of vecmath and complexmath as intrinsics ----------------------------------------------------------
 
-_NUMBA_TYPES = {"bool": types.boolean, **{str(t): t for t in (*types.integer_domain, types.float32, types.float64)}}
+_NUMBER_TYPES = (*types.integer_domain, types.float32, types.float64, types.complex64, types.complex128)
+_NUMBA_TYPES = {"bool": types.boolean, **{str(t): t for t in _NUMBER_TYPES}}
 
 
 def _intrinsic(function: vecmath.Function) -> Any:
@@ -192,7 +193,10 @@ def _intrinsic(function: vecmath.Function) -> Any:
     operands = tuple(_NUMBA_TYPES[dtype] for dtype in function.operands)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        lanes = [Lane(builder, value, dtype) for value, dtype in zip(args, function.operands, strict=True)]
+        lanes = [
+            (ComplexLane.of if dtype in complexmath.PARTS else Lane)(builder, value, dtype)
+            for value, dtype in zip(args, function.operands, strict=True)
+        ]
         return function.body(*lanes).value
 
     def typed(typingctx: Any, *args: Any) -> Any:
@@ -208,7 +212,9 @@ def _intrinsic(function: vecmath.Function) -> Any:
 
 
 #: Every function a kernel may call, by the name it is called by.
-FUNCTIONS: dict[str, Callable[..., Any]] = {name: _intrinsic(f) for name, f in vecmath.functions().items()}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    name: _intrinsic(f) for name, f in {**vecmath.functions(), **complexmath.functions()}.items()
+}
 FUNCTIONS.update({f"local_{dtype}": _local_array(kind) for dtype, kind in _NUMBA_TYPES.items()})
 
 

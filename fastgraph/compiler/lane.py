@@ -259,3 +259,28 @@ class Lane:
         # LLVM's conversion is undefined out of range: it must not see such a value.
         whole = self._make(self.builder.fptosi(fits.select(self, 0.0).value, target), dtype)
         return fits.select(whole, -int(limit))
+
+
+class ComplexLane:
+    """A complex number ("complex64", "complex128"): the lanes of its two parts."""
+
+    __slots__ = ("imag", "real")
+
+    def __init__(self, real: Lane, imag: Lane) -> None:
+        self.real = real
+        self.imag = imag
+
+    @classmethod
+    def of(cls, builder: Any, value: Any, dtype: str) -> ComplexLane:
+        """The lanes of a complex value as Numba represents it: a struct of the parts."""
+        part = "float32" if dtype == "complex64" else "float64"
+        return cls(*[Lane(builder, builder.extract_value(value, k), part) for k in range(2)])
+
+    @property
+    def value(self) -> Any:
+        """The number as Numba represents it."""
+        kind = _TYPES[self.real.dtype]
+        struct = ir.Constant(ir.LiteralStructType([kind, kind]), ir.Undefined)
+        for k, part in enumerate((self.real, self.imag)):
+            struct = self.real.builder.insert_value(struct, part.value, k)
+        return struct

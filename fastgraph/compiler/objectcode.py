@@ -25,7 +25,8 @@ from fastgraph.compiler.target import host, symbol
 _CASTS: dict[str, Any] = {
     name: getattr(np, name)
     for name in (
-        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "bool_",
+        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "complex64",
+        "complex128", "bool_",
     )
 }  # fmt: skip
 

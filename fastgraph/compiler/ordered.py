@@ -24,7 +24,7 @@ TILE = 64
 PARTS = 8
 #: Elements of a row from which on units share the columns, and from which on they share the rows.
 WIDE, NARROW = 128, 8
-_OTHER = {"complex64", "complex128", "string", "variant", "resource"}
+_OTHER = {"string", "variant", "resource"}
 
 
 @dataclass

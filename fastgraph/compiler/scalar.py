@@ -186,11 +186,7 @@ class Table:
             simple = _simplify(self, name, args)
             if simple is not None:
                 return simple
-        if name in _COMPARISONS:
-            dtype = "bool"
-        elif dtype.startswith("complex") and name in ("real", "imag", "abs", "angle"):
-            dtype = "float32" if dtype == "complex64" else "float64"
-        return self.make(name, dtype, args, witness=_fold_witness(name, args))
+        return self.make(name, expr.result_dtype(name, dtype), args, witness=_fold_witness(name, args))
 
     def cast(self, x: Scalar, dtype: str) -> Scalar:
         """`x` in another dtype, with NumPy's meaning."""

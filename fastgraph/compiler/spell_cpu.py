@@ -19,7 +19,7 @@ _COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="
 _FLOATS = ("float32", "float64")
 _INTEGERS = frozenset(expr.INTEGERS)
 # In these, arithmetic on two numbers of the dtype gives the dtype again, with Numba and with NumPy: no cast is written.
-_CLOSED = frozenset({*_FLOATS, "int64", "uint64", "complex64", "complex128"})
+_CLOSED = frozenset({*_FLOATS, "int64", "uint64"})
 
 Call = Callable[..., str]  # (name, *arguments) -> text; notes the import
 
@@ -39,13 +39,16 @@ def number(value: complex, dtype: str) -> str:
     kind = register(dtype)
     if kind == "bool":
         return str(bool(value))
-    if kind.startswith("complex"):
-        return f"{kind}({complex(value)!r})"
+    if kind in expr.PARTS:
+        return f"{kind}(complex({_real(value.real)}, {_real(value.imag)}))"
     if kind not in _FLOATS:
         return f"{kind}({int(value.real)})" if kind != "int64" else str(int(value.real))
-    real = float(value.real)
-    text = repr(real) if math.isfinite(real) else "nan" if math.isnan(real) else "inf" if real > 0 else "-inf"
-    return f"{kind}({text})"
+    return f"{kind}({_real(value.real)})"
+
+
+def _real(value: float) -> str:
+    value = float(value)
+    return repr(value) if math.isfinite(value) else "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
 
 
 def loaded(text: str, dtype: str, call: Call) -> str:
@@ -75,8 +78,10 @@ def operation(term: Scalar, args: Sequence[str], call: Call) -> str:
     if op == "cast":
         return _cast(args[0], source, dtype, call)
     if op == "select":
+        if dtype in expr.PARTS:
+            return call(f"select_{dtype}", *args)
         return f"{args[1]} if {args[0]} else {args[2]}"
-    if op in _COMPARE:
+    if op in _COMPARE and source not in expr.PARTS:
         return f"{args[0]} {_COMPARE[op]} {args[1]}"
     if op in expr.PREDICATES or kind not in _CLOSED:
         if dtype == "bool" and op in ("and", "or", "xor"):
@@ -93,22 +98,13 @@ def operation(term: Scalar, args: Sequence[str], call: Call) -> str:
 
 def _cast(text: str, source: str, target: str, call: Call) -> str:
     kind = register(source)
-    if "complex64" in (kind, target) or "complex128" in (kind, target):
-        return _cast_complex(text, source, target, call)
+    if kind in expr.PARTS and target not in expr.PARTS:
+        return _cast(call(f"real_{kind}", text), expr.PARTS[kind], target, call)
     if target in HALVES and kind not in ("float32", "bool"):
         # One rounding, not two: float64 and wide integers go straight to the half float.
         return call(f"cast_{target}_float32", call(f"cast_{kind}_{target}", text))
     goal = register(target)
     return rounded(text if kind == goal else call(f"cast_{kind}_{goal}", text), target, call)
-
-
-def _cast_complex(text: str, source: str, target: str, call: Call) -> str:
-    if target == "bool":
-        return f"{text} != 0"
-    if target.startswith("complex"):
-        return f"{target}({text})"
-    part = "float32" if source == "complex64" else "float64"
-    return _cast(f"{text}.real", part, target, call)
 
 
 @dataclass
@@ -142,16 +138,17 @@ def fold(
         best, total, sign = cell(kept), cell("int64"), ">" if kind == "argmax" else "<"
         before = [f"{best} = {_edge(kind[3:], kept)}", f"{total} = 0"]
         return Fold(before, [f"if {value} {sign} {best}:", f"    {best} = {value}", f"    {total} = {variable}"], total)
-    if kind == "sum" and (real or kept.startswith("complex")):
+    if kind == "sum" and (real or kept in expr.PARTS):
         wide = "float64" if real else "complex128"
         total, part, result = cell(wide), cell(kept), local(kept)
-        step = call(f"fold_add_{kept}", part, value) if real else f"{part} + {value}"
+        step = call(f"fold_add_{kept}", part, value)
+        more = _cast(part, kept, wide, call)
         return Fold(
             [f"{total} = {wide}(0)"],
             [f"{part} = {step}"],
             result,
             [f"{part} = {kept}(0)"],
-            [f"{total} = {total} + {part if kept == wide else _cast(part, kept, wide, call)}"],
+            [f"{total} = {f'{total} + {more}' if real else call(f'add_{wide}', total, more)}"],
             [f"{result} = {total if dtype == wide else _cast(total, wide, dtype, call)}"],
         )
     if kind in ("sum", "prod"):

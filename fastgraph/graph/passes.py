@@ -161,6 +161,31 @@ def _single(build: Rebuild, applied: Application) -> Value | None:
     return None
 
 
+#: Multiplications up to which a product of complex matrices is one kernel.
+_SMALL_PRODUCT = 4096
+
+
+def _complex_product(build: Rebuild, applied: Application) -> Value | None:
+    """A product of complex matrices is four of real ones, which BLAS computes."""
+    dtype, (a, b) = applied.avals[0].dtype, [value.aval for value in applied.inputs]
+    if not dtype.is_complex:
+        return None
+    if a.is_static and b.is_static and applied.avals[0].is_static:
+        rows = (a.shape or ())[-1 if applied.attrs["transpose_a"] else -2]
+        if (applied.avals[0].size or 0) * (a.size or 0) <= _SMALL_PRODUCT * (rows or 1):
+            return None
+    if not build.spend("a product of complex matrices as real ones"):
+        return None
+    (p, q), (r, s) = [[build.emit(part, (v,), {})[0] for part in ("real", "imag")] for v in applied.inputs]
+
+    def product(x: Value, y: Value) -> Value:
+        return build.emit(applied.op, (x, y), applied.attrs)[0]
+
+    real = build.emit("subtract", (product(p, r), product(q, s)), {})[0]
+    imag = build.emit("add", (product(p, s), product(q, r)), {})[0]
+    return build.emit("complex", (real, imag), {"dtype": dtype})[0]
+
+
 def _custom_identity(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
     """A custom gradient has had its say: its values stay."""
     if build.spend("custom_gradient_identity -> its values"):
@@ -268,6 +293,7 @@ def algebra_rules() -> dict[str, list[Rule]]:
             ("tile", _unchanged),
             ("pad", _unchanged),
             ("concat", _single),
+            ("matmul", _complex_product),
             ("sum", _sum_nothing),
             ("mean", _sum_nothing),
             ("max", _sum_nothing),

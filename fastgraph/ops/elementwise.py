@@ -141,10 +141,10 @@ def abs_p(x: Array) -> Any:
 
 @elementwise(
     op="ComplexAbs",
+    expr="abs(x)",
     dtypes="complex64 complex128",
     out="real",
     vjp=dict(x=lambda dy, x: complex_of(dy, zeros_like_p(dy)) * sign(x)),
-    reason="complex numbers: kernels have no complex elements yet",
 )
 def complex_abs(x: Array) -> Any:
     """Modulus of complex numbers. c64[*s] -> f32[*s], c128[*s] -> f64[*s]."""
@@ -496,9 +496,9 @@ def cast_p(x: Array, *, dtype: DType) -> Any:
 
 @elementwise(
     op="Conj",
+    expr="conj(input)",
     dtypes="complex64 complex128",
     vjp=dict(input=lambda dy: conj(dy)),
-    reason="complex numbers: kernels have no complex elements yet",
 )
 def conj_p(input: Array) -> Any:
     """Complex conjugate. c[*s] -> c[*s]."""
@@ -507,10 +507,10 @@ def conj_p(input: Array) -> Any:
 
 @elementwise(
     op="Real",
+    expr="real(input)",
     dtypes="complex64 complex128",
     out="real",
     vjp=dict(input=lambda dy: complex_of(dy, zeros_like_p(dy))),
-    reason="complex numbers: kernels have no complex elements yet",
 )
 def real_p(input: Array) -> Any:
     """Real part. c64[*s] -> f32[*s], c128[*s] -> f64[*s]."""
@@ -519,26 +519,30 @@ def real_p(input: Array) -> Any:
 
 @elementwise(
     op="Imag",
+    expr="imag(input)",
     dtypes="complex64 complex128",
     out="real",
     vjp=dict(input=lambda dy: complex_of(zeros_like_p(dy), dy)),
-    reason="complex numbers: kernels have no complex elements yet",
 )
 def imag_p(input: Array) -> Any:
     """Imaginary part. c64[*s] -> f32[*s], c128[*s] -> f64[*s]."""
     return np.imag(input)
 
 
+def _lower_complex(b: Any, node: Any) -> list[Any]:
+    return [lambda index: b.op("complex", *[b.input(i).broadcast_at(index) for i in range(2)])]
+
+
 @elementwise(
     op="Complex",
     dtypes="float32 float64",
     out="dtype",
+    lower=_lower_complex,
     vjp=dict(real=lambda dy: real_p(dy), imag=lambda dy: imag_p(dy)),
     samples=lambda: [
         ((np.array([1.0, 2.0], t), np.array(3.0, t)), {"dtype": as_dtype(c)})
         for t, c in (("float32", "complex64"), ("float64", "complex128"))
     ],
-    reason="complex numbers: kernels have no complex elements yet",
 )
 def complex_p(real: Array, imag: Array, *, dtype: DType) -> Any:
     """real + i * imag. f32[*s] -> c64[*s], f64[*s] -> c128[*s], broadcasting."""

@@ -56,6 +56,7 @@ LATE = {
 LATE_MODULES = {
     "compiler.blocks_cpu",
     "compiler.gamma_cpu",
+    "compiler.complexmath",
     "compiler.intrinsics",
     "compiler.lane",
     "compiler.loader",

@@ -6,7 +6,6 @@ import fastgraph.ops  # noqa: F401 - registers the primitives
 from fastgraph.compiler.ordered import KINDS
 from fastgraph.primitive import all_primitives
 
-COMPLEX = "complex numbers: kernels have no complex elements yet"
 STRINGS = "strings: their bytes lie in Python objects, which kernels do not see"
 SORTED = "a sort: its work depends on data, and NumPy's is as fast as any kernel of ours would be"
 RECURRENCE = "a recurrence, each row after those before it: LAPACK's is as fast as any kernel of ours would be"
@@ -21,11 +20,6 @@ REJECTED = "rejection: how many words a number takes is data, and the C that fil
 
 #: Primitive -> why it has no lowering, as its definition says.
 HOST_STEPS = {
-    "complex_abs": COMPLEX,
-    "conj": COMPLEX,
-    "real": COMPLEX,
-    "imag": COMPLEX,
-    "complex": COMPLEX,
     "as_string": STRINGS,
     "to_number": STRINGS,
     "string_join": STRINGS,
