@@ -18,8 +18,11 @@ from fastgraph import nest as nest
 from fastgraph import nn as nn
 from fastgraph import optimizers as optimizers
 from fastgraph import profiler as profiler
+from fastgraph import ragged as ragged
 from fastgraph import random as random
 from fastgraph import signal as signal
+from fastgraph import space_to_batch as space_to_batch_nd
+from fastgraph import sparse as sparse
 from fastgraph import strings as strings
 from fastgraph import sysconfig as sysconfig
 from fastgraph import testing as testing
@@ -90,10 +93,14 @@ from fastgraph.keras.initializers import RandomUniform as random_uniform_initial
 from fastgraph.keras.initializers import Zeros as zeros_initializer
 from fastgraph.module import Module as Module
 from fastgraph.names import name_scope as name_scope
+from fastgraph.ragged_tensor import RaggedTensor as RaggedTensor
+from fastgraph.ragged_tensor import RaggedTensorSpec as RaggedTensorSpec
 from fastgraph.shapes import TensorShape as TensorShape
 from fastgraph.shapes import TensorSpec as TensorSpec
 from fastgraph.shapes import TypeSpec as TypeSpec
 from fastgraph.shapes import type_spec_from_value as type_spec_from_value
+from fastgraph.sparse_tensor import SparseTensor as SparseTensor
+from fastgraph.sparse_tensor import SparseTensorSpec as SparseTensorSpec
 from fastgraph.staging.function import function as function
 from fastgraph.tensor_array import TensorArray as TensorArray
 from fastgraph.variable import Variable as Variable
@@ -214,6 +221,15 @@ def cumsum(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: bui
     Raises: InvalidArgumentError for an axis out of range. Source: tf.cumsum."""
 def divide(x: Any, y: Any, name: builtins.str | None = None) -> Any:
     """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting. Source: tf.divide."""
+def dynamic_partition(data: Any, partitions: Any, num_partitions: builtins.int, name: builtins.str | None = None) -> Any:
+    """The slices of data by the numbers in partitions, below num_partitions. t[*p, *r], i32[*p] -> list of t[n, *r].
+
+    Raises: InvalidArgumentError for numbers outside, or shapes that do not fit. Source: tf.dynamic_partition."""
+def dynamic_stitch(indices: Any, data: Any, name: builtins.str | None = None) -> Any:
+    """Slices put where the indices say, 0 elsewhere; of equal indices the last counts.
+
+    i[*s]..., t[*s, *r]... -> t[n, *r].
+    Raises: InvalidArgumentError for negative indices, or shapes that do not fit. Source: tf.dynamic_stitch."""
 def eig(tensor: Any, name: builtins.str | None = None) -> Any:
     """Eigenvalues and eigenvectors of length 1, in columns, in no particular order. t[*b, n, n] -> c[*b, n], c.
 
@@ -242,6 +258,10 @@ def expand_dims(input: Any, axis: Any, name: builtins.str | None = None) -> Any:
     """input with a new axis of size 1 at position `axis`. t[*s] -> t[*s with a one].
 
     Raises: InvalidArgumentError if there is no such position. Source: tf.expand_dims."""
+def extract_volume_patches(input: Any, ksizes: Any, strides: Any, padding: builtins.str, name: builtins.str | None = None) -> Any:
+    """The elements of each window of a volume as channels, 0 outside. t[n, d, h, w, c] -> t[n, *o, prod(k) * c].
+
+    Raises: InvalidArgumentError for another rank, or windows over batch or channels. Source: tf.extract_volume_patches."""
 def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = ..., name: builtins.str | None = None) -> Any:
     """Ones on the diagonal of zeros, as often as batch_shape says. -> dtype[*batch_shape, rows, columns].
 
@@ -276,6 +296,10 @@ def histogram_fixed_width(values: Any, value_range: Any, nbins: Any = 100, dtype
 
     t[*s], t[2] -> dtype[nbins].
     Raises: InvalidArgumentError for NaN and for a range that does not rise. Source: tf.histogram_fixed_width."""
+def histogram_fixed_width_bins(values: Any, value_range: Any, nbins: Any = 100, dtype: Any = ..., name: builtins.str | None = None) -> Any:
+    """Which of nbins equal parts of value_range each value falls into; those outside count at its ends. t[*s] -> i[*s].
+
+    Raises: InvalidArgumentError for a range that does not rise, or no bins. Source: tf.histogram_fixed_width_bins."""
 def identity(input: Any, name: str | None = None) -> Tensor:
     """The input itself. t[*s] -> t[*s]. Source: tf.identity."""
 def identity_n(input: Any, name: builtins.str | None = None) -> Any:
@@ -297,7 +321,8 @@ def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
 def linspace(start: Any, stop: Any, num: Any, name: builtins.str | None = None, axis: Any = 0) -> Any:
     """num numbers from start to stop, evenly spaced, along a new axis. t[*s], t[*s] -> t[*s with num].
 
-    Integers of up to 16 bits give float32, wider ones float64. Source: tf.linspace."""
+    Integers of up to 16 bits give float32, wider ones float64. start and stop broadcast.
+    Raises: ValueError if they differ in dtype. Source: tf.linspace."""
 def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether both hold. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_and."""
 def logical_not(x: Any, name: str | None = None) -> Tensor:
@@ -347,6 +372,10 @@ def pad(tensor: Any, paddings: Any, mode: builtins.str = 'CONSTANT', constant_va
     """tensor with paddings[i] elements before and after along axis i: a constant, or itself mirrored. t[*s] -> t[*r].
 
     Raises: InvalidArgumentError for paddings that do not fit; ValueError for an unknown mode. Source: tf.pad."""
+def parallel_stack(values: Any, name: builtins.str | None = 'parallel_stack') -> Any:
+    """Tensors of one shape along a new first axis, in graphs only. t[*s]... -> t[n, *s].
+
+    Raises: RuntimeError in eager mode. Source: tf.parallel_stack."""
 def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
     """x to the power of y. t[*s], t[*s] -> t[*s], broadcasting.
 
@@ -363,6 +392,8 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
     Raises: InvalidArgumentError for a delta of 0 or of the wrong sign. Source: tf.range."""
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of axes of input. t[*s] -> i32[]. Source: tf.rank."""
+def realdiv(x: Any, y: Any, name: builtins.str | None = None) -> Any:
+    """Quotient x / y of floats or complex numbers. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.realdiv."""
 def reduce_all(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Whether all elements hold along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
 
@@ -404,6 +435,10 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: builtins.str | None
     """Each element (or slice along `axis`) `repeats` times. t[*s] -> t[*r].
 
     Raises: ValueError for an axis out of range. Source: tf.repeat."""
+def required_space_to_batch_paddings(input_shape: Any, block_shape: Any, base_paddings: Any = None, name: builtins.str | None = None) -> Any:
+    """The paddings that make each extent a multiple of its block, and the crops that undo what they add. -> i[n, 2] x2.
+
+    Source: tf.required_space_to_batch_paddings."""
 def reshape(tensor: Any, shape: Any, name: builtins.str | None = None) -> Any:
     """The elements in row-major order in another shape. t[*s] -> t[*shape].
 
@@ -432,6 +467,10 @@ def saturate_cast(value: Any, dtype: Any, name: builtins.str | None = None) -> A
     """value with elements of `dtype`, limited to what that holds; of complex ones each part. t[*s] -> dtype[*s].
 
     Source: tf.saturate_cast."""
+def scalar_mul(scalar: Any, x: Any, name: builtins.str | None = None) -> Any:
+    """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError for no scalar, or another dtype.
+
+    Source: tf.math.scalar_mul."""
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: builtins.str | None = None) -> Any:
     """Zeros of `shape` to which each update is added where its index vector says. i[*q, d], t[*q, *r] -> t[*shape].
 

@@ -262,7 +262,7 @@ def get_global_generator() -> Generator:
         if found is None:
             with init_scope():
                 found = _global = Generator.from_non_deterministic_state()
-        return found
+    return found
 
 
 def set_global_generator(generator: Generator) -> None:

@@ -283,6 +283,7 @@ class GraphTrace(Trace):
         self.derivatives: dict[Any, Any] = {}  # backward graphs by what they are with respect to
         self.flattened: dict[Value, tuple[Value, Value]] = {}  # of a loop's body: what its gradient saves as vectors
         self.n_random_ops = 0  # what tells a function's random ops apart
+        self.draws_eagerly = False  # traced for one call: its random ops take what eager ones would
         self.generators: list[Any] = []  # the cells of random ops, which nothing else keeps
         self.sealed = False
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name

@@ -27,7 +27,6 @@ from fastgraph.graph.trace import GraphTrace
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import cast, identity
 from fastgraph.ops.gathering import gather
-from fastgraph.ops.generators import generators
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import shape
 from fastgraph.ops.reduction import reduce_sum
@@ -336,7 +335,7 @@ def _begin(name: str) -> GraphTrace:
     if outer is not None:
         return GraphTrace(subgraph_name(name), parent=outer, kind="branch")
     trace = GraphTrace(name)
-    trace.n_random_ops = generators.drawn  # in eager mode each call draws on, as eager ops do
+    trace.draws_eagerly = True
     return trace
 
 
@@ -344,7 +343,6 @@ def _outside(trace: GraphTrace) -> list[Part]:
     """What a finished trace uses from outside, for its parameters after its own inputs."""
     if trace.kind == "branch":
         return [Part(tensor, False) for tensor in trace.operands]
-    generators.drawn = max(generators.drawn, trace.n_random_ops)
     return [Part(tensor, False) for tensor in deref([held for held, _ in trace.graph.captures])]
 
 

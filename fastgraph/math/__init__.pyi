@@ -40,6 +40,7 @@ from fastgraph import reduce_min as reduce_min
 from fastgraph import reduce_prod as reduce_prod
 from fastgraph import reduce_sum as reduce_sum
 from fastgraph import round as round
+from fastgraph import scalar_mul as scalar_mul
 from fastgraph import sigmoid as sigmoid
 from fastgraph import sign as sign
 from fastgraph import sin as sin
@@ -53,6 +54,8 @@ from fastgraph import truediv as truediv
 from fastgraph._tensor import Tensor
 from fastgraph.math import mod as floormod
 from fastgraph.math import special as special
+from fastgraph.nn import approx_max_k as approx_max_k
+from fastgraph.nn import approx_min_k as approx_min_k
 from fastgraph.nn import in_top_k as in_top_k
 from fastgraph.nn import l2_normalize as l2_normalize
 from fastgraph.nn import log_softmax as log_softmax
@@ -97,7 +100,9 @@ def confusion_matrix(labels: Any, predictions: Any, num_classes: Any = None, wei
 
     Raises: InvalidArgumentError for a negative number, or one that is no class. Source: tf.math.confusion_matrix."""
 def conj(x: Any, name: builtins.str | None = None) -> Any:
-    """Complex conjugate; real numbers as they are. t[*s] -> t[*s]. Source: tf.math.conj."""
+    """Complex conjugate; real numbers as they are. t[*s] -> t[*s]. Raises: TypeError for others.
+
+    Source: tf.math.conj."""
 def count_nonzero(input: Any, axis: Any = None, keepdims: builtins.bool | None = None, dtype: Any = ..., name: builtins.str | None = None) -> Any:
     """The number of elements along `axis` that are not 0 (of strings: not empty). t[*s] -> i64[*r].
 
@@ -174,8 +179,10 @@ def mod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Remainder with the sign of y. t[*s], t[*s] -> t[*s], broadcasting.
 
     Raises: InvalidArgumentError for an integer y of 0. Source: tf.math.floormod."""
-def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.multiply_no_nan."""
+def multiply_no_nan(x: Any, y: Any, name: builtins.str | None = None) -> Any:
+    """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting.
+
+    Raises: ValueError if y is a tensor of another dtype. Source: tf.math.multiply_no_nan."""
 def ndtri(x: Any, name: str | None = None) -> Tensor:
     """The quantile of the standard normal distribution. f[*s] -> f[*s]. Source: Wichura 1988; tf.math.ndtri."""
 def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
@@ -189,7 +196,7 @@ def polyval(coeffs: Any, x: Any, name: builtins.str | None = None) -> Any:
 
     By Horner's rule. Raises: ValueError if coeffs is no list. Source: tf.math.polyval."""
 def real(input: Any, name: builtins.str | None = None) -> Any:
-    """Real part; real numbers as they are. c64[*s] -> f32[*s]. Source: tf.math.real."""
+    """Real part; real numbers as they are. c64[*s] -> f32[*s]. Raises: TypeError for others. Source: tf.math.real."""
 def reciprocal(x: Any, name: str | None = None) -> Tensor:
     """1 / x. f[*s] -> f[*s]. Source: tf.math.reciprocal."""
 def reciprocal_no_nan(x: Any, name: builtins.str | None = None) -> Any:
@@ -206,8 +213,6 @@ def rint(x: Any, name: str | None = None) -> Tensor:
     """The nearest whole number, halves to even. f[*s] -> f[*s]. Source: tf.math.rint."""
 def rsqrt(x: Any, name: str | None = None) -> Tensor:
     """1 / sqrt(x). f[*s] -> f[*s]. Source: tf.math.rsqrt."""
-def scalar_mul(scalar: Any, x: Any, name: builtins.str | None = None) -> Any:
-    """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError for no scalar. Source: tf.math.scalar_mul."""
 def segment_max(data: Any, segment_ids: Any, name: builtins.str | None = None) -> Any:
     """Greatest of the rows of data with one id; ids rise. t[n, *r], i[n] -> t[last + 1, *r].
 
@@ -228,6 +233,11 @@ def segment_sum(data: Any, segment_ids: Any, name: builtins.str | None = None) -
     """Sum of the rows of data with one id; ids rise. t[n, *r], i[n] -> t[last + 1, *r].
 
     Raises: InvalidArgumentError for ids that do not rise from 0 on. Source: tf.math.segment_sum."""
+def sobol_sample(dim: Any, num_results: Any, skip: Any = 0, dtype: Any = ..., name: builtins.str | None = None) -> Any:
+    """Points of Sobol's sequence in the unit cube, after the origin and `skip` more. -> f[num_results, dim].
+
+    Raises: InvalidArgumentError for no dimension, or more than there are direction numbers for. Source: Joe and Kuo
+    2008; tf.math.sobol_sample."""
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
     """(x - y) * (x - y). t[*s], t[*s] -> t[*s], broadcasting. Source: tf.math.squared_difference."""
 def unsorted_segment_max(data: Any, segment_ids: Any, num_segments: Any, name: builtins.str | None = None) -> Any:

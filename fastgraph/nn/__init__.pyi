@@ -1,12 +1,33 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from collections.abc import Callable
 from fastgraph import sigmoid as sigmoid
+from fastgraph import space_to_batch as space_to_batch
 from fastgraph import tanh as tanh
 from fastgraph._tensor import Tensor
 from fastgraph.nn import experimental as experimental
+from fastgraph.nn import lrn as local_response_normalization
 from fastgraph.nn import silu as swish
+from fastgraph.sparse_lookups import embedding_lookup_sparse as embedding_lookup_sparse
+from fastgraph.sparse_lookups import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 from typing import Any
 import builtins
 
+def approx_max_k(operand: Any, k: Any, reduction_dimension: builtins.int = -1, recall_target: builtins.float = 0.95, reduction_input_size_override: builtins.int = -1, aggregate_to_topk: builtins.bool = True, name: builtins.str | None = None) -> Any:
+    """The k greatest elements along an axis, falling, and where they stand; exact here. f[*s] -> f[*r], i32[*r].
+
+    Source: tf.math.approx_max_k."""
+def approx_min_k(operand: Any, k: Any, reduction_dimension: builtins.int = -1, recall_target: builtins.float = 0.95, reduction_input_size_override: builtins.int = -1, aggregate_to_topk: builtins.bool = True, name: builtins.str | None = None) -> Any:
+    """The k least elements along an axis, rising, and where they stand; exact here. f[*s] -> f[*r], i32[*r].
+
+    Source: tf.math.approx_min_k."""
+def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: builtins.str | None = None) -> Any:
+    """Correlation with a filter whose elements are `rate` places apart. t[n, h, w, c], t[kh, kw, c, f] -> t[n, *o, f].
+
+    Raises: ValueError for a rate below 1. Source: tf.nn.atrous_conv2d; Chen et al. 2016."""
+def atrous_conv2d_transpose(value: Any, filters: Any, output_shape: Any, rate: Any, padding: Any, name: builtins.str | None = None) -> Any:
+    """The gradient of atrous_conv2d to its input, as an op of its own. t[n, h, w, f], t[kh, kw, c, f] -> t[*shape].
+
+    Raises: ValueError for a rate below 1 or depths that differ. Source: tf.nn.atrous_conv2d_transpose."""
 def avg_pool(input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: builtins.str | None = None) -> Any:
     """The mean of each window, of what is inside, over one to three spatial axes. f[n, *s, c] -> f[n, *o, c].
 
@@ -19,6 +40,10 @@ def avg_pool3d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: 
     """The mean of each window of three spatial axes. f[n, d, h, w, c] -> f[n, od, oh, ow, c].
 
     Source: tf.nn.avg_pool3d."""
+def batch_norm_with_global_normalization(input: Any, mean: Any, variance: Any, beta: Any, gamma: Any, variance_epsilon: Any, scale_after_normalization: builtins.bool, name: builtins.str | None = None) -> Any:
+    """(input - mean) / sqrt(variance + epsilon), times gamma if it is to be scaled, plus beta. f[n, h, w, c] -> same.
+
+    Source: tf.nn.batch_norm_with_global_normalization; Ioffe and Szegedy 2015."""
 def batch_normalization(x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any, name: builtins.str | None = None) -> Any:
     """(x - mean) / sqrt(variance + epsilon), times scale and plus offset where given; all broadcast. f[*s] -> f[*s].
 
@@ -27,6 +52,15 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: builtins.str 
     """value plus a bias per channel (the last axis; the second of "NC..."). t[*s, c], t[c] -> t[*s, c].
 
     Raises: InvalidArgumentError if the channels do not fit; ValueError for another format. Source: tf.nn.bias_add."""
+def collapse_repeated(labels: Any, seq_length: Any, name: builtins.str | None = None) -> Any:
+    """Labels without those equal to the one before, zeros after them, and how many are left.
+
+    i[n, t], i[n] -> i[n, m], i[n]. Source: tf.nn.collapse_repeated."""
+def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None) -> Any:
+    """The sum of losses, weighted, over the size of the batch: global_batch_size, or the loss's first extent.
+
+    f[n, *s] -> f[]. Raises: ValueError for a scalar loss or a size that is no scalar; TypeError for a size that is no
+    integer; InvalidArgumentError for a negative one. Source: tf.nn.compute_average_loss."""
 def conv1d(input: Any, filters: Any, stride: Any, padding: Any, data_format: Any = 'NWC', dilations: Any = None, name: builtins.str | None = None) -> Any:
     """Correlation over one spatial axis. t[*b, w, c], t[k, c/groups, f] -> t[*b, ow, f].
 
@@ -75,6 +109,20 @@ def depthwise_conv2d(input: Any, filter: Any, strides: Any, padding: Any, data_f
     """Correlation of each channel with m filters of its own. t[n, h, w, c], t[kh, kw, c, m] -> t[n, oh, ow, c * m].
 
     Raises: InvalidArgumentError for shapes that do not fit, or strides that differ. Source: tf.nn.depthwise_conv2d."""
+def depthwise_conv2d_backprop_filter(input: Any, filter_sizes: Any, out_backprop: Any, strides: Any, padding: Any, data_format: builtins.str = 'NHWC', dilations: Any = ..., name: builtins.str | None = None) -> Any:
+    """depthwise_conv2d's gradient to its filter. t[n, h, w, c], i[4], t[n, oh, ow, c * m] -> t[kh, kw, c, m].
+
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.nn.depthwise_conv2d_backprop_filter."""
+def depthwise_conv2d_backprop_input(input_sizes: Any, filter: Any, out_backprop: Any, strides: Any, padding: Any, data_format: builtins.str = 'NHWC', dilations: Any = ..., name: builtins.str | None = None) -> Any:
+    """depthwise_conv2d's gradient to its input. i[4], t[kh, kw, c, m], t[n, oh, ow, c * m] -> t[n, h, w, c].
+
+    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.nn.depthwise_conv2d_backprop_input."""
+def dilation2d(input: Any, filters: Any, strides: Any, padding: builtins.str, data_format: builtins.str, dilations: Any, name: builtins.str | None = None) -> Any:
+    """The largest sum of each window's elements and the filter's, per channel.
+
+    t[n, h, w, c], t[kh, kw, c] -> t[n, *o, c].
+    Raises: ValueError for another data_format; InvalidArgumentError for shapes that do not fit. Source: Serra 1982;
+    tf.nn.dilation2d."""
 def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: Any = None, name: builtins.str | None = None) -> Any:
     """x with a share `rate` of the elements 0, the others scaled up by 1 / (1 - rate). f[*s] -> f[*s].
 
@@ -86,13 +134,23 @@ def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: builtins
     """The rows of params that ids name, shortened to norm max_norm if given. f[n, *r], i[*q] -> f[*q, *r].
 
     Raises: InvalidArgumentError for an id out of range. Source: tf.nn.embedding_lookup."""
+def erosion2d(value: Any, filters: Any, strides: Any, padding: builtins.str, data_format: builtins.str, dilations: Any, name: builtins.str | None = None) -> Any:
+    """The least difference of each window's elements and the filter's, turned round. t[n, h, w, c] -> t[n, *o, c].
+
+    Raises: as dilation2d. Source: Serra 1982; tf.nn.erosion2d."""
 def gelu(features: Any, approximate: builtins.bool = False, name: builtins.str | None = None) -> Any:
-    """Gaussian error linear unit, or its tanh form. f[*s] -> f[*s]. Source: Hendrycks and Gimpel 2016; tf.nn.gelu."""
+    """Gaussian error linear unit, or its tanh form. f[*s] -> f[*s].
+
+    Raises: ValueError for other dtypes. Source: Hendrycks and Gimpel 2016; tf.nn.gelu."""
 def in_top_k(targets: Any, predictions: Any, k: Any, name: builtins.str | None = None) -> Any:
     """Whether the target of each row is among its k greatest predictions. i[n], f32[n, c] -> bool[n].
 
     Never for a target out of range or where something is not finite.
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.math.in_top_k."""
+def isotonic_regression(inputs: Any, decreasing: builtins.bool = True, axis: Any = -1) -> Any:
+    """The falling (or rising) numbers along `axis` nearest to inputs, and each element's level. f[*s] -> f, i32[*s].
+
+    Source: Best, Chakravarti and Ubhaya 2000; tf.nn.isotonic_regression."""
 def l2_loss(t: Any, name: builtins.str | None = None) -> Any:
     """Half the sum of squares. f[*s] -> f[]. Source: tf.nn.l2_loss."""
 def l2_normalize(x: Any, axis: Any = None, epsilon: Any = 1e-12, name: builtins.str | None = None) -> Any:
@@ -106,6 +164,11 @@ def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: builtins.b
     Raises: ValueError if shapes differ. Source: tf.nn.log_poisson_loss."""
 def log_softmax(logits: Any, axis: Any = None, name: builtins.str | None = None) -> Any:
     """log(softmax(logits)) along `axis` (-1), without overflow. f[*s] -> f[*s]. Source: tf.nn.log_softmax."""
+def lrn(input: Any, depth_radius: builtins.int = 5, bias: Any = 1, alpha: Any = 1, beta: Any = 0.5, name: builtins.str | None = None) -> Any:
+    """Each element over (bias + alpha * the squares of its channel's neighbours)**beta. f[n, h, w, c] -> same.
+
+    Raises: InvalidArgumentError for another rank, another dtype or a negative radius. Source: Krizhevsky et al. 2012;
+    tf.nn.local_response_normalization."""
 def max_pool(input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: builtins.str | None = None) -> Any:
     """The largest element of each window, over one to three spatial axes. t[n, *s, c] -> t[n, *o, c].
 
@@ -121,6 +184,12 @@ def max_pool3d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: 
     """The largest element of each window of three spatial axes. t[n, d, h, w, c] -> t[n, od, oh, ow, c].
 
     Source: tf.nn.max_pool3d."""
+def max_pool_with_argmax(input: Any, ksize: Any, strides: Any, padding: Any, data_format: builtins.str = 'NHWC', output_dtype: Any = ..., include_batch_in_index: builtins.bool = False, name: builtins.str | None = None) -> Any:
+    """The largest element of each window, and where it stands: (row * width + column) * channels + channel.
+
+    t[n, h, w, c] -> t[n, *o, c], i[n, *o, c].
+    Raises: ValueError for another data_format; InvalidArgumentError for windows that do not fit. Source:
+    tf.nn.max_pool_with_argmax."""
 def moments(x: Any, axes: Any, shift: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Mean and variance along `axes`. f[*s] -> f[*r], f[*r]. Source: tf.nn.moments."""
 def normalize_moments(counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: builtins.str | None = None) -> Any:
@@ -136,6 +205,10 @@ def relu(features: Any, name: str | None = None) -> Tensor:
     """features where positive, else 0; NaN stays. t[*s] -> t[*s]. Source: tf.nn.relu."""
 def relu6(features: Any, name: str | None = None) -> Tensor:
     """features limited to [0, 6]. t[*s] -> t[*s]. Source: tf.nn.relu6."""
+def scale_regularization_loss(regularization_loss: Any) -> Any:
+    """The sum of a regularisation loss over the number of replicas, which is one. f[*s] -> f[].
+
+    Source: tf.nn.scale_regularization_loss."""
 def selu(features: Any, name: str | None = None) -> Tensor:
     """Scaled exponential linear unit. f[*s] -> f[*s]. Source: Klambauer et al. 2017, eq. 2; tf.nn.selu."""
 def separable_conv2d(input: Any, depthwise_filter: Any, pointwise_filter: Any, strides: Any, padding: Any, data_format: Any = None, dilations: Any = None, name: builtins.str | None = None) -> Any:
@@ -186,5 +259,10 @@ def weighted_moments(x: Any, axes: Any, frequency_weights: Any, keepdims: builti
     """Mean and variance along `axes` of elements that count as often as their weights say. f[*s] -> f[*r], f[*r].
 
     Source: tf.nn.weighted_moments."""
+def with_space_to_batch(input: Any, dilation_rate: Any, padding: builtins.str, op: Callable[..., Any], filter_shape: Any = None, spatial_dims: Any = None, data_format: builtins.str | None = None) -> Any:
+    """`op(x, spatial_dims_in_use, padding)` on every dilation_rate-th element of the spatial axes: an op with gaps.
+
+    t[n, *s, c] -> what op gives. Raises: ValueError for rates below 1, a padding that is neither "SAME" nor "VALID",
+    or "SAME" without a filter_shape. Source: tf.nn.with_space_to_batch."""
 def zero_fraction(value: Any, name: builtins.str | None = None) -> Any:
     """The share of elements that are 0; NaN of none. t[*s] -> f32[]. Source: tf.math.zero_fraction."""

@@ -139,7 +139,7 @@ def check_indices(indices: Array, dense_shape: Array, *, sorted: bool) -> Any:
     if wrong.size:
         at = int(wrong[0])
         index = f"indices[{at}] = {shape_text(indices[at].tolist())}"
-        if outside[at]:
+        if np.atleast_1d(outside)[at]:
             raise invalid(f"{index} is out of bounds: need 0 <= index < {limits}")
         if rising[at - 1] == 0:
             raise invalid(f"{index} is repeated")

@@ -256,7 +256,9 @@ class _Generators:
         if seed is not None:
             seed = whole(seed, "seed")
         trace: Any = current_trace()
-        if trace is not None:
+        while trace is not None and trace.parent is not None:
+            trace = trace.parent
+        if trace is not None and not trace.draws_eagerly:
             return self._traced(trace, seed)
         if seed is None:
             return Fresh(first_state(None if self.seed is None else (self.seed, self.sequence.randint(0, _SPAN))))
@@ -268,8 +270,6 @@ class _Generators:
         return Held(found)
 
     def _traced(self, trace: Any, seed: int | None) -> Source:
-        while trace.parent is not None:
-            trace = trace.parent
         if seed is None and self.seed is not None:
             seeds: tuple[int, int] | None = (self.seed, trace.n_random_ops)
             trace.n_random_ops += 1

@@ -1,5 +1,10 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.ops.algorithms import Algorithm as Algorithm
 from fastgraph.random import experimental as experimental
+from fastgraph.random_generator import Generator as Generator
+from fastgraph.random_generator import create_rng_state as create_rng_state
+from fastgraph.random_generator import get_global_generator as get_global_generator
+from fastgraph.random_generator import set_global_generator as set_global_generator
 from typing import Any
 import builtins
 
@@ -8,11 +13,20 @@ def categorical(logits: Any, num_samples: Any, dtype: Any = None, seed: Any = No
 
     Raises: InvalidArgumentError for other ranks or no classes. Source: tf.random.categorical."""
 def fold_in(seed: Any, data: Any, alg: Any = 'auto_select') -> Any:
-    """A new seed from one and a number. i[2], i[] -> i[2]. Source: tf.random.fold_in."""
+    """A new seed from one and a number, of the number's dtype. i[2], i[] -> i[2]. Source: tf.random.fold_in."""
+def gamma(shape: Any, alpha: Any, beta: Any = None, dtype: Any = ..., seed: Any = None, name: builtins.str | None = None) -> Any:
+    """Gamma variates of shape alpha and rate beta (1). f[*s], f[*s] -> f[*shape, *s].
+
+    They have gradients with respect to both. Raises: InvalidArgumentError for shapes that do not broadcast. Source:
+    tf.random.gamma; Marsaglia and Tsang 2000."""
 def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., seed: Any = None, name: builtins.str | None = None) -> Any:
     """Numbers of the normal distribution. -> dtype[*shape].
 
     Raises: TypeError for integers. Source: tf.random.normal."""
+def poisson(shape: Any, lam: Any, dtype: Any = ..., seed: Any = None, name: builtins.str | None = None) -> Any:
+    """Poisson variates of mean lam. t[*s] -> dtype[*shape, *s].
+
+    Raises: InvalidArgumentError for other dtypes. Source: tf.random.poisson; Knuth 1969, Hormann 1993."""
 def set_seed(seed: Any) -> Any:
     """Begin the sequences of all random ops anew, from `seed` (None: from an unforeseeable one).
 
@@ -21,22 +35,41 @@ def shuffle(value: Any, seed: Any = None, name: builtins.str | None = None) -> A
     """The slices of value along its first axis in random order. t[n, *s] -> t[n, *s]. Source: tf.random.shuffle."""
 def split(seed: Any, num: Any = 2, alg: Any = 'auto_select') -> Any:
     """New seeds, independent of each other, from one. i[2] -> i[num, 2]. Source: tf.random.split."""
+def stateless_binomial(shape: Any, seed: Any, counts: Any, probs: Any, output_dtype: Any = ..., name: builtins.str | None = None) -> Any:
+    """Successes in `counts` trials of probability `probs`, the same for the same seed i[2]. -> output_dtype[*shape].
+
+    shape ends with that of the parameters, which broadcast. Raises: InvalidArgumentError if it does not. Source:
+    tf.random.stateless_binomial; Hormann 1993."""
 def stateless_categorical(logits: Any, num_samples: Any, seed: Any, dtype: Any = ..., name: builtins.str | None = None) -> Any:
     """Classes drawn with the probabilities softmax(logits), the same for the same seed. f[n, c] -> i64[n, samples].
 
-    Source: tf.random.stateless_categorical."""
+    Raises: as `categorical`. Source: tf.random.stateless_categorical."""
+def stateless_gamma(shape: Any, seed: Any, alpha: Any, beta: Any = None, dtype: Any = ..., name: builtins.str | None = None) -> Any:
+    """`gamma`, the same for the same seed i[2]; shape is the result's and ends with that of the parameters.
+
+    Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_gamma."""
 def stateless_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., name: builtins.str | None = None, alg: Any = 'auto_select') -> Any:
     """Numbers of the normal distribution, the same for the same seed i[2]. -> dtype[*shape].
 
-    Source: tf.random.stateless_normal."""
-def stateless_truncated_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., name: builtins.str | None = None, alg: Any = 'auto_select') -> Any:
-    """Numbers of the truncated normal distribution, the same for the same seed i[2]. -> dtype[*shape].
+    Raises: InvalidArgumentError for another seed. Source: tf.random.stateless_normal."""
+def stateless_parameterized_truncated_normal(shape: Any, seed: Any, means: Any = 0.0, stddevs: Any = 1.0, minvals: Any = -2.0, maxvals: Any = 2.0, name: builtins.str | None = None) -> Any:
+    """Normal variates between minvals and maxvals, the same for the same seed i[2]. -> f[*shape].
 
-    Source: tf.random.stateless_truncated_normal."""
+    shape ends with that of the parameters, which broadcast; the result has gradients with respect to each of them.
+    Raises: InvalidArgumentError for shapes that do not fit, no standard deviation or no room between the ends. Source:
+    tf.random.stateless_parameterized_truncated_normal; Robert 1995."""
+def stateless_poisson(shape: Any, seed: Any, lam: Any, dtype: Any = ..., name: builtins.str | None = None) -> Any:
+    """`poisson`, the same for the same seed i[2]; shape is the result's and ends with lam's.
+
+    Raises: InvalidArgumentError if it does not. Source: tf.random.stateless_poisson."""
+def stateless_truncated_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., name: builtins.str | None = None, alg: Any = 'auto_select') -> Any:
+    """`truncated_normal` that is the same for the same seed i[2]. -> dtype[*shape].
+
+    Raises: InvalidArgumentError for another seed. Source: tf.random.stateless_truncated_normal."""
 def stateless_uniform(shape: Any, seed: Any, minval: Any = 0, maxval: Any = None, dtype: Any = ..., name: builtins.str | None = None, alg: Any = 'auto_select') -> Any:
     """Numbers spread evenly over [minval, maxval), the same for the same seed i[2]. -> dtype[*shape].
 
-    Of integers, both bounds None give any number. Raises: ValueError for integers with one bound;
+    Of integers, both bounds None give any number. Raises: ValueError for integers with one bound or another `alg`;
     InvalidArgumentError for another seed. Source: tf.random.stateless_uniform."""
 def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = ..., seed: Any = None, name: builtins.str | None = None) -> Any:
     """Numbers of the normal distribution, no further than 2 stddev from the mean. -> dtype[*shape].

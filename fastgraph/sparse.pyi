@@ -1,0 +1,31 @@
+# Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.sparse_lookups import bincount as bincount
+from fastgraph.sparse_math import add as add
+from fastgraph.sparse_math import maximum as maximum
+from fastgraph.sparse_math import minimum as minimum
+from fastgraph.sparse_math import reduce_max as reduce_max
+from fastgraph.sparse_math import reduce_sum as reduce_sum
+from fastgraph.sparse_math import sampled_addmm as sampled_addmm
+from fastgraph.sparse_math import segment_mean as segment_mean
+from fastgraph.sparse_math import segment_sqrt_n as segment_sqrt_n
+from fastgraph.sparse_math import segment_sum as segment_sum
+from fastgraph.sparse_math import softmax as softmax
+from fastgraph.sparse_math import sparse_dense_matmul as sparse_dense_matmul
+from fastgraph.sparse_ops import concat as concat
+from fastgraph.sparse_ops import expand_dims as expand_dims
+from fastgraph.sparse_ops import eye as eye
+from fastgraph.sparse_ops import fill_empty_rows as fill_empty_rows
+from fastgraph.sparse_ops import from_dense as from_dense
+from fastgraph.sparse_ops import map_values as map_values
+from fastgraph.sparse_ops import mask as mask
+from fastgraph.sparse_ops import reorder as reorder
+from fastgraph.sparse_ops import reset_shape as reset_shape
+from fastgraph.sparse_ops import reshape as reshape
+from fastgraph.sparse_ops import retain as retain
+from fastgraph.sparse_ops import slice as slice
+from fastgraph.sparse_ops import split as split
+from fastgraph.sparse_ops import to_dense as to_dense
+from fastgraph.sparse_ops import to_indicator as to_indicator
+from fastgraph.sparse_ops import transpose as transpose
+from fastgraph.sparse_tensor import SparseTensor as SparseTensor
+
