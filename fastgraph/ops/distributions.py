@@ -57,6 +57,8 @@ def _infer(state: Aval, shape: Aval, *parameters: Aval, dtype: DType | None = No
             None not in (a, b) and a != b for a, b in zip(ending, together, strict=True)
         ):
             raise invalid(_ENDS)
+        known = [b if a is None else a for a, b in zip(ending, together, strict=True)]
+        dims = (*dims[: len(dims) - len(together)], *known)
     return Aval(dtype or parameters[0].dtype, dims)
 
 

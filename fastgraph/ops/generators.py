@@ -87,12 +87,9 @@ KINDS = {
 def _number_samples() -> list[Any]:
     states = [np.array(s) for s in ((0, 0, 0), (2**63 - 1, 5, 123456789012), (-2, 77, -5))]
     kinds = [(kind, as_dtype(t)) for kind, dtypes in KINDS.items() for t in dtypes]
-    return [
-        ((s,), {"shape": d, "dtype": t, "kind": kind})
-        for s in states
-        for d in ((), (5,), (2, 3), (0,))
-        for kind, t in kinds
-    ]
+    of_any_kind = [((s, (11,)), kind) for s in states[1:] for kind in kinds]
+    of_any_shape = [((states[0], d), kinds[0]) for d in ((), (2, 3), (0,))]
+    return [((s,), {"shape": d, "dtype": t, "kind": kind}) for (s, d), (kind, t) in of_any_kind + of_any_shape]
 
 
 @custom(
@@ -322,7 +319,7 @@ def count(size: Extents) -> Any:
 
 def as_vector(size: Extents) -> Any:
     """The extents as a tensor, i[n]."""
-    return size.tensor if size.static is None else from_array(np.array(size.static, np.int64), int64, True)
+    return size.tensor if size.static is None else as_tensor(np.array(size.static, np.int64), int64)
 
 
 def checked_size(shape: Array) -> tuple[int, ...]:

@@ -243,7 +243,8 @@ def shuffled(source: Source, value: Any, name: str | None) -> Any:
         return value
     n = dim(value, 0)
     state = source.blocks((n + 2) // 4 if isinstance(n, int) else (cast(n, int64) + 2) // 4)
-    return gather_p(value, permutation(state, cast(n, int64)), axis=0, batch_dims=0)
+    number = as_tensor(n, int64) if isinstance(n, int) else cast(n, int64)
+    return gather_p(value, permutation(state, number), axis=0, batch_dims=0)
 
 
 @public("random.shuffle")

@@ -277,3 +277,31 @@ def test_parameters_outside_their_range_give_what_tensorflow_gives() -> None:
     assert R.stateless_binomial([2], [1, 2], 3.0, 1.5).numpy().tolist() == [3, 3]
     for make in (lambda: R.gamma([0, 2], [1.0, 2.0]), lambda: R.poisson([2], np.zeros([0, 3]))):
         assert make().numpy().size == 0
+
+
+def test_shapes_are_known_while_tracing() -> None:
+    seen = []
+
+    @fg.function(input_signature=[fg.TensorSpec([None, 2])])
+    def trace(x: Any) -> Any:
+        seed = [1, 2]
+        drawn = [
+            R.gamma([3], [1.0, 2.0]),
+            R.poisson([3], [1.0, 2.0]),
+            R.stateless_gamma([3, 2], seed, [1.0, 2.0]),
+            R.stateless_binomial([3], seed, 3.0, 0.5),
+            R.stateless_parameterized_truncated_normal([3, 4], seed),
+            R.truncated_normal([3, 4]),
+            R.stateless_truncated_normal([5], seed),
+            R.experimental.stateless_shuffle(fg.range(4), seed),
+            R.shuffle(x),
+            R.split(seed, 3),
+            R.experimental.index_shuffle(fg.range(3), seed, 5),
+            R.gamma([2], x),
+        ]
+        seen.extend([d.shape.as_list() for d in drawn])
+        return drawn
+
+    got = trace(fg.ones([6, 2]))
+    assert seen == [[3, 2], [3, 2], [3, 2], [3], [3, 4], [3, 4], [5], [4], [None, 2], [3, 2], [3], [None, None, 2]]
+    assert [d.shape.as_list() for d in got][-4:] == [[6, 2], [3, 2], [3], [2, 6, 2]]

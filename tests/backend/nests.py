@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 from scipy import special
 
+from fastgraph import _philox
 from fastgraph.compiler import emit_cpu
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.loopnest import Builder, LoopNest, Operand, Store
@@ -163,6 +164,8 @@ def plain_function(name: str) -> Callable[..., Any]:
             return (result.view(np.uint16) if target in halves else result)[()]
 
         return cast
+    if name.startswith(("philox_", "random_")):
+        return _random(name)
     op, dtype = name.rsplit("_", 1)
     if op in ("rank_max", "rank_min", "ranked"):
         return _rank(op, np.dtype(dtype))
@@ -180,6 +183,36 @@ def plain_function(name: str) -> Callable[..., Any]:
         return result if isinstance(result, np.bool_) else kind(result)
 
     return call
+
+
+def _random(name: str) -> Callable[..., Any]:
+    """A function of `vecmath.RANDOM`."""
+    if name.startswith("philox_word"):
+
+        def word(low: Any, high: Any, key: Any, block: Any) -> Any:
+            counter = (int(low) % 2**64 + (int(high) % 2**64 << 64) + int(block)) % 2**128
+            state = np.array([counter % 2**64, counter >> 64, int(key) % 2**64], np.uint64).view(np.int64)
+            return _philox.words(state, 4)[int(name[-1])]
+
+        return word
+    kind = name.rsplit("_", 1)[1]
+
+    def unit(words: Sequence[Any]) -> float:
+        if len(words) == 2:
+            return float(((int(words[0]) & 0xFFFFF) << 32 | int(words[1])) / 2**52)
+        bits = {"float16": 10, "bfloat16": 7}.get(kind, 23)
+        return float((int(words[0]) & ((1 << bits) - 1)) / 2**bits)
+
+    def normal(turn: Callable[[float], float], *words: Any) -> Any:
+        half = len(words) // 2
+        radius = math.sqrt(-2 * math.log(max(unit(words[:half]), 1e-7)))
+        return getattr(np, kind)(radius * turn(2 * math.pi * unit(words[half:])))
+
+    if name == "random_pair":
+        return lambda a, b: np.uint64(int(a) | int(b) << 32)
+    if "unit" in name:
+        return lambda *words: (np.float64 if kind == "float64" else np.float32)(unit(words))
+    return lambda *words: normal(math.sin if "sine" in name and "cosine" not in name else math.cos, *words)
 
 
 class _Place:
