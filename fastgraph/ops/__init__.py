@@ -14,6 +14,7 @@ from fastgraph.ops import (  # noqa: F401
     counting,
     creation,
     distributions,
+    ctc,
     einsum,
     elementwise,
     exponentials,

@@ -66,6 +66,7 @@ HOST_STEPS = {
     "betainc": RARE,
     **dict.fromkeys(("fft", "rfft", "irfft", "dct"), FOURIER),
     "dynamic_partition": COUNTED,
+    "ctc": "a recurrence over time of rows as long as the labels: its work depends on data",
     "isotonic": LEVELS,
     "isotonic_grad": LEVELS,
     "where_index": COUNTED,

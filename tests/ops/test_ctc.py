@@ -1,0 +1,114 @@
+"""The loss of connectionist temporal classification: against all alignments, one by one."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+
+RNG = np.random.default_rng(2)
+LOGITS = RNG.standard_normal((5, 3, 3))
+LABELS = np.array([[1, 1], [2, 0], [2, 1]])
+LABEL_LENGTH, LOGIT_LENGTH = np.array([2, 1, 2]), np.array([5, 3, 4])
+
+
+def collapsed(path: tuple[int, ...], blank: int) -> list[int]:
+    return [c for i, c in enumerate(path) if c != blank and (i == 0 or path[i - 1] != c)]
+
+
+def loss_of(logits: Any, labels: Any, label_length: Any, logit_length: Any, blank: int = 0) -> Any:
+    """Minus the logarithm of the sum over every path of classes that means the labels."""
+    sure = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    found = []
+    for n, (k, frames) in enumerate(zip(label_length, logit_length, strict=True)):
+        paths = itertools.product(range(logits.shape[2]), repeat=int(frames))
+        right = [p for p in paths if collapsed(p, blank) == labels[n, :k].tolist()]
+        found.append(-np.log(sum(np.exp(sum(sure[t, n, c] for t, c in enumerate(p))) for p in right)))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("blank", [0, 1, 2, -1])
+def test_the_loss_is_the_sum_over_alignments(blank: int) -> None:
+    used = blank % 3
+    labels = np.array([[(c + used) % 3 for c in row] for row in LABELS])  # no label is the blank
+    wanted = loss_of(LOGITS, labels, LABEL_LENGTH, LOGIT_LENGTH, used)
+
+    def loss(x: Any) -> Any:
+        return tf.nn.ctc_loss(labels, x, LABEL_LENGTH, LOGIT_LENGTH, blank_index=blank)
+
+    spec = tf.TensorSpec([None, None, 3], tf.float64)
+    for way in (loss, tf.function(loss), tf.function(loss, input_signature=[spec])):
+        np.testing.assert_allclose(way(tf.constant(LOGITS)), wanted, rtol=1e-10)
+    turned = tf.nn.ctc_loss(
+        labels, np.swapaxes(LOGITS, 0, 1), LABEL_LENGTH, LOGIT_LENGTH, logits_time_major=False, blank_index=blank
+    )
+    np.testing.assert_allclose(turned, wanted, rtol=1e-10)
+
+
+def test_gradient() -> None:
+    x = tf.constant(LOGITS)
+
+    def slope(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(
+                tf.nn.ctc_loss(LABELS, x, LABEL_LENGTH, LOGIT_LENGTH) * tf.constant([1.0, -2.0, 0.5], tf.float64)
+            )
+        return tape.gradient(y, x)
+
+    found = slope(x).numpy()
+    np.testing.assert_allclose(tf.function(slope)(x), found, rtol=1e-12)
+    assert not found[3:, 1].any()  # after the second row's frames
+    step, weights = 1e-5, np.array([1.0, -2.0, 0.5])
+    for at in np.ndindex(*LOGITS.shape):
+        moved = np.zeros(LOGITS.shape)
+        moved[at] = step
+        above, below = (loss_of(LOGITS + s * moved, LABELS, LABEL_LENGTH, LOGIT_LENGTH) @ weights for s in (1, -1))
+        assert found[at] == pytest.approx((above - below) / (2 * step), abs=1e-7)
+
+
+def test_second_gradient_is_refused() -> None:
+    x = tf.constant(LOGITS)
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.nn.ctc_loss(LABELS, x, LABEL_LENGTH, LOGIT_LENGTH)
+        first = tape.gradient(y, x)
+    with pytest.raises(LookupError, match="no second gradient"):
+        outer.gradient(first, x)
+
+
+def test_no_labels_no_frames_and_labels_that_do_not_fit() -> None:
+    blanks = np.log(np.exp(LOGITS[:4, :1]).sum(-1)) - LOGITS[:4, :1, 0]
+    assert float(tf.nn.ctc_loss([[0]], LOGITS[:4, :1], [0], [4])[0]) == pytest.approx(blanks.sum())
+    assert float(tf.nn.ctc_loss([[0]], LOGITS[:, :1], [0], [0])[0]) == pytest.approx(0.0, abs=1e-12)
+    tight = float(tf.nn.ctc_loss([[1, 1]], LOGITS[:2, :1], [2], [2])[0])  # a blank must stand between equal labels
+    assert 700 < tight < 720
+    assert tf.nn.ctc_loss(np.zeros([0, 2], int), np.zeros([4, 0, 3]), np.zeros([0], int), np.zeros([0], int)).shape == (
+        0,
+    )
+    half = tf.nn.ctc_loss(LABELS, tf.cast(LOGITS, tf.float16), LABEL_LENGTH, LOGIT_LENGTH)
+    assert half.dtype is tf.float16
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: tf.nn.ctc_loss([[7]], LOGITS[:, :1], [1], [5]), tf.errors.InvalidArgumentError, "label 7 is not in"),
+        (lambda: tf.nn.ctc_loss([[1]], LOGITS[:, :1], [1], [6]), tf.errors.InvalidArgumentError, "logit_length 6"),
+        (lambda: tf.nn.ctc_loss([[1]], LOGITS[:, :1], [2], [5]), tf.errors.InvalidArgumentError, "label_length 2"),
+        (lambda: tf.nn.ctc_loss([[1]], LOGITS, [1], [5]), tf.errors.InvalidArgumentError, "labels must have shape"),
+        (lambda: tf.nn.ctc_loss([[1]], LOGITS[0], [1], [5]), ValueError, "must be 3-dimensional"),
+        (lambda: tf.nn.ctc_loss([[1]], LOGITS, None, None), ValueError, "needs label_length"),
+        (lambda: tf.nn.ctc_loss([[1]], LOGITS, [1], [5], blank_index=3), ValueError, "one of the 3 classes"),
+    ],
+)
+def test_errors(call: Callable[[], Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        call()
