@@ -21,6 +21,7 @@ from fastgraph.ops import (  # noqa: F401
     factored,
     factorizations,
     fourier,
+    fractional,
     frames,
     gathering,
     incomplete_gamma,

@@ -1,0 +1,76 @@
+"""Fractional pooling: regions that cover the image, their maxima and means, gradients, seeds, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+
+X = np.random.default_rng(3).standard_normal((2, 10, 7, 3))
+
+
+def pooled(x: Any, rows: Any, columns: Any, overlapping: bool, how: Callable[..., Any]) -> Any:
+    more = 1 if overlapping else 0
+    return np.stack(
+        [
+            np.stack(
+                [how(x[:, a : b + more, c : d + more], (1, 2)) for c, d in zip(columns, columns[1:], strict=False)], 1
+            )
+            for a, b in zip(rows, rows[1:], strict=False)
+        ],
+        1,
+    )
+
+
+@pytest.mark.parametrize("pseudo_random", [False, True])
+@pytest.mark.parametrize("overlapping", [False, True])
+@pytest.mark.parametrize("ratio", [[1, 1.44, 1.73, 1], 1.1, 2.6, 1.0])
+def test_regions_cover_the_image(ratio: Any, overlapping: bool, pseudo_random: bool) -> None:
+    for function, how in ((tf.nn.fractional_max_pool, np.max), (tf.nn.fractional_avg_pool, np.mean)):
+        for way in (function, tf.function(function)):
+            for seed in (0, 1, 2, 3):
+                y, rows, columns = way(tf.constant(X), ratio, pseudo_random, overlapping, seed)
+                for bounds, n, r in (
+                    (rows, 10, np.ravel(ratio)[len(np.ravel(ratio)) // 3]),
+                    (columns, 7, np.ravel(ratio)[-2:][0]),
+                ):
+                    assert bounds.dtype is tf.int64
+                    assert bounds[0] == 0 and bounds[-1] == n and len(bounds) == int(n / r) + 1
+                    assert (np.diff(bounds) >= 1).all()
+                wanted = pooled(X, rows.numpy(), columns.numpy(), overlapping, how)
+                np.testing.assert_allclose(y, wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_gradient_and_seed() -> None:
+    x = tf.constant(X)
+    for function in (tf.nn.fractional_max_pool, tf.nn.fractional_avg_pool):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(function(x, 1.4, True, True, seed=5).output)
+        slope = tape.gradient(y, x)
+        assert slope.shape == x.shape
+        assert np.isclose(np.sum(slope * X), y)  # both are homogeneous of degree one
+    drawn = {tuple(tf.nn.fractional_max_pool(x, 1.4).row_pooling_sequence.numpy().tolist()) for _ in range(20)}
+    assert len(drawn) > 1
+    whole = tf.nn.fractional_avg_pool(np.arange(16).reshape(1, 4, 4, 1), 2.0).output
+    assert whole.dtype is tf.int64 and whole.numpy().ravel().tolist() == [2, 4, 10, 12]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (0.5, "`pooling_ratio` should be >= 1.0"),
+        ([1.0, 0.5, 1.4, 1.0], "elements should be >= 1.0"),
+        ([2.0, 1.4, 1.4, 1.0], "first and last elements with value 1.0"),
+        ([1.0, 1.4, 1.4], "first and last elements with value 1.0"),
+    ],
+)
+def test_errors(ratio: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        tf.nn.fractional_max_pool(X, ratio)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must be 4-dimensional"):
+        tf.nn.fractional_max_pool(X[0], 1.4)
