@@ -16,6 +16,7 @@ from numba import njit
 from fastgraph import temme
 
 _EPS = 2.0**-53
+_STEADY = 2.0**-49  # what rounding leaves of a change between convergents
 _MOST_TERMS = 1000
 _LEAST, _REACH = temme.LEAST, temme.REACH
 _EULER = 0.5772156649015329
@@ -97,7 +98,7 @@ def functions(table: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., A
             d = 1.0 / (d if d != 0.0 else 1e-300)
             c = c if c != 0.0 else 1e-300
             total *= c * d
-            if abs(c * d - 1.0) <= _EPS:
+            if abs(c * d - 1.0) <= 4 * _EPS:
                 break
         return a * power(a, x) * total
 
@@ -212,7 +213,7 @@ def functions(table: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., A
             before, slope_before = value, slope
             value = p1 / q1
             slope = (dp1 - value * dq1) / q1
-            if abs(value - before) <= _EPS * abs(value) and abs(slope - slope_before) <= _EPS * abs(slope):
+            if abs(value - before) <= _STEADY * abs(value) and abs(slope - slope_before) <= _STEADY * abs(slope):
                 break
             if abs(p1) > 2.0**50:
                 p0, p1, q0, q1 = p0 * 2.0**-50, p1 * 2.0**-50, q0 * 2.0**-50, q1 * 2.0**-50

@@ -102,10 +102,8 @@ def _pool(
     rows, columns = inside
     oh, kh = rows.shape.as_list()
     ow, kw = columns.shape.as_list()
-    mask = cast(reshape(rows, [1, oh, kh, 1, 1, 1]), "float64") * cast(
-        reshape(columns, [1, 1, 1, ow, kw, 1]), "float64"
-    )
-    return x, mask, (found[0], found[1])
+    down, across = reshape(rows, [1, oh, kh, 1, 1, 1]), reshape(columns, [1, 1, 1, ow, kw, 1])
+    return x, cast(down, "float64") * cast(across, "float64"), (found[0], found[1])
 
 
 @public("nn.fractional_max_pool")
@@ -117,8 +115,9 @@ def fractional_max_pool(
     seed: Any = 0,
     name: str | None = None,
 ) -> Any:
-    """The largest element of each of extent / pooling_ratio random regions. t[n, h, w, c] -> t[n, *o, c], i64[o + 1] x2.
+    """The largest element of each of extent / pooling_ratio random regions.
 
+    t[n, h, w, c] -> t[n, *o, c], i64[o + 1] x2.
     Raises: ValueError for ratios below 1, or over batch or channels. Source: Graham 2014; tf.nn.fractional_max_pool.
     """
     x, _, bounds = _pool(value, pooling_ratio, pseudo_random, overlapping, seed)

@@ -18,6 +18,7 @@ from fastgraph.ops.special import digamma, lgamma, xlog1py, xlogy
 from fastgraph.shapes import Aval
 
 _EPS = 2.0**-53
+_STEADY = 2.0**-49  # what rounding leaves of a change between convergents
 _MOST_TERMS = 1000
 
 
@@ -208,9 +209,8 @@ def _above(a: Array, x: Array) -> Any:
         q0, q1, dq0, dq1 = q1, q1 * z - q0 * less, dq1, dq1 * z - q1 - dq0 * less + q0 * n
         new = p1 / q1
         grown = (dp1 - new * dq1) / q1
-        done = np.all(np.abs(new - value) <= _EPS * np.abs(new)) and np.all(
-            np.abs(grown - slope) <= _EPS * np.abs(grown)
-        )
+        steady = np.abs(new - value) <= _STEADY * np.abs(new)
+        done = np.all(steady & (np.abs(grown - slope) <= _STEADY * np.abs(grown)))
         value, slope = new, grown
         if done:
             break
