@@ -202,6 +202,7 @@ def _above(a: Array, x: Array) -> Any:
     dp0, dp1, dq0, dq1 = np.zeros_like(a), np.zeros_like(a), np.zeros_like(a), -x
     value = p1 / q1
     slope = (dp1 - value * dq1) / q1
+    found, left = np.stack([value, slope]), np.arange(a.size)  # left: those that still change
     for n in range(1, _MOST_TERMS):
         y, z = y + 1, z + 2
         less = y * n
@@ -209,16 +210,17 @@ def _above(a: Array, x: Array) -> Any:
         q0, q1, dq0, dq1 = q1, q1 * z - q0 * less, dq1, dq1 * z - q1 - dq0 * less + q0 * n
         new = p1 / q1
         grown = (dp1 - new * dq1) / q1
-        steady = np.abs(new - value) <= _STEADY * np.abs(new)
-        done = np.all(steady & (np.abs(grown - slope) <= _STEADY * np.abs(grown)))
+        going = (np.abs(new - value) > _STEADY * np.abs(new)) | (np.abs(grown - slope) > _STEADY * np.abs(grown))
         value, slope = new, grown
-        if done:
+        found[:, left] = value, slope
+        if not going.any():
             break
         scale = np.where(np.abs(p1) > 2.0**50, 2.0**-50, 1.0)
-        p0, p1, q0, q1 = p0 * scale, p1 * scale, q0 * scale, q1 * scale
-        dp0, dp1, dq0, dq1 = dp0 * scale, dp1 * scale, dq0 * scale, dq1 * scale
+        kept = [v[going] for v in (p0, p1, q0, q1, dp0, dp1, dq0, dq1, scale)]
+        p0, p1, q0, q1, dp0, dp1, dq0, dq1 = (v * kept[-1] for v in kept[:-1])
+        y, z, value, slope, left = (v[going] for v in (y, z, value, slope, left))
     power = np.exp(_log_power(a, x)) * a  # x**a e**-x / gamma(a)
-    return -power * (slope + value * (np.log(x) - _special().psi(a)))
+    return -power * (found[1] + found[0] * (np.log(x) - _special().psi(a)))
 
 
 # ---- beta -----------------------------------------------------------------------------------------------------------
