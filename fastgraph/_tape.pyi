@@ -24,6 +24,9 @@ def record_operation(
 def watch_accessed(variable: Any) -> None:
     """Tell this thread's tapes that a Variable (or its Cell) was used, as a read of it does."""
 
+def user_place() -> str:
+    """Where in the user's program this thread is, as "file:line"."""
+
 def recording() -> bool:
     """Whether a tape records on this thread."""
 
@@ -81,6 +84,9 @@ class Tape(Records):
     @property
     def ops_without_gradient(self) -> list[str]:
         """Names of ops without a gradient that followed tensors went through."""
+    @property
+    def places_without_gradient(self) -> list[tuple[str, str]]:
+        """Of each of these ops, where the user's program applied it first."""
     def pause(self) -> int:
         """Stop recording; `with tape` goes on. Raises ValueError if it does not record."""
     def forget(self) -> None:

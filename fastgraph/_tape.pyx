@@ -19,6 +19,8 @@ cdef extern from "Python.h":
         PyObject** ob_item
 
 import inspect
+import os
+import sys
 import weakref
 
 import numpy as np
@@ -38,6 +40,20 @@ cdef enum:                  # what the walk knows of a tensor
 
 cdef enum Kind:             # what one parameter of a rule asks for
     DY, DYS, INPUT, INPUTS, OUTPUT, OUTPUTS, SHAPE, SHAPES, DTYPE, DTYPES, ATTR, NEEDS
+
+
+cdef str _PACKAGE = os.path.dirname(os.path.abspath(_dtype.__file__)) + os.sep
+
+
+def user_place() -> str:
+    """Where in the user's program this thread is, as "file:line"; "" where that is nowhere."""
+    cdef object frame = sys._getframe()
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith((_PACKAGE, "<fastgraph", "<frozen")) and not file.endswith((".pyx", ".pxi")):
+            return f"{file}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
 
 
 include "_tape_rules.pxi"

@@ -23,7 +23,7 @@ cdef class Records(Recorder):
     cdef list variables              # watched Variables, in the order in which they were watched
     cdef bint busy                   # a record is being written; ops of a finalizer that runs meanwhile are not noted
     cdef int walkers                 # walks that go on: the records must stay
-    cdef set blocked                 # ops without a gradient that followed tensors went through
+    cdef dict blocked                # ops without a gradient that followed tensors went through: name -> where
 
     def __cinit__(self, *args, **kwargs):
         self.watch_accessed_variables = True
@@ -287,8 +287,9 @@ cdef class Records(Recorder):
     @cython.final
     cdef int _block(self, str name) except -1:
         if self.blocked is None:
-            self.blocked = set()
-        self.blocked.add(name)
+            self.blocked = {}
+        if name not in self.blocked:
+            self.blocked[name] = user_place()
         return 0
 
     @cython.final

@@ -14,13 +14,14 @@ from typing import Any
 from fastgraph import _namespaces, indexed_slices, nesting  # noqa: F401  # the first: sparse cotangents can be added
 from fastgraph import primitive as primitives
 from fastgraph._buffer import Cell
-from fastgraph._tape import Tape
+from fastgraph._tape import Tape, user_place
 from fastgraph._tensor import Tensor, convert, get_slot
 from fastgraph.dtype import DType, int32
 from fastgraph.shapes import n_elements
 
 _logger = logging.getLogger("tensorflow")
 _logged: dict[str, int] = {}
+_MOST_WARNINGS = 50
 
 
 class UnconnectedGradients(enum.Enum):
@@ -229,15 +230,17 @@ class GradientTape(Tape):
             self.pause()
 
     def report_missing(self, targets: list[Any], sources: list[Any]) -> None:
-        """Log once for each reason why a source has no gradient: silent Nones cost people hours."""
+        """Log once for each line and reason why a source has no gradient: silent Nones cost people hours."""
+        place = user_place()
         for source in sources:
             reason = self.why_missing(targets, source)
-            if reason not in _logged:
-                _log_few(reason, 1, "%s", self._explanation(reason, source))
+            key = reason if reason == "dtype" else f"{reason} {place}"
+            if key not in _logged and len(_logged) < _MOST_WARNINGS:
+                _log_few(key, 1, "%s", self._explanation(reason, source, place))
 
-    def _explanation(self, reason: str, source: Any) -> str:
+    def _explanation(self, reason: str, source: Any, place: str) -> str:
         name = _name_of(source)
-        begin = f"GradientTape.gradient: no gradient for {name} (None is returned, said once): "
+        begin = f"GradientTape.gradient{place and f' ({place})'}: no gradient for {name} (None, said once): "
         end = " unconnected_gradients='zero' gives zeros instead of None."
         if reason == "dtype":
             return (
@@ -248,7 +251,7 @@ class GradientTape(Tape):
                 f"{begin}this tape does not watch it. Call tape.watch(x) on a tensor before it is used; a Variable "
                 f"must be trainable and read while the tape records.{end}"
             )
-        blocked = self.ops_without_gradient
+        blocked = [f"{name} ({place})" if place else name for name, place in self.places_without_gradient]
         hint = f" Ops without a gradient on the way: {', '.join(blocked)}." if blocked else ""
         if reason == "target":
             return (

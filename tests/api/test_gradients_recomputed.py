@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import inspect
+import logging
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -185,6 +187,26 @@ def test_gradients_are_refused_in_eager_mode(function: Callable[..., Any]) -> No
     x = fg.constant(1.0)
     with pytest.raises(RuntimeError, match="tf.gradients is not supported when eager execution is enabled"):
         function(x * x, x)
+
+
+def test_a_missing_gradient_names_the_op_and_the_lines(caplog: pytest.LogCaptureFixture) -> None:
+    x = fg.constant([1.0, 2.0])
+    with caplog.at_level(logging.WARNING, "fastgraph"):
+        for _ in range(3):
+            with fg.GradientTape() as tape:
+                tape.watch(x)
+                y = fg.cast(fg.argmax(x), fg.float32) * 2.0
+            assert tape.gradient(y, x) is None
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = fg.constant((x * 2.0).numpy())
+        assert tape.gradient(y, x) is None
+    first, second = [record.getMessage() for record in caplog.records]
+    lines = inspect.getsource(test_a_missing_gradient_names_the_op_and_the_lines).splitlines()
+    start = test_a_missing_gradient_names_the_op_and_the_lines.__code__.co_firstlineno
+    at = start + next(i for i, line in enumerate(lines) if "argmax(x)" in line)
+    assert f"argmax ({__file__}:{at})" in first and f"GradientTape.gradient ({__file__}:{at + 1})" in first
+    assert ".numpy()" in second and f"GradientTape.gradient ({__file__}:" in second
 
 
 def test_watched_variables_come_in_the_order_in_which_they_were_made() -> None:
