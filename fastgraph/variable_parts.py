@@ -86,7 +86,8 @@ def _body(how: str) -> Callable[..., tuple[()]]:
                 continue
             value = np.array(as_array(before))
             _change(how, value, rows, given)
-            if _variable.replace(cell, before, from_array(value, cell.aval.dtype, False)):
+            # Copied into memory of its own, where the next rows are changed in place.
+            if _variable.replace(cell, before, from_array(value, cell.aval.dtype, True)):
                 return ()
 
     return scatter

@@ -119,6 +119,10 @@ class Optimizer:
         """Change `variable` by its gradient."""
         raise NotImplementedError
 
+    def update_rows(self, gradient: IndexedSlices, variable: Variable) -> None:
+        """Change `variable` by a sparse gradient: as by a dense one, unless a subclass can change rows alone."""
+        self.update_step(convert_to_tensor(gradient), variable)
+
     def exclude_from_weight_decay(
         self, var_list: Iterable[Variable] | None = None, var_names: Iterable[str] | None = None
     ) -> None:
@@ -169,7 +173,10 @@ class Optimizer:
             gradients = self._prepared([gradient for gradient, _ in pairs])
             self._decay(variables)
             for gradient, variable in zip(gradients, variables, strict=True):
-                self.update_step(gradient, variable)
+                if isinstance(gradient, IndexedSlices):
+                    self.update_rows(gradient, variable)
+                else:
+                    self.update_step(gradient, variable)
             self.iterations.assign_add(1)
         for variable in variables:
             if variable.constraint is not None:
@@ -187,13 +194,11 @@ class Optimizer:
                     "loop."
                 )
 
-    def _prepared(self, gradients: list[Any]) -> list[Tensor]:
-        """The gradients, clipped, as tensors; of IndexedSlices the slices are clipped before those of a row meet."""
+    def _prepared(self, gradients: list[Any]) -> list[Any]:
+        """The gradients, clipped: tensors, and IndexedSlices, whose slices are clipped before those of a row meet."""
         clipped = self._clipped([g.values if isinstance(g, IndexedSlices) else convert_to_tensor(g) for g in gradients])
         return [
-            convert_to_tensor(IndexedSlices(values, g.indices, g.dense_shape))
-            if isinstance(g, IndexedSlices)
-            else values
+            IndexedSlices(values, g.indices, g.dense_shape) if isinstance(g, IndexedSlices) else values
             for values, g in zip(clipped, gradients, strict=True)
         ]
 

@@ -6,10 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastgraph._tensor import Tensor
+from fastgraph.indexed_slices import IndexedSlices
 from fastgraph.keras.optimizers.base import Optimizer, Rate
 from fastgraph.ops.creation import fill
 from fastgraph.ops.elementwise import cast, square
 from fastgraph.ops.exponentials import rsqrt, sqrt
+from fastgraph.ops.gathering import gather
+from fastgraph.ops.movement import size
+from fastgraph.ops.ranking import unique
+from fastgraph.ops.segments import unsorted_segment_sum
 from fastgraph.variable import Variable
 
 
@@ -62,6 +67,14 @@ class SGD(Optimizer):
         velocity = momentum * self.momentum - gradient * rate
         momentum.assign(velocity)
         variable.assign_add(velocity * self.momentum - gradient * rate if self.nesterov else velocity)
+
+    def update_rows(self, gradient: IndexedSlices, variable: Variable) -> None:
+        """Change the rows of `variable` that the gradient has; with momentum all of them go on."""
+        if self.momentum:
+            super().update_rows(gradient, variable)
+            return
+        rate = cast(self.learning_rate, variable.dtype)
+        variable.scatter_sub(IndexedSlices(gradient.values * rate, gradient.indices))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such an optimizer."""
@@ -184,6 +197,16 @@ class Adagrad(Optimizer):
         accumulator.assign(total)
         rate = cast(self.learning_rate, variable.dtype)
         variable.assign_sub(rate * gradient / sqrt(total + self.epsilon))
+
+    def update_rows(self, gradient: IndexedSlices, variable: Variable) -> None:
+        """Change the rows of `variable` that the gradient has, of the sums too."""
+        rows, place = unique(gradient.indices)
+        total = unsorted_segment_sum(gradient.values, place, size(rows))
+        accumulator = self._accumulators[self._index[variable.__fg_cell__.id]]
+        accumulator.scatter_add(IndexedSlices(square(total), rows))
+        rate = cast(self.learning_rate, variable.dtype)
+        step = rate * total / sqrt(gather(accumulator, rows) + self.epsilon)
+        variable.scatter_sub(IndexedSlices(step, rows))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such an optimizer."""

@@ -1,0 +1,131 @@
+"""IndexedSlices from the gather to the optimiser: rows alone change, in place where nobody else holds the value."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+
+MODES = [pytest.param(lambda f: f, id="eager"), pytest.param(fg.function, id="function")]
+START = np.arange(10, dtype=np.float32).reshape(5, 2) / 3
+OPTIMIZERS: dict[str, Callable[[], Any]] = {
+    "sgd": lambda: fg.keras.optimizers.SGD(0.1),
+    "momentum": lambda: fg.keras.optimizers.SGD(0.1, momentum=0.9),
+    "nesterov": lambda: fg.keras.optimizers.SGD(0.1, momentum=0.9, nesterov=True),
+    "adagrad": lambda: fg.keras.optimizers.Adagrad(0.1),
+    "rmsprop": lambda: fg.keras.optimizers.RMSprop(0.1, centered=True, momentum=0.5),
+    "adam": lambda: fg.keras.optimizers.Adam(0.1),
+    "decay": lambda: fg.keras.optimizers.SGD(0.1, weight_decay=0.01),
+}
+
+
+@pytest.mark.parametrize("name", list(OPTIMIZERS))
+@pytest.mark.parametrize("mode", MODES)
+def test_a_sparse_gradient_changes_what_the_dense_one_would(name: str, mode: Callable[..., Any]) -> None:
+    sparse, dense = fg.Variable(START), fg.Variable(START)
+    optimizers = OPTIMIZERS[name](), OPTIMIZERS[name]()
+    for optimizer, variable in zip(optimizers, (sparse, dense), strict=True):
+        optimizer.build([variable])
+
+    def step(rows: Any) -> None:
+        with fg.GradientTape(persistent=True) as tape:
+            a = fg.reduce_sum(fg.nn.embedding_lookup(sparse, rows) ** 2)
+            b = fg.reduce_sum(fg.gather(dense * 1.0, rows) ** 2)
+        g = tape.gradient(a, sparse)
+        assert isinstance(g, fg.IndexedSlices)
+        optimizers[0].apply_gradients([(g, sparse)])
+        optimizers[1].apply_gradients([(tape.gradient(b, dense), dense)])
+
+    run = mode(step)
+    for rows in ([0, 2, 2], [4, 2, 0], [1, 1, 1]):
+        run(fg.constant(rows))
+    np.testing.assert_allclose(sparse, dense, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "float16"])
+def test_rows_named_twice_get_both(mode: Callable[..., Any], dtype: str) -> None:
+    v = fg.Variable(np.zeros((4, 2)), dtype=dtype)
+    delta = fg.IndexedSlices(fg.constant([[1, 2], [3, 4], [5, 6]], dtype), fg.constant([[3, 0, 3]][0]))
+    mode(lambda: v.scatter_add(delta))()
+    mode(lambda: v.scatter_sub(fg.IndexedSlices(delta.values[:1], fg.constant([1]))))()
+    np.testing.assert_array_equal(v, [[3, 4], [-1, -2], [0, 0], [6, 8]])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_was_read_before_keeps_its_value(mode: Callable[..., Any]) -> None:
+    v = fg.Variable(np.zeros((1000, 2), np.float32))
+
+    def f(rows: Any) -> Any:
+        before = v.read_value()
+        v.scatter_add(fg.IndexedSlices(fg.ones([2, 2]), rows))
+        between = v.read_value()
+        v.scatter_add(fg.IndexedSlices(fg.ones([2, 2]), rows))
+        return before, before * 1.0, fg.reduce_sum(between), fg.reduce_sum(v)
+
+    staged = mode(f)
+    for k in range(4):
+        before, scaled, between, after = staged(fg.constant([7, 7]))
+        assert (fg.reduce_sum(before), fg.reduce_sum(scaled), between, after) == (8 * k, 8 * k, 8 * k + 4, 8 * k + 8)
+    held = v.numpy() if mode is fg.function else v.read_value().numpy()
+    v.scatter_add(fg.IndexedSlices(fg.ones([1, 2]), [0]))
+    assert held[0].tolist() == [0, 0] and v.numpy()[0].tolist() == [1, 1]
+
+
+def test_it_is_in_place() -> None:
+    v = fg.Variable(np.zeros((1000, 2), np.float32))
+    delta = fg.IndexedSlices(fg.ones([1, 2]), fg.constant([3]))
+    v.scatter_add(delta)
+    first = v.numpy().ctypes.data
+    v.scatter_add(delta)
+    assert v.numpy().ctypes.data == first and v.numpy()[3].tolist() == [2, 2]
+
+
+def test_many_threads_lose_nothing() -> None:
+    v = fg.Variable(np.zeros((10, 3), np.float32))
+    delta = fg.IndexedSlices(fg.ones([2, 3]), fg.constant([1, 4]))
+
+    def work() -> None:
+        for _ in range(300):
+            v.scatter_add(delta)
+            v.read_value()
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert v.numpy()[1].tolist() == [2400] * 3 and v.numpy()[4].tolist() == [2400] * 3 and v.numpy().sum() == 14400
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("delta", "error", "text"),
+    [
+        (lambda: fg.IndexedSlices(fg.ones([1, 2]), [5]), fg.errors.InvalidArgumentError, r"indices\[0\] = 5 is not in \[0, 5"),
+        (lambda: fg.IndexedSlices(fg.ones([2, 2]), [1]), fg.errors.InvalidArgumentError, "must be a prefix of the shape"),
+        (lambda: fg.IndexedSlices(fg.ones([1, 3]), [1]), fg.errors.InvalidArgumentError, "must be a prefix of the shape"),
+        (lambda: 3.0, TypeError, "is not IndexedSlices"),
+    ],
+)  # fmt: skip
+def test_wrong_rows(mode: Callable[..., Any], delta: Callable[[], Any], error: Any, text: str) -> None:
+    v = fg.Variable(START)
+    with pytest.raises(error, match=text):
+        mode(lambda: v.scatter_add(delta()))()
+    np.testing.assert_array_equal(v, START)
+
+
+def test_gradients_of_a_gather_add_up_sparse_and_meet_dense_ones() -> None:
+    v = fg.Variable(START)
+    with fg.GradientTape(persistent=True) as tape:
+        rows = fg.gather(v, [0, 2]) + fg.nn.embedding_lookup(v, [2, 2])
+        both = fg.reduce_sum(rows) + fg.reduce_sum(v)
+    assert isinstance(tape.gradient(rows, v), fg.IndexedSlices)
+    np.testing.assert_array_equal(fg.convert_to_tensor(tape.gradient(rows, v))[:, 0], [1, 0, 3, 0, 0])
+    dense = tape.gradient(both, v)
+    np.testing.assert_array_equal(dense[:, 0], [2, 1, 4, 1, 1])
