@@ -144,15 +144,22 @@ FG_BEST(fg_min_i64, int64_t, FG_BELOW, 0)
             int64_t block = 0, i, k;                                                                                   \
             for (i = 0; i < n; i += FG_BLOCK) {                                                                        \
                 const int64_t stop = n - i < FG_BLOCK ? n : i + FG_BLOCK;                                              \
-                T lane[32], here = WORST;                                                                              \
-                for (int l = 0; l < 32; l++) lane[l] = WORST;                                                          \
-                for (k = i; k + 32 <= stop; k += 32)                                                                   \
-                    for (int l = 0; l < 32; l++) { T v = x[k + l]; lane[l] = TEST(v, lane[l]) ? v : lane[l]; }         \
+                T lane[64], here = WORST;                                                                              \
+                for (int l = 0; l < 64; l++) lane[l] = WORST;                                                          \
+                for (k = i; k + 64 <= stop; k += 64)                                                                   \
+                    for (int l = 0; l < 64; l++) { T v = x[k + l]; lane[l] = TEST(v, lane[l]) ? v : lane[l]; }         \
                 for (; k < stop; k++) { T v = x[k]; here = TEST(v, here) ? v : here; }                                 \
-                for (int l = 0; l < 32; l++) { T v = lane[l]; here = TEST(v, here) ? v : here; }                       \
+                for (int w = 32; w; w /= 2)                                                                            \
+                    for (int l = 0; l < w; l++) lane[l] = TEST(lane[l + w], lane[l]) ? lane[l + w] : lane[l];          \
+                here = TEST(lane[0], here) ? lane[0] : here;                                                           \
                 if (TEST(here, best)) { best = here; block = i; }                                                      \
             }                                                                                                          \
-            for (k = block; k + 1 < n && x[k] != best && !(best == WORST && x[k] != x[k]); k++) {}                     \
+            k = block;                                                                                                 \
+            for (int found = 0; k + 64 <= n; k += 64) {                                                                \
+                for (int l = 0; l < 64; l++) found |= (x[k + l] == best) | ((best == WORST) & (x[k + l] != x[k + l])); \
+                if (found) break;                                                                                      \
+            }                                                                                                          \
+            for (; k + 1 < n && x[k] != best && !(best == WORST && x[k] != x[k]); k++) {}                              \
             out[row] = k;                                                                                              \
         }                                                                                                              \
     }
