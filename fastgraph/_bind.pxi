@@ -112,14 +112,14 @@ cpdef object convert(object value, object dtype=None):
     return scalar if trace is None else trace.constant(scalar)
 
 
-cdef object _convert_like(object value, object hint):
-    """`value` as a Tensor of the dtype `hint` if it can be one, else of its own."""
+cdef object _convert_like(object value, object hint, bint strictly=False):
+    """`value` as a Tensor of the dtype `hint` if it can be one, else of its own; `strictly`, else an error."""
     try:
         return convert(value, hint)
     except OpError:
         raise
     except (TypeError, ValueError):
-        if hint is None:
+        if hint is None or strictly:
             raise
         return convert(value)
 
@@ -150,6 +150,7 @@ cdef tuple _convert_inputs(Primitive prim, tuple inputs):
     cdef object value, letter, found
     cdef list converted
     cdef dict known
+    cdef bint strictly
     if n < prim.n_inputs or (n > prim.n_inputs and not prim.variadic):
         raise TypeError(f"{prim.name}() takes {prim.n_inputs} tensors ({', '.join(prim.inputs)}), {n} were given")
     if prim.same_dtype:
@@ -207,7 +208,8 @@ cdef tuple _convert_inputs(Primitive prim, tuple inputs):
             if letter == "resource" and not isinstance(value, Cell) and value.dtype is not _dtype.resource:
                 raise TypeError(f"{prim.name}(): input {i} must be a resource, not {value!r}")
         elif letter[0].isupper():
-            value = converted[i] = _convert_like(value, known.get(letter))
+            strictly = thread_state().trace is None and prim.op_type != "AddV2"  # tf.add leaves it to the op
+            value = converted[i] = _convert_like(value, known.get(letter), strictly)
             known.setdefault(letter, value.dtype)
         elif letter == "-":
             value = converted[i] = convert(value)

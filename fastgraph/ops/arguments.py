@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph._tensor import EagerTensor, Tensor, as_array, bind, convert, current_trace
-from fastgraph.conversion import INT_RANGE
+from fastgraph.conversion import INT_RANGE, unsupported
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.op_errors import message_name
@@ -145,7 +145,7 @@ def known_axes(axis: Any) -> tuple[int, ...]:
     """`static_axes` of an argument that must be given."""
     found = static_axes(axis)
     if found is None:
-        raise TypeError("An axis must be given as an int, a list of ints or a tensor of integers, not None.")
+        raise unsupported(None)
     return found
 
 

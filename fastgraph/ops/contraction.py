@@ -223,13 +223,13 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
         if len(axes) != 2:
             raise ValueError(f"`axes` must be an integer or have length 2. Received {axes}.")
         over_a, over_b = (static_axes(x) for x in axes)  # type: ignore[assignment]
+        if len(over_a) != len(over_b):
+            raise ValueError(f"Different number of contraction axes `a` and `b`, {len(over_a)} != {len(over_b)}.")
         for own, rank in ((over_a, rank_a), (over_b, rank_b)):
             if any(not -rank <= x < rank for x in own):
                 raise invalid(f"`axes` {own} are out of range for a tensor of rank {rank}.")
         over_a = tuple(x % rank_a for x in over_a)
         over_b = tuple(x % rank_b for x in over_b)
-        if len(over_a) != len(over_b):
-            raise ValueError(f"Different number of contraction axes `a` and `b`, {len(over_a)} != {len(over_b)}.")
     free_a = tuple(i for i in range(rank_a) if i not in over_a)
     free_b = tuple(i for i in range(rank_b) if i not in over_b)
     left = transpose(a, free_a + over_a) if free_a + over_a != tuple(range(rank_a)) else a

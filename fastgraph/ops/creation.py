@@ -387,6 +387,12 @@ def eye(
 
     Raises: InvalidArgumentError for a negative size. Source: tf.eye.
     """
+    for n in (num_rows, num_columns):
+        if isinstance(n, (float, str)):
+            raise TypeError(
+                "Arguments `num_rows` and `num_columns` must be positive integer values. "
+                f"Received: num_rows={num_rows}, num_columns={num_rows if num_columns is None else num_columns}"
+            )
     rows = static_int(num_rows)
     columns = rows if num_columns is None else static_int(num_columns)
     target = as_dtype(dtype)

@@ -562,6 +562,8 @@ def one_hot(
     if dtype is None:
         given = [as_tensor(v) for v in (on_value, off_value) if v is not None]
         target = given[0].dtype if given else as_dtype("float32")
+        if len(given) == 2:
+            on_value, off_value = given
     else:
         target = as_dtype(dtype)
     on = as_tensor(1 if on_value is None else on_value, target)

@@ -260,10 +260,14 @@ def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
     ):
         try:  # plain numbers: one constant
             array = as_tensor(list(values))
-            return array if axis == 0 else stack_p(*unstack(array), axis=axis)
         except (TypeError, ValueError):
             if not values:
                 raise
+        else:
+            rank = len(array.shape)
+            if not -rank <= axis < rank:
+                raise ValueError(f"Argument `axis` = {axis} not in range [{-rank}, {rank})")
+            return array if axis == 0 else stack_p(*unstack(array), axis=axis)
     if not values:
         raise ValueError("stack needs at least one tensor")
     tensors = [v for v in values if isinstance(v, Tensor)]

@@ -319,6 +319,8 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError if there is not one number per axis, or a negative one. Source: tf.tile.
     """
+    if np.ndim(multiples) == 0 and not isinstance(multiples, Tensor):
+        raise invalid("Expected multiples to be 1-D, but got shape []")
     times = extents(multiples)
     if times.static is not None:
         return named(name, tile_p, input, multiples=times.static)
@@ -390,6 +392,8 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reverse.
     """
+    if isinstance(axis, (int, np.integer)):
+        raise invalid("'dims' must be 1-dimension, not 0")
     return named(name, reverse_p, tensor, axes=known_axes(axis))
 
 

@@ -56,7 +56,7 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.norm(x, ord='weird')", ValueError, "'ord' must be a supported vector norm, got 'weird'"),
     ("tf.meshgrid([1], indexing='zz')", ValueError, "must be either 'xy' or 'ij', got 'zz'"),
     ("tf.tensordot(x, x, 5)", ValueError, "must not be larger than the number of dimensions"),
-    ("tf.one_hot([0], 2, on_value=1, off_value=0.5)", TypeError, "Cannot convert 0.5"),
+    ("tf.one_hot([0], 2, on_value=1, off_value=0.5)", TypeError, "of on_value does not match dtype"),
     ("tf.strings.substr('a', 5, 1)", InvalidArgumentError, "pos 5 out of range for string b'a'"),
     (
         "tf.math.unsorted_segment_sum(x, [0, 5], 2)",

@@ -100,6 +100,18 @@ ERRORS: list[tuple[str, Any, str]] = [
     ("tf.bitcast('a', tf.int32)", InvalidArgumentError, "attr 'T' of string"),
     ("tf.pad([1.0], [[1, 1]], constant_values=[1.0, 2.0])", InvalidArgumentError, "must be a scalar. Found: \\[2\\]"),
     ("tf.batch_to_space(tf.ones([4, 1, 1, 1]), [2, 2], [[2, 1], [0, 0]])", InvalidArgumentError, "must be non-negative"),
+    ("tf.maximum([1], [1.5])", TypeError, "Cannot convert \\[1.5\\] to EagerTensor of dtype int32"),
+    ("tf.multiply(tf.constant(1), 1.5)", TypeError, "Cannot convert 1.5 to EagerTensor of dtype int32"),
+    ("tf.constant(1) * 1.5", InvalidArgumentError, "expected to be a int32 tensor but is a float tensor"),
+    ("tf.add(tf.constant(1), 1.5)", InvalidArgumentError, "expected to be a int32 tensor but is a float tensor"),
+    ("tf.cast('a', tf.float32)", tf.errors.UnimplementedError, "Cast string to float is not supported"),
+    ("tf.eye(2.5)", TypeError, "must be positive integer values. Received: num_rows=2.5"),
+    ("tf.tile([1, 2], 2)", InvalidArgumentError, "Expected multiples to be 1-D, but got shape \\[\\]"),
+    ("tf.reverse([1], 0)", InvalidArgumentError, "'dims' must be 1-dimension, not 0"),
+    ("tf.sort([1], axis=None)", ValueError, "Attempt to convert a value \\(None\\)"),
+    ("tf.expand_dims([1], None)", ValueError, "Attempt to convert a value \\(None\\)"),
+    ("tf.stack([[1], [2]], axis=3)", ValueError, "Argument `axis` = 3 not in range \\[-2, 2\\)"),
+    ("tf.tensordot([1.0], [1.0], [[0], [0, 1]])", ValueError, "Different number of contraction axes"),
 ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -90,12 +91,23 @@ def gradients(got: Any, wanted: Any, slack: float) -> str:
     return ""
 
 
+def telling(text: str) -> str:
+    """The part of an error's text that says what is wrong: without the names of op, node and device, and values."""
+    text = re.sub(r"\{\{function_node [^}]*\}\} ?|\{\{node [^}]*\}\} ?", "", text)
+    text = re.split(r"\n?\t; NodeDef|\s*\[Op:", text)[0]
+    text = re.sub(r"<tf.Tensor.*|tf\.Tensor\(.*", "", text, flags=re.S)
+    return " ".join(re.sub(r"fastgraph|tensorflow", "tf", text).split()).rstrip(". ")[:200]
+
+
 def difference(got: dict[str, Any], wanted: dict[str, Any], how: str) -> str:
     """Where two results of a case differ, in words that begin with the kind of the difference; "" if nowhere."""
     if "warnings" in got:
         return f"warning: {got['warnings'][0]}"
     if "error" in wanted or "error" in got:
         a, b = got.get("error", ("a result", ""))[0], wanted.get("error", ("a result", ""))[0]
+        if a == b and how == "text":
+            ours, theirs = telling(got["error"][1]), telling(wanted["error"][1])
+            return "" if ours == theirs else f"text: {ours[:120]!r}, TensorFlow: {theirs[:120]!r}"
         return "" if a == b else f"error: {a}, TensorFlow: {b}: {(wanted.get('error') or got['error'])[1][:160]}"
     if len(got["values"]) != len(wanted["values"]):
         return f"values: {len(got['values'])} results, not {len(wanted['values'])}"

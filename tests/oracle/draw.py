@@ -21,6 +21,7 @@ from fastgraph.ops.families import DTYPE_SETS
 from fastgraph.primitive import all_primitives, public_names
 from tests.api import op_rows, op_rows_wide
 from tests.ops.op_samples import samples
+from tests.oracle import mistakes
 from tests.oracle.calls import TABLE
 from tests.oracle.runner import packed
 
@@ -134,6 +135,12 @@ def written_cases() -> Iterator[Case]:
     """The rows of values and errors that are written down."""
     for text, *_ in (*op_rows.VALUES, *op_rows_wide.VALUES, *op_rows.ERRORS, *op_rows_wide.ERRORS):
         yield Case(name_of(text), text, how="statistics" if "random" in text or "dropout" in text else "values")
+
+
+def mistaken_cases() -> Iterator[Case]:
+    """The typical mistakes, of which the texts of the errors are compared too."""
+    for text in mistakes.TABLE.strip().splitlines():
+        yield Case(name_of(text) or "operators", text, how="text")
 
 
 def spelled(value: Any) -> str | None:
@@ -261,4 +268,4 @@ def draw() -> list[Case]:
             with_tensors = [case for case in cases if case.arrays and case.how != "statistics"]
             for case in with_tensors[:1]:
                 cases.extend(wrong_cases(case))
-    return [case for cases in by_name.values() for case in cases]
+    return [*(case for cases in by_name.values() for case in cases), *mistaken_cases()]

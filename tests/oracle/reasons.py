@@ -72,6 +72,13 @@ ROWS = [
     (r"batch_to_space", r"error", "dtypes that TensorFlow lacks"),
     (r"scatter_nd", r"error: InvalidArgumentError", "strings cannot be scattered"),
     (r"random\..*", r"error: .*'Context' object has no attribute", "a state of TensorFlow's process"),
+    (r".*", r"text: .*list of allowed values", "TensorFlow's list has quantized dtypes as well"),
+    (r".*", r"text: ", "the same said in other words"),
+    (r"concat", r"error: ValueError", "of nothing: TensorFlow's text speaks of how kernels are registered"),
+    (r"(linalg\.)?norm", r"error: a result", "the Frobenius norm of what is no matrix: that of all elements"),
+    (r"searchsorted", r"error: a result", "Python numbers take the dtype of the sequence"),
+    (r"add_n", r"error: ValueError", "a scalar is no list, to Python's iteration either"),
+    (r"repeat", r"error: ValueError", "fewer than no times"),
     (r"tuple", r"values", "a Python number becomes a tensor"),
 ]  # fmt: skip
 
