@@ -351,6 +351,8 @@ def conv_transpose(
     t[n, *s, f], t[*k, c, f] -> t[*output_shape]. Raises: ValueError for another rank.
     """
     amount = extents(output_shape)
+    if amount.static is None and amount.tensor.shape.rank not in (None, 1):
+        raise ValueError(f"output_shape must be a vector, got shape {amount.tensor.shape}")
     known = len(amount.static) if amount.static is not None else amount.tensor.shape[0]
     if known is None or not 3 <= known <= 5:
         raise ValueError(f"`output_shape` must be of length 3, 4 or 5. Received: output_shape={output_shape}.")

@@ -254,7 +254,11 @@ def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
     """
     axis = axis if type(axis) is int else whole(axis, "axis")
     if not isinstance(values, (list, tuple)):
-        return as_tensor(values) if axis == 0 else stack(unstack(values), axis, name)
+        if axis == 0:
+            return as_tensor(values)
+        values = unstack(values)
+        if not values:
+            raise ValueError("stack needs at least one tensor")
     if not values or not (
         isinstance(values[0], Tensor) or any(isinstance(v, Tensor) or hasattr(v, "__fg_tensor__") for v in values)
     ):

@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph._tensor import Tensor
 from fastgraph.dtype import int32
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
-from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, word
+from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, whole, word
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, maximum, select
 from fastgraph.ops.families import Array, canonical_axis, invalid, movement, public, shape_text
@@ -436,6 +436,7 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     x = as_tensor(input)
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
+    axis = whole(axis, "axis")
     repeats = repeats if isinstance(repeats, Tensor) else as_tensor(np.asarray(repeats))
     if x.shape.rank is None and axis >= 0:  # the same along the middle of three axes
         dims = shape(x)
@@ -445,6 +446,10 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     axis = canonical_axis(axis, len(x.shape))
     counts, n = known_value(repeats), x.shape[axis]
     if n is not None and counts is not None:
+        # NumPy does not see that the number of bytes overflows.
+        total = sum(counts.ravel().tolist()) * (n if counts.size == 1 else 1) if counts.dtype.kind in "iu" else 0
+        if total >= 2**40:
+            raise ResourceExhaustedError(None, None, f"OOM when allocating tensor of {total} elements")
         try:
             places = np.repeat(np.arange(n, dtype=np.int32), counts)
         except MemoryError as error:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fastgraph.errors import UnimplementedError
 from fastgraph.ops.arguments import as_tensor, named, whole
-from fastgraph.ops.families import public
+from fastgraph.ops.families import invalid, public
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims, reshape, squeeze
@@ -205,6 +205,8 @@ def pool(
     if primitive is None:
         raise ValueError(f"{rank}-D {pooling_type} pooling is not supported.")
     step, rate = both_steps(strides, dilations, rank)
+    if any(d < 1 for d in rate):
+        raise ValueError(f"dilations must be positive. Received: dilations={dilations}")
     if all(d == 1 for d in rate):
         return _pool(rank, primitive, input, list(window_shape), list(step), padding, data_format, name)
     if padding != "VALID":
@@ -237,6 +239,9 @@ def _dilated(rank: int, primitive: Any, x: Any, window: Any, rate: Any, data_for
     for axis, (k, d) in enumerate(zip(window, rate, strict=True)):
         one = tuple(k if i == axis else 1 for i in range(rank))
         n = result.shape[axis + 1]
+        out = n - (k - 1) * d
+        if k < 1 or out < 1:
+            raise invalid(f"A window of {k} with dilation {d} does not fit an axis of {n}")
         parts = [gather(result, np.arange(r, n, d, dtype=np.int32), axis=axis + 1) for r in range(d)]
         parts = [p for p in parts if p.shape[axis + 1] >= k]
         made = [_pool(rank, primitive, p, list(one), 1, "VALID", None, None) for p in parts]
@@ -244,7 +249,6 @@ def _dilated(rank: int, primitive: Any, x: Any, window: Any, rate: Any, data_for
         # Element r + d * i of the result is element i of the pooling of remainder r.
         lengths = [p.shape[axis + 1] for p in made]
         starts = [sum(lengths[:i]) for i in range(len(lengths))]
-        out = n - (k - 1) * d
         order = np.array([starts[i % d] + i // d for i in range(out)], np.int32)
         result = gather(joined, order, axis=axis + 1)
     return channels_first(result, rank, name) if first else result

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, extents, index_vector, named
+from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, whole
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, equal_p, negative, ones_like, select, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, movement, public, shape_text
@@ -150,6 +150,7 @@ def gather_nd(
     Raises: InvalidArgumentError for an index out of range or too long. Source: tf.gather_nd.
     """
     params, indices = as_tensor(params), as_tensor(indices)
+    batch_dims = whole(batch_dims, "batch_dims")
     if batch_dims == 0:
         return named(name, gather_nd_p, params, indices)
     rank = indices.shape.rank
@@ -157,6 +158,10 @@ def gather_nd(
         raise NotImplementedError("gather_nd with batch_dims needs tensors of known rank")
     if batch_dims >= rank:
         raise ValueError(f"`batch_dims` ({batch_dims}) must be < rank of `indices` ({rank})")
+    if batch_dims >= params.shape.rank:
+        raise ValueError(f"`batch_dims` ({batch_dims}) must be < rank of `params` ({params.shape.rank})")
+    if batch_dims < 0:
+        raise ValueError(f"`batch_dims` ({batch_dims}) must be >= 0")
     # The place in the batch becomes the beginning of each index vector.
     lead = [dim(indices, i) for i in range(rank - 1)]
     places = []

@@ -67,6 +67,14 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.linalg.cross(1.0, 2.0)", InvalidArgumentError, "at least 1D"),
     ("tf.tensordot([1.0], [1.0], [[1], [0]])", InvalidArgumentError, "out of range"),
     ("tf.searchsorted(1.0, [1.0])", InvalidArgumentError, "slice index -1 of dimension 0 out of bounds"),
+    ("tf.repeat([1, 2], 2**62)", ResourceExhaustedError, "OOM"),
+    ("tf.gather_nd([[1]], [[0]], batch_dims='a')", TypeError, "Expected int for argument 'batch_dims'"),
+    ("tf.gather_nd(1, [[[1]]], batch_dims=1)", ValueError, "must be < rank of `params`"),
+    ("tf.gather_nd([[1]], [[0]], batch_dims=-1)", ValueError, "must be >= 0"),
+    ("tf.nn.pool(tf.ones([1, 3, 1]), [2], 'MAX', dilations=0)", ValueError, "dilations must be positive"),
+    ("tf.repeat([1, 2], 3, axis='a')", TypeError, "Expected int for argument 'axis'"),
+    ("tf.stack([[1, 2], [3]], axis=2**63)", (ValueError, InvalidArgumentError), "out"),
+    ("tf.stack(tf.zeros([0]), axis=1)", ValueError, "at least one tensor"),
     ("tf.pad([1], [[1, 1]], mode=range(3))", TypeError, "Expected string for argument 'mode'"),
     ("tf.einsum(-1, 7)", TypeError, "must be a string"),
     ("tf.nn.bias_add([1.0], [1.0], data_format='NCHW')", InvalidArgumentError, "must be at least 2D: \\[1\\]"),
@@ -117,6 +125,12 @@ def test_values_where_numpy_warns_or_fails() -> None:
 def test_a_dtype_that_the_second_input_sets_in_a_graph(text: str) -> None:
     with pytest.raises(TypeError):
         tf.function(lambda: eval(text))()
+
+
+def test_an_output_shape_that_is_no_vector_in_a_graph() -> None:
+    conv = tf.function(lambda s: tf.nn.conv_transpose(tf.ones([1, 3, 3, 2]), tf.ones([3, 3, 3, 2]), s, 2))
+    with pytest.raises(ValueError, match="output_shape must be a vector"):
+        conv(tf.constant(586, "int16"))
 
 
 def test_memory_that_is_not_there_while_tracing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,6 +72,11 @@ ROWS = [
     (r"batch_to_space", r"error", "dtypes that TensorFlow lacks"),
     (r"scatter_nd", r"error: InvalidArgumentError", "strings cannot be scattered"),
     (r"random\..*", r"error: .*'Context' object has no attribute", "a state of TensorFlow's process"),
+    (
+        r".*",
+        r"error: TypeError, TensorFlow: InvalidArgumentError: Value for attr",
+        "a Python number is converted to the tensor's dtype first here, there the op's list of dtypes is read first",
+    ),
     (r".*", r"text: .*list of allowed values", "TensorFlow's list has quantized dtypes as well"),
     (r".*", r"text: ", "the same said in other words"),
     (r"concat", r"error: ValueError", "of nothing: TensorFlow's text speaks of how kernels are registered"),
