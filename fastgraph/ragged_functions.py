@@ -21,7 +21,7 @@ from fastgraph.ops.padding import repeat
 from fastgraph.ops.ranking import argsort
 from fastgraph.ragged_ops import same_partition
 from fastgraph.ragged_rows import boolean_mask_ragged, expand_axis, gather_rows, pile
-from fastgraph.ragged_tensor import RaggedTensor, made, positions, splits_of
+from fastgraph.ragged_tensor import RaggedTensor, along, made, positions, splits_of
 
 
 def constant(
@@ -152,7 +152,8 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     if result.shape.rank == 0 or not result.shape[:1].is_compatible_with(expected):
         raise ValueError(
             "tf.ragged.map_flat_values requires that the output of `op` have the same outer-dimension size as "
-            f"flat_values of any ragged inputs. (output shape: {result.shape}; expected outer dimension size: {expected[0]})"
+            f"flat_values of any ragged inputs. (output shape: {result.shape}; expected outer dimension size: "
+            f"{expected[0]})"
         )
     return ragged[0].with_flat_values(result)
 
@@ -172,7 +173,7 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
         if tensors[0].shape.rank == 0 or axis != 0:
             return stack_dense(tensors, axis)
     if len(tensors) == 1:
-        return expand_axis(tensors[0], axis % (tensors[0].shape.rank + 1))
+        return expand_axis(tensors[0], along(axis, len(tensors[0].shape) + 1))
     return pile(tensors, axis)
 
 

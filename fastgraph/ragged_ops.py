@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph._primitive import Primitive
 from fastgraph._tensor import Tensor, bind, convert
 from fastgraph.conversion import unsupported
-from fastgraph.dtype import DType, float64, int32, int64
+from fastgraph.dtype import DType, as_dtype, float64, int32, int64
 from fastgraph.indexed_slices import known_extents
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.checks import assert_equal
@@ -146,7 +146,8 @@ def to_dense(rt: RaggedTensor, default_value: Any, wanted: Any) -> Any:
         inside = reduce_all(index < own[: rt.ragged_rank + 1], 1)
         index, flat = boolean_mask(index, inside), boolean_mask(flat, inside)
     default = zeros([], rt.dtype) if default_value is None else as_tensor(default_value, rt.dtype)
-    if default.shape.rank is not None and default.shape.rank >= max(flat.shape.rank, 1):
+    ranks = default.shape.rank, flat.shape.rank
+    if ranks[0] is not None and ranks[1] is not None and ranks[0] >= max(ranks[1], 1):
         raise invalid(
             f"default_value.shape={default.shape} and rt_input.flat_values.shape={flat.shape} are incompatible: "
             f"default_value.rank = {default.shape.rank}  must be less than rt_input.flat_values.rank = "
@@ -218,9 +219,8 @@ def same_partition(parts: Sequence[RaggedTensor], message: str = "") -> None:
                 "convert them to compatible dtypes."
             )
         if other.ragged_rank != parts[0].ragged_rank:
-            raise ValueError(
-                f"RaggedTensors of ragged rank {parts[0].ragged_rank} and {other.ragged_rank} do not match"
-            )
+            ranks = parts[0].ragged_rank, other.ragged_rank
+            raise ValueError("RaggedTensors of ragged rank {} and {} do not match".format(*ranks))
         for mine, theirs in zip(first, other.nested_row_splits, strict=True):
             if mine is not theirs:
                 assert_equal(mine, theirs, message or None)
@@ -230,15 +230,19 @@ def _elementwise(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]
     ragged = [x for x in inputs if isinstance(x, RaggedTensor)]
     same_partition(ragged)
     place: list[Any] = []
-    flat = [x.flat_values if isinstance(x, RaggedTensor) else _spread(x, ragged[0], place) for x in inputs]
+    flat = []
+    for i, x in enumerate(inputs):
+        letter = prim.groups[min(i, len(prim.groups) - 1)]
+        dtype = ragged[0].dtype if letter[0].isupper() else None if letter == "-" else as_dtype(letter)
+        flat.append(x.flat_values if isinstance(x, RaggedTensor) else _spread(x, ragged[0], dtype, place))
     return ragged[0].with_flat_values(bind(prim, tuple(flat), attrs))
 
 
-def _spread(x: Any, rt: RaggedTensor, place: list[Any]) -> Any:
+def _spread(x: Any, rt: RaggedTensor, dtype: DType | None, place: list[Any]) -> Any:
     """A dense input at each innermost value, its axes matched with those of rt from the last."""
     if isinstance(x, (bool, int, float, complex, str, bytes)):
         return x
-    x = as_tensor(x, None if hasattr(x, "dtype") else rt.dtype)
+    x = as_tensor(x, None if hasattr(x, "__fg_tensor__") else dtype)
     own, rank, split = x.shape.rank, rt.shape.rank, rt.ragged_rank + 1
     if own == 0:
         return x
@@ -371,14 +375,12 @@ def _one(prim: Primitive, rt: RaggedTensor, attrs: dict[str, Any]) -> Any:
     if prim.name == "tile":
         return tile(rt, attrs["multiples"])
     if prim.name == "reverse":
-        key = tuple(
-            slice(None, None, -1 if i in {along(a, rank) for a in attrs["axes"]} else None) for i in range(rank)
-        )
-        return rt[key]
+        chosen = {along(axis, rank) for axis in attrs["axes"]}
+        return rt[tuple(slice(None, None, -1 if axis in chosen else None) for axis in range(rank or 0))]
     if prim.name == "softmax":
         return _softmax(rt)
-    if prim.name == "reshape" and tuple(attrs["shape"]) == (-1,):
-        return reshape(rt.flat_values, [-1])
+    if prim.name == "reshape":
+        return reshape(rt.flat_values, attrs["shape"])
     raise unsupported(rt)
 
 

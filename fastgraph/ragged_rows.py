@@ -11,10 +11,11 @@ from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.checks import assert_equal, assert_less, assert_non_negative
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.gathering import boolean_mask, gather
+from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import broadcast_to, expand_dims, reshape, shape, transpose
 from fastgraph.ops.padding import repeat
+from fastgraph.ops.scans import cumsum
 from fastgraph.ragged_tensor import RaggedTensor, along, levels, made, nvals, positions, splits_of
 
 
@@ -24,9 +25,8 @@ def gather_rows(rows: Any, index: Any) -> Any:
         return gather(rows, index, axis=0)
     starts = gather(rows.row_starts(), index)
     lengths = gather(rows.row_limits(), index) - starts
-    return made(
-        gather_rows(rows.values, repeat(starts, lengths) + positions(lengths)), splits_of(lengths), rows._uniform
-    )
+    places = repeat(starts, lengths) + positions(lengths)
+    return made(gather_rows(rows.values, places), splits_of(lengths), rows._uniform)
 
 
 def expand_axis(x: Any, axis: int) -> Any:
@@ -56,7 +56,8 @@ def alike(values: Sequence[Any]) -> list[Any]:
     tensors = [v if isinstance(v, RaggedTensor) else as_tensor(v, dtype) for v in values]
     rank = tensors[0].shape.rank
     for tensor in tensors:
-        tensor.shape.assert_has_rank(rank)
+        if rank is not None:
+            tensor.shape.assert_has_rank(rank)
     deepest = max(v.ragged_rank for v in ragged)
     return [_deepened(v, deepest, ragged[0].row_splits.dtype) for v in tensors]
 
@@ -158,9 +159,7 @@ def _gather_batches(params: Any, indices: Any, batch_dims: int, axis: int) -> An
         return inner.with_values(_gather_batches(params.values, inner.values, batch_dims - 1, axis - 1))
     ragged = isinstance(indices, RaggedTensor)
     rows = indices if ragged else as_ragged(as_tensor(indices), 1, params.row_splits.dtype)
-    within = cast(
-        rows.values.flat_values if isinstance(rows.values, RaggedTensor) else rows.values, params.row_splits.dtype
-    )
+    within = cast(rows.values, params.row_splits.dtype)
     batch = rows.value_rowids()
     lengths = gather(params.row_lengths(), batch)
     assert_non_negative(within, message="indices must not be negative")
@@ -177,7 +176,7 @@ def _extent(x: Any, axis: int) -> Any:
 
 
 def boolean_mask_ragged(data: Any, mask: Any) -> Any:
-    """The elements of data, ragged or not, for which mask holds, in their rows. Raises: ValueError for a scalar mask."""
+    """The elements of data, ragged or not, for which mask holds, in their rows. ValueError for a scalar mask."""
     mask = mask if isinstance(mask, RaggedTensor) else as_tensor(mask, "bool")
     data = data if isinstance(data, RaggedTensor) else as_tensor(data)
     rank = mask.shape.rank
@@ -188,8 +187,6 @@ def boolean_mask_ragged(data: Any, mask: Any) -> Any:
     if rank == 1:
         if not isinstance(data, RaggedTensor):
             return boolean_mask(data, mask)
-        from fastgraph.ops.gathering import where
-
         data.shape[:1].assert_is_compatible_with(mask.shape)
         return gather_rows(data, where(mask)[:, 0])
     dtype = next((x.row_splits.dtype for x in (data, mask) if isinstance(x, RaggedTensor)), int64)
@@ -203,8 +200,6 @@ def boolean_mask_ragged(data: Any, mask: Any) -> Any:
 def _masked(data: Any, mask: Any) -> Any:
     if isinstance(mask.values, RaggedTensor):
         return made(_masked(data.values, mask.values), mask.row_splits)
-    from fastgraph.ops.scans import cumsum
-
     kept = concat([[0], cumsum(cast(mask.values, int64))], 0)
     splits = cast(gather(kept, mask.row_splits), mask.row_splits.dtype)
     return made(boolean_mask_ragged(data.values, mask.values), splits)

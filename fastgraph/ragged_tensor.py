@@ -1,6 +1,6 @@
 """RaggedTensor: rows of different lengths, one after the other in one tensor; a composite of values and row splits.
 
-Rule: here is what a RaggedTensor is and how it is made; ragged_ops says what ops do to one, ragged_indexing what [] does.
+Rule: here is what a RaggedTensor is and how it is made; what ops do to one is in ragged_ops, [] in ragged_indexing.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class RaggedTensor:
     def from_nested_row_splits(
         cls, flat_values: Any, nested_row_splits: Any, name: str | None = None, validate: bool = True
     ) -> Any:
-        """from_row_splits once for each of the splits, the last first. Source: tf.RaggedTensor.from_nested_row_splits."""
+        """from_row_splits once for each of the splits, the last first. Source: tf.RaggedTensor."""
         return _nested(cls.from_row_splits, flat_values, nested_row_splits, "nested_row_splits", validate)
 
     @classmethod
@@ -187,8 +187,9 @@ class RaggedTensor:
         name: str | None = None,
         row_splits_dtype: DTypeLike = int64,
     ) -> Any:
-        """A dense tensor's rows, cut to `lengths` or without `padding` at their ends. Raises: ValueError for both, or too
-        small a rank. Source: tf.RaggedTensor.from_tensor.
+        """A dense tensor's rows, cut to `lengths` or without `padding` at their ends.
+
+        Raises: ValueError for both, or too small a rank. Source: tf.RaggedTensor.from_tensor.
         """
         from fastgraph.ragged_ops import from_dense
 
@@ -347,7 +348,7 @@ class RaggedTensor:
         return to_sparse(self)
 
     def numpy(self) -> Any:
-        """An array of objects, the rows as arrays; of rows of one length, one array. Raises: ValueError in Functions."""
+        """An array of objects, the rows as arrays; of rows of one length, one array. ValueError in Functions."""
         _assert_eager(self)
         rows, splits = np.asarray(self._values.numpy()), self._row_splits.numpy().tolist()
         parts = [rows[i:j] for i, j in pairwise(splits)]

@@ -99,7 +99,7 @@ def _counted(values: Any, weights: Any, by_row: bool) -> tuple[Any, Any, Any, An
         if not weights.shape.is_compatible_with(numbers.shape):
             raise invalid(
                 "Weights and data must have the same shape. Weight shape: "
-                f"{shape_text(weights.shape)}; data shape: {shape_text(numbers.shape)}"
+                f"{shape_text(weights.shape.as_list())}; data shape: {shape_text(numbers.shape.as_list())}"
             )
         weights = reshape(weights, [-1])
     flat = reshape(numbers, [-1])

@@ -420,7 +420,7 @@ def fill_empty_rows(sp_input: Any, default_value: Any, name: str | None = None) 
     rank = known_rank(sp, "fill_empty_rows")
     default = as_tensor(default_value, sp.dtype)
     if default.shape.rank != 0:
-        raise invalid(f"default_value must be a scalar, saw: {shape_text(default.shape)}")
+        raise invalid(f"default_value must be a scalar, saw: {shape_text(default.shape.as_list())}")
     n_rows = sp.dense_shape[:1]
     rows = check_indices(sp.indices[:, :1], n_rows, sorted=False)
     seen = tensor_scatter_update_p(zeros(n_rows, "bool"), rows, ones([shape(rows)[0]], "bool"))

@@ -39,8 +39,8 @@ class SparseTensor:
     """
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
-        self._indices = convert(indices, int64)
-        self._values = convert(values)
+        self._indices: Any = convert(indices, int64)
+        self._values: Any = convert(values)
         self._dense_shape = convert(dense_shape, int64)
         self._known = TensorShape(None)
         rows = self._indices.shape.with_rank(2)
@@ -273,7 +273,7 @@ def broadcast_values(sp: SparseTensor, dense: Any) -> Any:
     if own > rank or any(m != 1 and None not in (m, n) and m != n for m, n in zip(dense.shape, theirs, strict=True)):
         raise invalid(
             "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes: "
-            f"{shape_text(sp.shape)} vs. {shape_text(dense.shape)}"
+            f"{shape_text(sp.shape.as_list())} vs. {shape_text(dense.shape.as_list())}"
         )
     wide = cast(shape(dense) != 1, int64)  # along an axis of size 1 all indices become 0
     where = sp.indices[:, rank - own :] * wide
