@@ -32,6 +32,13 @@ cdef struct Update:         # an in-place update of a Variable: what was read, a
     int32_t read
     int32_t target
 
+cdef struct Counted:        # an output whose rows are counted when its step begins
+    Value output
+    Dims row
+    int32_t counts          # slot of the counts, and how many of them there are
+    int32_t n_counts
+    int64_t row_bytes
+
 cdef struct CSlot:
     int32_t place
     int32_t index
@@ -75,6 +82,7 @@ cdef struct CStep:
     Value* operands
     Update* updates
     int32_t n_updates
+    Counted* counted
     Gemm* gemm
     Value* values           # outputs of a HostCall; the output of a ReadCell; the value of an AssignCell
     int32_t n_values
@@ -179,6 +187,7 @@ cdef class Plan:
     cdef int add_step(self, int32_t i, step) except -1
     cdef int set_buffers(self, CStep* s, slots) except -1
     cdef int set_gemm(self, CStep* s, step) except -1
+    cdef int set_counted(self, CStep* s, step) except -1
     cdef int set_sub(self, CStep* s, step) except -1
     cdef int link_steps(self) except -1
     cdef object mismatch(self, int32_t j, EagerTensor tensor)

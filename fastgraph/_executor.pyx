@@ -43,7 +43,7 @@ cdef enum:  # kinds of step
 
 cdef enum:  # codes of a Fault
     FAULT_NONE, FAULT_STATUS, FAULT_NATIVE, FAULT_MEMORY, FAULT_PYTHON, FAULT_SHAPE, FAULT_EMPTY, FAULT_CANCELLED
-    FAULT_ROWS
+    FAULT_ROWS, FAULT_COUNT
 
 cdef enum:
     MAX_IDLE = 8              # frames a plan keeps

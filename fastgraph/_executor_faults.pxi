@@ -134,6 +134,10 @@ cdef int _raise_fault(Frame* f) except -1:
     if fault.code == FAULT_EMPTY:  # status: the Cell, which the caller still holds
         cell_read(<Cell><void*>fault.status)
         raise errors.FailedPreconditionError(None, None, f"Variable {(<Cell><void*>fault.status).name} was empty")
+    if fault.code == FAULT_COUNT:
+        raise errors.InvalidArgumentError(
+            None, None, f"{step.name} gave {fault.status} rows, not those of {list(_shape_tuple(&s.counted.output.dims))}"
+        )
     if fault.code == FAULT_ROWS:
         raise errors.InvalidArgumentError(
             None, None, f"Result {fault.status} of the body of {step.name} changes its shape: it cannot be stacked"

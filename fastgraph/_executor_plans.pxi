@@ -200,6 +200,8 @@ cdef class Plan:
                 if (p.slots[s.updates[k].cell].place != CELL or p.slots[s.updates[k].read].place != GIVEN
                         or p.slots[s.updates[k].target].place != BLOCK or s.n_updates > 30):
                     raise ValueError(f"Step {i} cannot update in place: {update}")
+            if step.counted is not None:
+                self.set_counted(s, step)
         elif s.kind == GEMM:
             self.set_gemm(s, step)
         elif s.kind == HOST:
@@ -253,6 +255,21 @@ cdef class Plan:
         s.gemm = g
         s.extent = g.batch * g.pieces
         s.chunk = max(1, step.chunk)
+        return 0
+
+    cdef int set_counted(self, CStep* s, step) except -1:
+        cdef Counted* c = <Counted*>self.take(sizeof(Counted))
+        c.output = self.values((step.counted,))[0]
+        c.counts = step.counts
+        c.n_counts = step.n_counts
+        c.row.ndim = len(step.row)
+        c.row_bytes = as_dtype(step.counted.dtype).size
+        for axis, size in enumerate(step.row):
+            c.row.size[axis] = size
+            c.row_bytes *= size
+        if self.c.slots[c.output.slot].place != GIVEN or not 0 <= c.counts < self.c.n_slots or c.row.ndim >= MAX_RANK:
+            raise ValueError(f"Step {step.name!r} cannot count its results")
+        s.counted = c
         return 0
 
     cdef int set_sub(self, CStep* s, step) except -1:

@@ -25,7 +25,7 @@ cdef inline int _run_step(Frame* f, int32_t i, CStep* s, bint caller) noexcept n
         if failed:
             return -1
         return _after_step(f, i, s, caller)
-    if s.n_allocate or s.n_copies:
+    if s.n_allocate or s.n_copies or s.counted != NULL:
         if _prepare(f, i, s):
             return -1
     if s.n_shards == 1:
@@ -144,7 +144,7 @@ cdef void _participate(Frame* f, bint caller) noexcept nogil:
         # What comes after a failed step in program order does not run; what comes before still does.
         skipped = f.call.cancelled or (f.fault.code != FAULT_NONE and i > f.fault.order)
         if not f.prepared[i]:
-            if not skipped and (s.n_allocate or s.n_copies or s.n_updates):
+            if not skipped and (s.n_allocate or s.n_copies or s.n_updates or s.counted != NULL):
                 fg_unlock(&f.lock)
                 _prepare(f, i, s)
                 fg_lock(&f.lock)

@@ -17,8 +17,38 @@ cdef int _prepare(Frame* f, int32_t i, CStep* s) noexcept nogil:
         f.data[slot] = block.data
     for k in range(s.n_copies):
         memcpy(f.data[s.copies[k].target], f.data[s.copies[k].origin], s.copies[k].nbytes)
+    if s.counted != NULL and _prepare_counted(f, i, s):
+        return -1
     if s.n_updates:
         return _prepare_updates(f, i, s)
+    return 0
+
+
+cdef int _prepare_counted(Frame* f, int32_t i, CStep* s) noexcept nogil:
+    """Make the Block of a result that has as many rows as were counted."""
+    cdef Counted* c = s.counted
+    cdef int64_t* counts = <int64_t*>f.data[c.counts]
+    cdef int64_t total = 0, most = <int64_t>1 << 62
+    cdef int32_t k, slot = c.output.slot
+    cdef Block* block
+    cdef Dims* dims
+    for k in range(c.n_counts):
+        total += counts[k]
+    if c.output.dims.known:
+        if c.output.dims.size[0] != total:
+            return _fail_code(f, i, FAULT_COUNT, total)
+    else:
+        dims = &f.dims[f.plan.slots[slot].dynamic]
+        dims.ndim = c.row.ndim + 1
+        dims.size[0] = total
+        memcpy(&dims.size[1], &c.row.size[0], (MAX_RANK - 1) * sizeof(int64_t))
+    if total < 0 or (c.row_bytes > 0 and total > most // c.row_bytes):
+        return _fail_code(f, i, FAULT_MEMORY, most)
+    block = block_new(total * c.row_bytes)
+    if block == NULL:
+        return _fail_code(f, i, FAULT_MEMORY, total * c.row_bytes)
+    f.block[slot] = block
+    f.data[slot] = block.data
     return 0
 
 

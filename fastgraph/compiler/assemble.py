@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from fastgraph.compiler import column_sums, convolution
+from fastgraph.compiler import column_sums, convolution, counted
 from fastgraph.compiler.arrange import FlatNest, arrange
 from fastgraph.compiler.cost import cost, operations
 from fastgraph.compiler.emit_cpu import emit
@@ -117,7 +117,7 @@ class _Assembler:
 
     def is_dynamic(self, node: Node) -> bool:
         """Whether the shape of a result is data."""
-        if node.op.step == "dynamic" or node in self.opaque:
+        if (node.op.step or "").partition(".")[0] in ("dynamic", "counted") or node in self.opaque:
             return True
         return any(self.avals[node.inputs[i]].value is None for i in node.op.shape_inputs if i < len(node.inputs))
 
@@ -223,7 +223,16 @@ class _Assembler:
         if self.is_bias_gradient(node):
             shape = cast("tuple[int, ...]", self.avals[node.inputs[0]].shape)
             return convolution.column_sum(node, shape, self.number.__getitem__, self.scratch)
-        return [self.step(node)]
+        return self.counted(node) or [self.step(node)]
+
+    def counted(self, node: Node) -> list[Step] | None:
+        """The kernels of a node that counts before it writes, else None."""
+        kind = (node.op.step or "").partition(".")[0]
+        if kind not in counted.KINDS or node in self.refused or node in self.opaque:
+            return None
+        if kind == "placed" and self.is_dynamic(node):
+            return None
+        return counted.steps(node, self.number, self.avals, self.scratch)
 
     def step(self, node: Node) -> Step:
         """The step of a node that is no part of a kernel."""

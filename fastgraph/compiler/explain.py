@@ -13,6 +13,7 @@ from fastgraph.compiler.program import (
     AliasStep,
     AssignStep,
     CondStep,
+    CountedStep,
     DrawStep,
     DynamicStep,
     GemmStep,
@@ -27,6 +28,7 @@ from fastgraph.compiler.program import (
 
 _KINDS: dict[type[Step], str] = {
     KernelStep: "kernel",
+    CountedStep: "kernel",
     GemmStep: "gemm",
     AliasStep: "alias",
     HostStep: "host",

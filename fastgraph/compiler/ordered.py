@@ -40,7 +40,7 @@ class Ordered:
     fallible: bool = False
 
 
-class _Text:
+class Text:
     """The source of a kernel while it is written: notes the functions that it calls."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class _Text:
         return KernelSpec(source, tuple([spell.storage(d) for d in dtypes]), n_sizes, tuple(sorted(self.imports)))
 
 
-class _Shapes:
+class Shapes:
     """Products of the extents of a node's values, as run-time sizes."""
 
     def __init__(self, number: Mapping[Value, int], avals: Mapping[Value, Aval]) -> None:
@@ -84,7 +84,7 @@ def ordered(node: Node, number: Mapping[Value, int], avals: Mapping[Value, Aval]
     values = (*node.inputs, *node.outputs)
     if make is None or any(v.aval.dtype.name in _OTHER or avals[v].shape is None for v in values):
         return None
-    return make(node, how, _Shapes(number, avals))
+    return make(node, how, Shapes(number, avals))
 
 
 def _kind(node: Node) -> str:
@@ -96,15 +96,15 @@ def _kind(node: Node) -> str:
 _START = {"add": 0, "mul": 1, "logaddexp": float("-inf")}
 
 
-def _combined(text: _Text, how: str, dtype: str, total: str, value: str) -> str:
+def _combined(text: Text, how: str, dtype: str, total: str, value: str) -> str:
     return text.call(f"{how}_{spell.register(dtype)}", total, value)
 
 
-def _scan(node: Node, how: str, shapes: _Shapes) -> Ordered:
+def _scan(node: Node, how: str, shapes: Shapes) -> Ordered:
     """out[k] = out[k - 1] combined with x[k], along one axis; a unit is one line of the tensor."""
     x, out = node.inputs[0], node.outputs[0]
     dtype = x.aval.dtype.name
-    text = _Text()
+    text = Text()
     kept = spell.register(dtype)
     start = spell.number(_START[how], kept)
     new = _combined(text, how, dtype, "old", text.load("x0[at]", dtype))
@@ -155,7 +155,7 @@ def _scan(node: Node, how: str, shapes: _Shapes) -> Ordered:
 # ---- scatters --------------------------------------------------------------------------------------------------------
 
 #: What becomes of an element `old` when `value` comes to it: NaN as in TensorFlow's kernels.
-_COMBINE: dict[str, Callable[[_Text, str], str]] = {
+COMBINE: dict[str, Callable[[Text, str], str]] = {
     "update": lambda text, dtype: "value",
     "add": lambda text, dtype: text.call(f"add_{dtype}", "old", "value"),
     "sub": lambda text, dtype: text.call(f"sub_{dtype}", "old", "value"),
@@ -191,15 +191,15 @@ class _Layout:
     wrong: str  # what an index out of range does: "fail", "fail unless negative" or "skip"
 
 
-def _scatter(node: Node, how: str, shapes: _Shapes, layout: _Layout, base: Value | None) -> Ordered | None:
+def _scatter(node: Node, how: str, shapes: Shapes, layout: _Layout, base: Value | None) -> Ordered | None:
     """out = base, then for each update in order: out[row] = combination of out[row] and the update."""
     updates, indices = (node.inputs[i] for i in _PLACES[_kind(node)])
     out = node.outputs[0]
     dtype, index = out.aval.dtype.name, indices.aval.dtype.name
     if dtype in spell.HALVES and how in ("add", "sub", "mul"):
         return None  # the ops' functions add in float32: rounding each of many sums to 16 bits would lose them
-    text = _Text()
-    new = _COMBINE[how](text, spell.register(dtype))
+    text = Text()
+    new = COMBINE[how](text, spell.register(dtype))
     number = spell.number(identity_of(how, out.aval.dtype), spell.register(dtype))
     first = "x3[i]" if base is not None else text.store(number, dtype)
     depth = len(layout.extents)
@@ -266,7 +266,7 @@ def _scatter(node: Node, how: str, shapes: _Shapes, layout: _Layout, base: Value
     return Ordered(spec, buffers, run_time, Size(PARTS), 1.5 / PARTS, (work,), fallible)
 
 
-def _eighth(text: _Text, extent: str, unit: str) -> str:
+def _eighth(text: Text, extent: str, unit: str) -> str:
     return text.call("truncatediv_int64", f"{extent} * {unit}", str(PARTS))
 
 
@@ -274,7 +274,7 @@ def _eighth(text: _Text, extent: str, unit: str) -> str:
 _PLACES = {"scatter_nd": (1, 0), "tensor_scatter": (2, 1), "segment": (0, 1), "gather_grad": (0, 1)}
 
 
-def _nd(node: Node, how: str, shapes: _Shapes, base: Value | None) -> Ordered | None:
+def _nd(node: Node, how: str, shapes: Shapes, base: Value | None) -> Ordered | None:
     indices = node.inputs[_PLACES[_kind(node)][1]]
     out = node.outputs[0]
     depth = indices.aval.shape[-1] if indices.aval.shape else None
@@ -287,22 +287,22 @@ def _nd(node: Node, how: str, shapes: _Shapes, base: Value | None) -> Ordered | 
     return _scatter(node, how, shapes, layout, base)
 
 
-def _scatter_nd(node: Node, how: str, shapes: _Shapes) -> Ordered | None:
+def _scatter_nd(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     return _nd(node, how, shapes, None)
 
 
-def _tensor_scatter(node: Node, how: str, shapes: _Shapes) -> Ordered | None:
+def _tensor_scatter(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     return _nd(node, how, shapes, node.inputs[0])
 
 
-def _segment(node: Node, how: str, shapes: _Shapes) -> Ordered | None:
+def _segment(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     ids, out = node.inputs[1], node.outputs[0]
     rows = shapes.of(out, 0, 1)
     layout = _Layout(Size(), rows, shapes.of(out, 1), shapes.of(ids), Size(), (rows,), "fail unless negative")
     return _scatter(node, how, shapes, layout, None)
 
 
-def _gather_grad(node: Node, how: str, shapes: _Shapes) -> Ordered | None:
+def _gather_grad(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     indices, out = node.inputs[1], node.outputs[0]
     axis = node.attrs["axis"] % shapes.rank(out)
     batch = node.attrs["batch_dims"]
@@ -323,11 +323,11 @@ def _gather_grad(node: Node, how: str, shapes: _Shapes) -> Ordered | None:
 # ---- the k largest ---------------------------------------------------------------------------------------------------
 
 
-def _top_k(node: Node, how: str, shapes: _Shapes) -> Ordered:
+def _top_k(node: Node, how: str, shapes: Shapes) -> Ordered:
     """Values and places of the k largest of each row, by insertion into the k found so far; a unit is one row."""
     x, (values, places) = node.inputs[0], node.outputs
     dtype, index = x.aval.dtype.name, places.aval.dtype.name
-    text = _Text()
+    text = Text()
     value = text.load("x0[row * n + i]", dtype)
     before = text.load("x1[at - 1]", dtype)
     place = text.call(f"cast_int64_{index}", "i")
@@ -371,11 +371,11 @@ def _top_k(node: Node, how: str, shapes: _Shapes) -> Ordered:
 # ---- searches and permutations ---------------------------------------------------------------------------------------
 
 
-def _search(node: Node, how: str, shapes: _Shapes) -> Ordered:
+def _search(node: Node, how: str, shapes: Shapes) -> Ordered:
     """Where values go in sorted rows, by halving; a unit is one row."""
     (rows, values), out = node.inputs, node.outputs[0]
     dtype, index = rows.aval.dtype.name, out.aval.dtype.name
-    text = _Text()
+    text = Text()
     before = "<=" if node.attrs["right"] else "<"
     source = f"""def kernel(buffers, sizes, begin, end):
     x0 = buffers[0]
@@ -402,11 +402,11 @@ def _search(node: Node, how: str, shapes: _Shapes) -> Ordered:
     return Ordered(spec, (rows, values, out), (shapes.of(rows, 1), length), shapes.of(values, 0, 1), 60.0, (length,))
 
 
-def _permutation(node: Node, how: str, shapes: _Shapes) -> Ordered:
+def _permutation(node: Node, how: str, shapes: Shapes) -> Ordered:
     """out[x[i]] = i, once for each; one unit."""
     x, out = node.inputs[0], node.outputs[0]
     dtype = x.aval.dtype.name
-    text = _Text()
+    text = Text()
     source = f"""def kernel(buffers, sizes, begin, end):
     x0 = buffers[0]
     x1 = buffers[1]
@@ -429,16 +429,16 @@ def _permutation(node: Node, how: str, shapes: _Shapes) -> Ordered:
 # ---- random numbers --------------------------------------------------------------------------------------------------
 
 
-def _random(node: Node, how: str, shapes: _Shapes) -> Ordered | None:
+def _random(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     """Philox: the state of a seed (one unit), or numbers that follow from a state; a unit is one number."""
     return _random_seed(node, shapes) if how == "seed" else _random_numbers(node, shapes)
 
 
-def _random_seed(node: Node, shapes: _Shapes) -> Ordered | None:
+def _random_seed(node: Node, shapes: Shapes) -> Ordered | None:
     seed, out = node.inputs[0], node.outputs[0]
     if seed.aval.shape != (2,):
         return None
-    text = _Text()
+    text = Text()
     words = [
         text.call(f"philox_word{j}", "int64(x0[0])", "int64(x0[1])", str(0x02461E293EC8F720), "0") for j in range(4)
     ]
@@ -453,7 +453,7 @@ def _random_seed(node: Node, shapes: _Shapes) -> Ordered | None:
     return Ordered(text.spec(source, (seed.aval.dtype.name, "int64"), 0), (seed, out), (), Size(), 30.0, ())
 
 
-def _random_values(text: _Text, kind: str, dtype: str) -> list[str]:
+def _random_values(text: Text, kind: str, dtype: str) -> list[str]:
     """What a block's words w0 ... w3 are made into: its four numbers, or its two."""
     words = ["w0", "w1", "w2", "w3"]
     if kind == "normal":
@@ -466,10 +466,10 @@ def _random_values(text: _Text, kind: str, dtype: str) -> list[str]:
     return [text.store(text.call(name, *words[i : i + width]), dtype) for i in range(0, 4, width)]
 
 
-def _random_numbers(node: Node, shapes: _Shapes) -> Ordered:
+def _random_numbers(node: Node, shapes: Shapes) -> Ordered:
     state, out = node.inputs[0], node.outputs[0]
     kind, dtype = node.attrs["kind"], out.aval.dtype.name
-    text = _Text()
+    text = Text()
     values = _random_values(text, kind, dtype)
     many = len(values)
     words = "\n".join(f"w{j} = {text.call(f'philox_word{j}', 'low', 'high', 'key', 'block')}" for j in range(4))
@@ -506,7 +506,7 @@ def _random_numbers(node: Node, shapes: _Shapes) -> Ordered:
     return Ordered(spec, (state, out), (), shapes.of(out), cost, ())
 
 
-_KINDS: dict[str, Callable[[Node, str, _Shapes], Ordered | None]] = {
+_KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {
     "philox": _random,
     "scan": _scan,
     "scatter_nd": _scatter_nd,

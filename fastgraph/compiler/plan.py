@@ -77,7 +77,8 @@ class KernelCall(StepSpec):
     """kernel(status, excinfo, buffers, sizes, begin, end) over [0, extent) in ranges of `chunk` units.
 
     `updates` are (Cell, slot read from it, result slot): the result takes the memory of what was read while nobody but
-    the Variable and this call holds it, else it is a Block of its own that begins as a copy.
+    the Variable and this call holds it, else it is a Block of its own that begins as a copy. `counted` is an output of
+    as many rows of the shape `row` as the `n_counts` int64s in slot `counts` add up to when the step begins.
     """
 
     address: int = 0
@@ -86,6 +87,10 @@ class KernelCall(StepSpec):
     extent: int = 0
     chunk: int = 0
     updates: tuple[tuple[int, int, int], ...] = ()
+    counted: Operand | None = None
+    counts: int = -1
+    n_counts: int = 0
+    row: tuple[int, ...] = ()
 
 
 @dataclass

@@ -60,6 +60,13 @@ class KernelStep(Step):
 
 
 @dataclass
+class CountedStep(KernelStep):
+    """A kernel with one output, as many rows of it as the int64s of value `counts` add up to when the step begins."""
+
+    counts: int = -1
+
+
+@dataclass
 class GemmStep(Step):
     """out[..., m, n] = op(a) @ op(b) in float32 or float64 by BLAS; batch dimensions are those of the output."""
 

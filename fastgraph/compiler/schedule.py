@@ -27,6 +27,7 @@ from fastgraph.compiler.program import (
     AliasStep,
     AssignStep,
     CondStep,
+    CountedStep,
     DrawStep,
     DynamicStep,
     GemmStep,
@@ -176,8 +177,13 @@ class _Schedule:
         return all(number not in settled or self.aval(number).value is not None for number in step.inputs) and (
             all(self.static(number) for number in step.inputs)
             and all(self.static(number) for size in sizes for number, _ in size.dims)
-            and (not isinstance(step, (KernelStep, GemmStep)) or all(self.static(n) for n in step.outputs))
+            and (not isinstance(step, (KernelStep, GemmStep)) or all(self._sized(step, n) for n in step.outputs))
         )
+
+    def _sized(self, step: Step, number: int) -> bool:
+        """Return whether the size of an output is known, but for the number of rows if that is counted."""
+        shape = self.aval(number).shape
+        return self.static(number) or (isinstance(step, CountedStep) and shape is not None and None not in shape[1:])
 
     def _program_after(self, old: int) -> Sequence[int]:
         after = self.program.after
@@ -264,7 +270,7 @@ class _Schedule:
             pairs = {out: into for into, out in step.in_place} if isinstance(step, KernelStep) else {}
             for position, number in enumerate(step.outputs):
                 self.producer[number] = new
-                if not isinstance(step, _MADE):
+                if not isinstance(step, _MADE) or isinstance(step, CountedStep):
                     self._slot(Place.GIVEN, number, dynamic=not self.static(number))
                 elif position in pairs:
                     self._share(new, step, step.inputs[pairs[position]], number)
@@ -422,7 +428,7 @@ class _Schedule:
 
     def _kernel(self, step: KernelStep, updates: tuple[tuple[int, int, int], ...], common: dict[str, Any]) -> StepSpec:
         extent = self._size(step.extent)
-        if not any(self.aval(number).size for number in step.outputs):
+        if not isinstance(step, CountedStep) and not any(self.aval(number).size for number in step.outputs):
             extent = 0  # no element is computed, so no check may fail
         per_unit, operations = step.cost, step.operations * extent
         for factor in step.cost_dims:
@@ -439,8 +445,18 @@ class _Schedule:
             operations=operations,
             operands=self._operands(step.inputs) if step.fallible else (),
             updates=updates,
+            **self._rows(step),
             **common,
         )
+
+    def _rows(self, step: KernelStep) -> dict[str, Any]:
+        """Return what a kernel whose results are counted has besides."""
+        if not isinstance(step, CountedStep):
+            return {}
+        counted = self._operand(step.outputs[0])
+        row = tuple([int(n or 0) for n in (self.aval(step.outputs[0]).shape or ())[1:]])
+        n = self.aval(step.counts).size or 0
+        return {"counted": counted, "counts": self.slot_of[step.counts], "n_counts": n, "row": row}
 
     def _address(self, kernel: KernelSpec) -> int:
         linked = self.planner.link(kernel)

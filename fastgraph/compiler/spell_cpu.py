@@ -16,10 +16,10 @@ from fastgraph.compiler.scalar import Scalar
 HALVES = ("float16", "bfloat16")
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "and": "&", "or": "|", "xor": "^"}
 _COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-_FLOATS = ("float32", "float64")
+FLOATS = ("float32", "float64")
 _INTEGERS = frozenset(expr.INTEGERS)
 # In these, arithmetic on two numbers of the dtype gives the dtype again, with Numba and with NumPy: no cast is written.
-_CLOSED = frozenset({*_FLOATS, "int64", "uint64"})
+_CLOSED = frozenset({*FLOATS, "int64", "uint64"})
 
 Call = Callable[..., str]  # (name, *arguments) -> text; notes the import
 
@@ -41,7 +41,7 @@ def number(value: complex, dtype: str) -> str:
         return str(bool(value))
     if kind in expr.PARTS:
         return f"{kind}(complex({_real(value.real)}, {_real(value.imag)}))"
-    if kind not in _FLOATS:
+    if kind not in FLOATS:
         return f"{kind}({int(value.real)})" if kind != "int64" else str(int(value.real))
     return f"{kind}({_real(value.real)})"
 
@@ -133,10 +133,10 @@ def fold(
     `cell(dtype)` names what is kept from one iteration to the next, `local(dtype)` the result after the loop.
     """
     kept = register(dtype)
-    real = kept in _FLOATS
+    real = kept in FLOATS
     if kind in ("argmax", "argmin"):
         best, total, sign = cell(kept), cell("int64"), ">" if kind == "argmax" else "<"
-        before = [f"{best} = {_edge(kind[3:], kept)}", f"{total} = 0"]
+        before = [f"{best} = {edge(kind[3:], kept)}", f"{total} = 0"]
         return Fold(before, [f"if {value} {sign} {best}:", f"    {best} = {value}", f"    {total} = {variable}"], total)
     if kind == "sum" and (real or kept in expr.PARTS):
         wide = "float64" if real else "complex128"
@@ -170,16 +170,16 @@ def fold(
     if real:
         whole, result = "int64" if kept == "float64" else "int32", local(kept)
         total = cell(whole)
-        before = [f"{total} = {call(f'rank_{kind}_{kept}', _edge(kind, kept))}"]
+        before = [f"{total} = {call(f'rank_{kind}_{kept}', edge(kind, kept))}"]
         step = call(f"{kind}_{whole}", total, call(f"rank_{kind}_{kept}", value))
         return Fold(before, [f"{total} = {step}"], result, after=[f"{result} = {call(f'ranked_{kept}', total)}"])
     total = cell(kept)
-    return Fold([f"{total} = {_edge(kind, kept)}"], [f"{total} = {call(f'{kind}_{kept}', total, value)}"], total)
+    return Fold([f"{total} = {edge(kind, kept)}"], [f"{total} = {call(f'{kind}_{kept}', total, value)}"], total)
 
 
-def _edge(kind: str, dtype: str) -> str:
+def edge(kind: str, dtype: str) -> str:
     """What every value of the dtype replaces: the start of a maximum or a minimum."""
-    if dtype in _FLOATS:
+    if dtype in FLOATS:
         return number(-math.inf if kind == "max" else math.inf, dtype)
     bits = int(dtype.lstrip("uint"))
     low, high = (0, 2**bits - 1) if dtype in expr.UNSIGNED else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)

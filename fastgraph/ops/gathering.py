@@ -589,9 +589,8 @@ def one_hot(
     op="Where",
     infer=lambda condition: Aval(int64, (None, None if condition.shape is None else len(condition.shape))),
     dtypes="summable bool",
-    step="dynamic",
+    step="counted.where",
     samples=lambda: [((np.array(c),), {}) for c in ([True, False, True], [[0, 1], [2, 0]], [], True, [0.0, -1.0])],
-    reason="the number of results is data: a pass over all elements decides it",
 )
 def where_index(condition: Array) -> Any:
     """The indices of the elements that are not 0, in row-major order. t[*s] -> i64[n, rank]."""
@@ -608,7 +607,7 @@ def _infer_mask(tensor: Aval, mask: Aval) -> Aval:
     op="BooleanMask",
     infer=_infer_mask,
     groups=("T", "bool"),
-    step="dynamic",
+    step="counted.mask",
     vjp=dict(tensor=lambda dy, mask, tensor_shape: mask_scatter(dy, mask, _vector(tensor_shape))),
     samples=lambda: [
         ((np.arange(6).reshape(2, 3).astype(t), np.array(m)), {})
@@ -623,7 +622,6 @@ def _infer_mask(tensor: Aval, mask: Aval) -> Aval:
             r"Shapes \(2,\) and \(3,\) are incompatible",
         ),
     ],
-    reason="the number of results is data: a pass over all elements decides it",
 )
 def mask_p(tensor: Array, mask: Array) -> Any:
     """The slices of tensor where mask holds; the mask covers its leading axes. t[*m, *r], bool[*m] -> t[n, *r]."""
@@ -637,14 +635,17 @@ def mask_p(tensor: Array, mask: Array) -> Any:
     infer=lambda values, mask, shape: Aval(values.dtype, shape_of_value(shape)),
     groups=("T", "bool", "Tshape"),
     dtypes={"Tshape": "index"},
+    step="placed.mask",
     shape_inputs=(2,),
     vjp=dict(values=lambda dy, mask: mask_p(dy, mask)),
     samples=lambda: [((np.array([1.0, 2.0]), np.array([True, False, True]), np.array([3])), {})],
-    reason="where an element goes depends on how many came before it: a running count, which kernels do not have yet",
 )
 def mask_scatter(values: Array, mask: Array, shape: Array) -> Any:
     """Zeros of `shape` with the values where mask holds, in order. t[n, *r], bool[*m], i[rank] -> t[*m, *r]."""
     result = np.zeros(tuple(shape.tolist()), values.dtype)
+    count = int(np.count_nonzero(mask))
+    if count != len(values):
+        raise invalid(f"The mask holds at {count} places, and there are {len(values)} values")
     result[mask] = values
     return result
 

@@ -23,7 +23,6 @@ from fastgraph.ops.sums import HALF
 from fastgraph.primitive import get
 from fastgraph.shapes import Aval
 
-_COUNTED = "the number of results is data: a pass over all elements decides it"
 _REAL = "float32 float64 int32 uint8 int16 int8 int64 uint16 uint32 uint64"
 _SUMMED = _REAL + " complex64 complex128"
 
@@ -381,11 +380,10 @@ def _sorted_op(kind: str) -> Callable[..., Any]:
         infer=_infer_sorted,
         groups=("T", "Tindices"),
         dtypes={"T": _REAL if kind in ("max", "min") else _SUMMED, "Tindices": "index"},
-        step="dynamic",
+        step="counted.mean" if kind == "mean" else _STEPS[kind].replace("segment.", "counted."),
         vjp=vjp,
         samples=_sorted_samples,
         error_samples=_sorted_errors,
-        reason=_COUNTED,
     )(apply)
 
 

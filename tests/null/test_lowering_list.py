@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fastgraph.ops  # noqa: F401 - registers the primitives
-from fastgraph.compiler.ordered import KINDS
+from fastgraph.compiler import counted, ordered
 from fastgraph.primitive import all_primitives
 
 STRINGS = "strings: their bytes lie in Python objects, which kernels do not see"
@@ -90,7 +90,8 @@ def ops_without_lowering() -> dict[str, str]:
         if p.body.__module__.startswith("fastgraph.ops")
         and p.lower is None
         and p.decompose is None
-        and (p.step or "").partition(".")[0] not in KINDS | {"alias", "draw"}  # steps of other kinds
+        and (p.step or "").partition(".")[0]
+        not in ordered.KINDS | counted.KINDS | {"alias", "draw"}  # steps of other kinds
         and not (p.family == "elementwise" and p.expr is not None)
     }
 
