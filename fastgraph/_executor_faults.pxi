@@ -135,9 +135,8 @@ cdef int _raise_fault(Frame* f) except -1:
         cell_read(<Cell><void*>fault.status)
         raise errors.FailedPreconditionError(None, None, f"Variable {(<Cell><void*>fault.status).name} was empty")
     if fault.code == FAULT_COUNT:
-        raise errors.InvalidArgumentError(
-            None, None, f"{step.name} gave {fault.status} rows, not those of {list(_shape_tuple(&s.counted.output.dims))}"
-        )
+        promised = list(_shape_tuple(&s.counted.output.dims))
+        raise errors.InvalidArgumentError(None, None, f"{step.name} gave {fault.status} rows, not those of {promised}")
     if fault.code == FAULT_ROWS:
         raise errors.InvalidArgumentError(
             None, None, f"Result {fault.status} of the body of {step.name} changes its shape: it cannot be stacked"

@@ -245,9 +245,38 @@ def draw_counts(w: Writer) -> None:
     w.add(str(random.choice(texts)), [x], exact=True)
 
 
+def draw_complex(w: Writer) -> None:
+    """Complex numbers of two floats, and floats again: their parts, moduli, sums and products."""
+    x = w.pool.pick(lambda n, a: a.dtype in WIDE)
+    if x is None:
+        return
+    y, random = w.pick_partner(x), w.random
+    z, other = f"fg.complex({x}, {y})", f"fg.complex({y}, {x} * 0.5 + 1)"
+    array = np.broadcast(w.pool.array(x), w.pool.array(y))
+    axes = w.axes(array.ndim)
+    texts = [
+        f"{z} * {other} - fg.math.conj({z})",
+        f"{z} / (fg.cast(fg.abs({other}), {z}.dtype) + 1)",
+        f"fg.where({x} > {y}, {z}, -{other})",
+        f"fg.reduce_sum({z} * {other}, {axes})",
+        f"fg.reduce_mean({z}, {axes}, keepdims=True) + {z}",
+        f"fg.transpose(fg.square({z}), conjugate=True)",
+        f"fg.cast({x}, fg.complex64) * 1j",
+        f"fg.stack([{z}, {other}], -1)",
+        f"fg.exp(fg.complex(fg.tanh({x}), {y}))",
+    ]
+    if array.ndim:
+        texts.append(f"fg.cumsum({z}, {random.integers(-array.ndim, array.ndim)})")
+    if array.ndim > 1 and array.size < 3000:
+        texts.append(f"fg.matmul({z}, {other}, adjoint_b=True)")
+    how = random.choice(["fg.math.real", "fg.math.imag", "fg.abs"], p=[0.4, 0.4, 0.2])
+    w.add(f"{how}({random.choice(texts)})", [x, y])
+
+
 DRAWERS: tuple[Callable[[Writer], None], ...] = (
     *(draw_special,) * 4,
     *(draw_truncated,) * 2,
+    *(draw_complex,) * 3,
     draw_neighbour,
     *(draw_einsum,) * 2,
     draw_tensordot,

@@ -8,11 +8,14 @@ from tracing import kernels, program
 
 import fastgraph as fg
 from fastgraph import flags
-from fastgraph.compiler.program import AliasStep, DynamicStep, GemmStep, HostStep, KernelStep, Program
+from fastgraph.compiler.program import AliasStep, CountedStep, DynamicStep, GemmStep, HostStep, KernelStep, Program
 
 
 def kinds(made: Program) -> list[str]:
-    names = {KernelStep: "kernel", GemmStep: "gemm", AliasStep: "alias", HostStep: "host", DynamicStep: "dynamic"}
+    names = {
+        KernelStep: "kernel", CountedStep: "counted", GemmStep: "gemm", AliasStep: "alias", HostStep: "host",
+        DynamicStep: "dynamic",
+    }  # fmt: skip
     return [names.get(type(step), type(step).__name__) for step in made.steps]
 
 
@@ -79,6 +82,8 @@ def test_a_gradient_reads_its_input_once() -> None:
 
 def test_a_shape_that_is_data_is_a_step_of_its_own() -> None:
     made = program(lambda x: fg.reduce_sum(fg.boolean_mask(x, x > 0.0)), (30,))
+    assert "counted" in kinds(made) and kinds(made).index("counted") < len(made.steps) - 1
+    made = program(lambda x: fg.reduce_sum(fg.unique(x)[0]), (30,))
     assert "dynamic" in kinds(made) and kinds(made).index("dynamic") < len(made.steps) - 1
 
 
