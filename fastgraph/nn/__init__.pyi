@@ -101,6 +101,12 @@ def convolution(input: Any, filters: Any, strides: Any = None, padding: Any = 'V
     that do not fit."""
 def crelu(features: Any, axis: Any = -1, name: builtins.str | None = None) -> Any:
     """relu of features and of minus features, joined along `axis`. f[*s, n] -> f[*s, 2n]. Source: tf.nn.crelu."""
+def ctc_loss(labels: Any, logits: Any, label_length: Any, logit_length: Any, logits_time_major: builtins.bool = True, unique: Any = None, blank_index: Any = None, name: builtins.str | None = None) -> Any:
+    """Minus the logarithm of the probability of each row of labels, over all alignments with blanks between.
+
+    i[n, l], f[t, n, c] (f[n, t, c] if not logits_time_major), i[n], i[n] -> f[n]. The blank is class 0, or blank_index.
+    Raises: ValueError for lengths left out or a blank that is no class; InvalidArgumentError for shapes that do not
+    fit and labels that are no classes. Source: Graves et al. 2006; tf.nn.ctc_loss."""
 def depth_to_space(input: Any, block_size: builtins.int, data_format: builtins.str = 'NHWC', name: builtins.str | None = None) -> Any:
     """Channels as blocks of block_size x block_size pixels. t[n, h, w, b * b * c] -> t[n, h * b, w * b, c].
 
@@ -138,6 +144,15 @@ def erosion2d(value: Any, filters: Any, strides: Any, padding: builtins.str, dat
     """The least difference of each window's elements and the filter's, turned round. t[n, h, w, c] -> t[n, *o, c].
 
     Raises: as dilation2d. Source: Serra 1982; tf.nn.erosion2d."""
+def fractional_avg_pool(value: Any, pooling_ratio: Any, pseudo_random: builtins.bool = False, overlapping: builtins.bool = False, seed: Any = 0, name: builtins.str | None = None) -> Any:
+    """The mean of each of extent / pooling_ratio random regions. t[n, h, w, c] -> t[n, *o, c], i64[o + 1] x2.
+
+    Raises: ValueError for ratios below 1, or over batch or channels. Source: Graham 2014; tf.nn.fractional_avg_pool."""
+def fractional_max_pool(value: Any, pooling_ratio: Any, pseudo_random: builtins.bool = False, overlapping: builtins.bool = False, seed: Any = 0, name: builtins.str | None = None) -> Any:
+    """The largest element of each of extent / pooling_ratio random regions.
+
+    t[n, h, w, c] -> t[n, *o, c], i64[o + 1] x2.
+    Raises: ValueError for ratios below 1, or over batch or channels. Source: Graham 2014; tf.nn.fractional_max_pool."""
 def gelu(features: Any, approximate: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Gaussian error linear unit, or its tanh form. f[*s] -> f[*s].
 

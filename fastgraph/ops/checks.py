@@ -127,7 +127,7 @@ def check_indices(indices: Array, dense_shape: Array, *, sorted: bool) -> Any:
 
     i64[n, rank], i64[rank] -> i64[n, rank].
     """
-    outside = ((indices < 0) | (indices >= dense_shape)).any(1)
+    outside = np.asarray(((indices < 0) | (indices >= dense_shape)).any(1))
     limits = shape_text(dense_shape.tolist())
     if not sorted:
         if outside.any():
@@ -139,7 +139,7 @@ def check_indices(indices: Array, dense_shape: Array, *, sorted: bool) -> Any:
     if wrong.size:
         at = int(wrong[0])
         index = f"indices[{at}] = {shape_text(indices[at].tolist())}"
-        if np.atleast_1d(outside)[at]:
+        if outside[at]:
             raise invalid(f"{index} is out of bounds: need 0 <= index < {limits}")
         if rising[at - 1] == 0:
             raise invalid(f"{index} is repeated")

@@ -154,7 +154,8 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
     tensors: list[Any] = []
 
     def place(value: Any) -> Any:
-        if isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__"):
+        composite = hasattr(type(value), "__fg_bind__")  # it prints itself
+        if isinstance(value, Tensor) or (hasattr(type(value), "__fg_tensor__") and not composite):
             tensors.append(convert(value))
             return _Place(len(tensors) - 1)
         return value

@@ -15,29 +15,21 @@ import fastgraph as fg
 from fastgraph._tensor import bind, from_array
 
 STEP = 1e-5
-#: Their inputs or results are complex: tests/ops/test_complex.py, tests/ops/test_decompositions.py.
-NOT_REAL = {"complex_abs", "complex", "conj", "real", "imag", "eig", "eigvals", "logm"}
+#: Their inputs or results are complex: tests/ops/test_complex.py, test_decompositions.py, test_signal.py.
+NOT_REAL = {"complex_abs", "complex", "conj", "real", "imag", "eig", "eigvals", "logm", "fft", "rfft", "irfft"}
 #: They are defined for matrices equal to their transposes: only such directions lead anywhere.
 SYMMETRIC = {"cholesky"}
-#: Their inputs or results are complex: tests/ops/test_complex.py, tests/ops/test_signal.py.
-NOT_REAL = {"complex_abs", "complex", "conj", "real", "imag", "fft", "rfft", "irfft"}
 #: Inputs whose gradient has none, as in TensorFlow: it raises LookupError.
 ONCE = {("igamma", 0), ("igammac", 0), ("igamma_grad_a", 0)}
-#: Their inputs or results are complex: tests/ops/test_complex.py.
-NOT_REAL = {"complex_abs", "complex", "conj", "real", "imag"}
 #: Variates: of one state they jump where a parameter moves past a rejection, and their gradients are implicit ones
 #: (tests/api/test_random_distributions.py); that of gamma variates has no gradient itself, as in TensorFlow.
 VARIATES = {"random_gamma", "random_truncated"}
-PRIMITIVES = [
-    pytest.param(p, id=p.name)
-    for p in op_primitives()
-    if p.name not in VARIATES
 #: Its second output is the gradient of the first: tests/ops/test_ctc.py.
 OWN_RESIDUAL = {"ctc"}
 PRIMITIVES = [
     pytest.param(p, id=p.name)
     for p in op_primitives()
-    if p.name not in OWN_RESIDUAL
+    if p.name not in VARIATES | OWN_RESIDUAL
     and (p.vjp or p.vjp_all)
     and (p.samples is not None or p.family in ("elementwise", "reduction"))
 ]
