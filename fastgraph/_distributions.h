@@ -172,6 +172,30 @@ static double fg_truncated(const uint64_t *state, int64_t output, double mean, d
     return x < low ? low : x > high ? high : x;
 }
 
+/* Where `index` goes in a permutation of 0 ... last: encrypted by four rounds of Simon (Beaulieu et al. 2013) again and
+ * again, until it is one of them. */
+static uint64_t fg_shuffled_index(uint64_t index, uint32_t first, uint32_t second, uint64_t last) {
+    int bits = 16;
+    while (bits < 64 && last > 1 && (last - 1) >> bits) bits += 2;
+    const int half = bits / 2;
+    const uint64_t mask = ((uint64_t)1 << half) - 1;
+#define FG_TURN(x, by) (((x) << (by) | (x) >> (half - (by))) & mask)
+    uint64_t keys[4] = {498247692u & mask, first & mask, second & mask, 0};
+    const uint64_t newest = keys[2];
+    keys[3] = (0xFFFFFFFCu & mask) ^ 1 ^ keys[0] ^ FG_TURN(newest, half - 3) ^ FG_TURN(newest, half - 4);
+    do {
+        uint64_t left = index >> half & mask, right = index & mask;
+        for (int i = 0; i < 4; i++) {
+            const uint64_t next = left ^ (FG_TURN(right, 1) & FG_TURN(right, 8)) ^ FG_TURN(right, 2) ^ keys[i];
+            left = right;
+            right = next;
+        }
+        index = left << half | right;
+    } while (index > last);
+#undef FG_TURN
+    return index;
+}
+
 /* d x / d alpha of x that is drawn from a gamma distribution of shape alpha: -(dP / dalpha) / (dP / dx) of the
  * distribution function P. The series or the continued fraction of P is followed together with its derivative. */
 static double fg_gamma_slope(double a, double x) {

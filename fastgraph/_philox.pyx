@@ -24,6 +24,7 @@ cdef extern from "_distributions.h" nogil:
     double fg_binomial(const uint64_t* state, int64_t output, double count, double probability)
     double fg_truncated(const uint64_t* state, int64_t output, double mean, double deviation, double low, double high)
     double fg_gamma_slope(double a, double x)
+    uint64_t fg_shuffled_index(uint64_t index, uint32_t first, uint32_t second, uint64_t last)
 
 cnp.import_array()
 
@@ -177,6 +178,13 @@ def permuted(state, Py_ssize_t n):
             other = i + <Py_ssize_t>(w[i & 3] % <uint32_t>(n - i))
             data[i], data[other] = data[other], data[i]
     return out
+
+
+def shuffled_index(uint64_t index, uint32_t first, uint32_t second, uint64_t last):
+    """Where `index` goes in the permutation of 0 ... last that a seed of two numbers says."""
+    with nogil:
+        index = fg_shuffled_index(index, first, second, last)
+    return index
 
 
 def scrambled(int64_t first, int64_t second):

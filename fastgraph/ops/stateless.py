@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph import _philox
 from fastgraph.dtype import as_dtype, float32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.algorithms import check_philox
@@ -151,41 +152,7 @@ def fold_in(seed: Any, data: Any, alg: Any = "auto_select") -> Any:
 
 # ---- single elements of a permutation -------------------------------------------------------------------------------
 
-_Z = 0x7369F885192C0EF5  # the constant of Simon's key schedule
-_PAD = 498247692  # the first of the three words of a key; a seed gives the others
-_ROUNDS = 4
 _INDICES = "int32 uint32 int64 uint64"
-
-
-def _encrypted(x: Array, keys: Array, half: int) -> Array:
-    """Simon's rounds on numbers of 2 * half bits. u64[n], u64[rounds, n] -> u64[n]."""
-    mask = np.uint64((1 << half) - 1)
-
-    def turned(w: Array, by: int) -> Array:
-        return ((w << np.uint64(by)) | (w >> np.uint64(half - by))) & mask
-
-    left, right = (x >> np.uint64(half)) & mask, x & mask
-    for key in keys:
-        left, right = right, left ^ (turned(right, 1) & turned(right, 8)) ^ turned(right, 2) ^ key
-    return (left << np.uint64(half)) | right
-
-
-def _shuffled_index(index: int, seed: Array, last: int) -> int:
-    """Where `index` goes: encrypted again and again, until it is one of 0 ... last."""
-    bits = max((last - 1).bit_length() if last > 1 else 0, 16)
-    half = (bits + bits % 2) // 2
-    mask = (1 << half) - 1
-    keys = [int(k) % 2**32 & mask for k in (_PAD, *seed)]
-    for i in range(3, _ROUNDS):
-        newest = keys[-1]
-        turn = [((newest >> r) | (newest << (half - r))) & mask for r in (3, 4)]
-        keys.append((0xFFFFFFFC & mask) ^ (_Z >> (i - 3) & 1) ^ keys[i - 3] ^ turn[0] ^ turn[1])
-    words = np.array([keys], np.uint64).T
-    x = np.array([index], np.uint64)
-    while True:
-        x = _encrypted(x, words, half)
-        if int(x[0]) <= last:
-            return int(x[0])
 
 
 def _infer_index_shuffle(index: Aval, seed: Aval, max_index: Aval) -> Aval:
@@ -250,7 +217,7 @@ def index_shuffle_p(index: Array, seed: Array, max_index: Array) -> Any:
             raise invalid(f"index must be >= 0 but was {place}")
         if last < place:
             raise invalid(f"max_index must be >= index, but {last} < {place}")
-        out[i] = _shuffled_index(place, seeds[i], last)
+        out[i] = _philox.shuffled_index(place, int(seeds[i, 0]) % 2**32, int(seeds[i, 1]) % 2**32, last)
     return out[0] if single else out
 
 
