@@ -258,11 +258,12 @@ def get_global_generator() -> Generator:
     """
     global _global
     with _lock:
-        found = _global
-        if found is None:
-            with init_scope():
-                found = _global = Generator.from_non_deterministic_state()
-    return found
+        if _global is not None:
+            return _global
+        with init_scope():
+            made = Generator.from_non_deterministic_state()
+        _global = made
+        return made
 
 
 def set_global_generator(generator: Generator) -> None:
