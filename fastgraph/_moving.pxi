@@ -332,16 +332,19 @@ cdef EagerTensor filled(int code, int ndim, const int64_t* dims, bint one):
     return out
 
 
-def zeros_or_ones(tuple shape, dtype, bint one):
-    """Zeros or ones of a shape, or None where NumPy must make them or say why not."""
+def zeros_or_ones(shape, dtype, bint one):
+    """Zeros or ones of a shape; None in a trace, and where NumPy must make them or say why not."""
     cdef int64_t dims[MAX_RANK]
     cdef int i
-    if len(shape) > MAX_RANK or dtype.code == STRING:
+    if type(shape) is not tuple or type(dtype) is not _DType or thread_state().trace is not None:
         return None
-    for i in range(len(shape)):
-        if type(shape[i]) is not int:
+    if len(<tuple>shape) > MAX_RANK or dtype.code == STRING:
+        return None
+    for i in range(len(<tuple>shape)):
+        extent = (<tuple>shape)[i]
+        if type(extent) is not int or extent > 1 << 60:
             return None
-        dims[i] = shape[i]
+        dims[i] = extent
         if dims[i] < 0:
             return None
     return filled(dtype.code, len(shape), &dims[0], one)

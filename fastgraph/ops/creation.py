@@ -122,10 +122,6 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
 
 def _constant(shape: Any, number: Any, dtype: Any, name: str | None) -> Any:
     target = dtype if type(dtype) is DType else as_dtype(dtype)
-    if current_trace() is None and type(shape) is tuple:
-        made = zeros_or_ones(shape, target, number)
-        if made is not None:
-            return made
     size = extents(shape)
     if size.static is not None and current_trace() is None:
         dims = _filled_or_raise(size.static)
@@ -161,7 +157,8 @@ def zeros(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any
 
     Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.zeros.
     """
-    return _constant(shape, 0, dtype, name)
+    made = zeros_or_ones(shape, dtype, 0)
+    return made if made is not None else _constant(shape, 0, dtype, name)
 
 
 @public("ones")
@@ -172,7 +169,8 @@ def ones(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any 
     """
     if dtype is not float32 and as_dtype(dtype) is string:
         raise TypeError("Cannot convert 1 to EagerTensor of dtype string")
-    return _constant(shape, 1, dtype, name)
+    made = zeros_or_ones(shape, dtype, 1)
+    return made if made is not None else _constant(shape, 1, dtype, name)
 
 
 # ---- range ----------------------------------------------------------------------------------------------------------
