@@ -22,7 +22,7 @@ def poisson(state: ndarray, rate: Any, samples: int, top: float) -> ndarray:
 def binomial(state: ndarray, counts: Any, probabilities: Any, samples: int) -> ndarray:
     """`samples` numbers of each binomial distribution. i64[3], f64[n], f64[n] -> f64[samples, n]."""
 
-def truncated(state: ndarray, means: Any, deviations: Any, lows: Any, highs: Any, samples: int) -> ndarray:
+def truncated(state: ndarray, *parameters_and_samples: Any) -> ndarray:
     """`samples` normal numbers of each distribution, between its ends. i64[3], f64[n] ... -> f64[samples, n]."""
 
 def gamma_slope(alpha: Any, x: Any) -> ndarray:

@@ -252,7 +252,7 @@ def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
 
     Raises: InvalidArgumentError if shapes differ; ValueError for an axis out of range. Source: tf.stack.
     """
-    axis = axis if type(axis) is int else whole(axis, "axis")
+    axis = whole(axis, "axis")
     if not isinstance(values, (list, tuple)):
         if axis == 0:
             return as_tensor(values)
