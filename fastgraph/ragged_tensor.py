@@ -548,7 +548,8 @@ def along(axis: int, rank: int | None) -> int:
 def _partition(given: Any, what: str) -> Any:
     """Splits, lengths, ... as a vector of int32 or int64; Python's integers become int64."""
     plain = not isinstance(given, (Tensor, np.ndarray))
-    tensor = as_tensor(given, int64 if (plain and np.asarray(given).dtype.kind in "iu") or not len(given) else None)
+    whole = plain and (len(given) == 0 or np.asarray(given).dtype.kind in "iu")
+    tensor = as_tensor(given, int64 if whole else None)
     if tensor.dtype not in (int32, int64):
         raise ValueError(f"{what} must have dtype int32 or int64")
     tensor.shape.assert_has_rank(1)
