@@ -268,9 +268,9 @@ def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
             if not values:
                 raise
         else:
-            rank = len(array.shape)
-            if not -rank <= axis < rank:
-                raise ValueError(f"Argument `axis` = {axis} not in range [{-rank}, {rank})")
+            width = len(array.shape)
+            if not -width <= axis < width:
+                raise ValueError(f"Argument `axis` = {axis} not in range [{-width}, {width})")
             return array if axis == 0 else stack_p(*unstack(array), axis=axis)
     if not values:
         raise ValueError("stack needs at least one tensor")
