@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -164,7 +166,6 @@ def test_gradients_of_both_orders(name: str, staged: bool) -> None:
             total = loss(flat)
         return np.asarray(fg.convert_to_tensor(tape.gradient(total, flat)), np.float64)
 
-    rt = rt.with_flat_values(fg.cast(rt.flat_values, fg.float64)) if False else rt
     flat = rt.flat_values + 0.25
     first, second = (fg.function(both) if staged else both)(flat)
     x, step = flat.numpy().astype(np.float64), 2.0**-5
@@ -394,3 +395,13 @@ def test_a_signature_branches_and_loops() -> None:
         return fg.while_loop(lambda i, r: i < 3, lambda i, r: (i + 1, r * 2), [fg.constant(0), rt])[1]
 
     assert doubled(A).to_list() == [[8, 16], [], [24]]
+
+
+def test_neither_import_nor_ops_load_the_composites() -> None:
+    code = (
+        "import sys, fastgraph as fg\n"
+        "fg.reduce_sum(fg.gather(fg.ones([3]), [0]) + 1.0)\n"
+        "print(sorted(m for m in sys.modules if 'fastgraph.ragged_' in m or 'fastgraph.sparse_' in m))\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
