@@ -229,7 +229,7 @@ def register_slot(name: str, value: Callable[..., Any] | Primitive) -> None:
 def get_slot(name: str) -> Any:
     """What fills the slot `name`. Raises NotImplementedError if nothing does."""
 
-def zeros_or_ones(shape: tuple[int, ...], dtype: DType, one: bool) -> EagerTensor | None:
+def zeros_or_ones(shape: tuple[int, ...], dtype: DType, one: int) -> EagerTensor | None:
     """Zeros or ones of a shape, or None where NumPy must make them or say why not."""
 
 def quick_cast(x: Any, dtype: Any) -> EagerTensor | None:
