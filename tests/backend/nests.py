@@ -17,8 +17,14 @@ from fastgraph.compiler import emit_cpu
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.loopnest import Builder, LoopNest, Operand, Store
 from fastgraph.compiler.scalar import Index, Scalar, Table
+from fastgraph.expr import result_dtype
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+#: The types that kernels call by name.
+TYPES = (
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "complex64",
+    "complex128",
+)  # fmt: skip
 
 
 def dtype_name(array: np.ndarray) -> str:
@@ -98,8 +104,7 @@ def run_plain(spec: KernelSpec, buffers: Sequence[np.ndarray], sizes: Sequence[i
     views = [_raw(b) for b in buffers]
     assert tuple(str(v.dtype) for v in views) == spec.buffer_types
     namespace: dict[str, Any] = {"inf": math.inf, "nan": math.nan, **{n: plain_function(n) for n in spec.imports}}
-    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"):
-        namespace[name] = getattr(np, name)
+    namespace |= {name: getattr(np, name) for name in TYPES}
     exec(spec.source, namespace)
     with np.errstate(all="ignore"):
         return int(namespace["kernel"](views, list(sizes), begin, end))
@@ -149,6 +154,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
     "lshift": np.left_shift, "rshift": np.right_shift,
     "fold_add": np.add, "fold_mul": np.multiply,
+    "eq": np.equal, "ne": np.not_equal, "select": lambda c, a, b: a if c else b,
+    "complex": lambda real, imag: np.array([real, imag]).view("complex64" if real.itemsize == 4 else "complex128")[0],
 }  # fmt: skip
 
 
@@ -176,11 +183,11 @@ def plain_function(name: str) -> Callable[..., Any]:
     if op == "block":
         return _block
     function = _FUNCTIONS.get(op) or getattr(np, op)
-    kind = getattr(np, dtype)
+    kind, made = getattr(np, dtype), getattr(np, result_dtype(op, dtype).replace("bool", "bool_"))
 
     def call(*args: Any) -> Any:
         result = function(*[kind(a) for a in args])
-        return result if isinstance(result, np.bool_) else kind(result)
+        return result if isinstance(result, np.bool_) else made(result)
 
     return call
 

@@ -15,6 +15,7 @@ from fastgraph.compiler.program import (
     AliasStep,
     AssignStep,
     CondStep,
+    CountedStep,
     GemmStep,
     KernelStep,
     Program,
@@ -53,7 +54,8 @@ class _Run:
 
     def ready(self, step: Step) -> bool:
         sizes = (*step.sizes, step.extent) if isinstance(step, KernelStep) else ()
-        made = step.outputs if isinstance(step, KernelStep | GemmStep | AliasStep) else ()
+        sized = isinstance(step, KernelStep | GemmStep | AliasStep) and not isinstance(step, CountedStep)
+        made = step.outputs if sized else ()
         return (
             all(n in self.values or self.aval(n).value is not None for n in step.inputs)
             and all(self.aval(n).is_static for size in sizes for n, _ in size.dims)
@@ -126,8 +128,14 @@ class _Run:
             stacked.append(from_array(made, aval.dtype))
         return [*carried, *stacked]
 
+    def shape(self, step: KernelStep, number: int) -> tuple[int, ...]:
+        shape = self.aval(number).shape
+        assert shape is not None
+        rows = (int(as_array(self.value(step.counts)).sum()),) if isinstance(step, CountedStep) else shape[:1]
+        return (*rows, *shape[1:])  # type: ignore[return-value, arg-type]
+
     def kernel(self, step: KernelStep) -> list[Any]:
-        made = {n: np.zeros(self.aval(n).shape, self.aval(n).dtype.numpy_dtype) for n in step.outputs}  # type: ignore[arg-type]
+        made = {n: np.zeros(self.shape(step, n), self.aval(n).dtype.numpy_dtype) for n in step.outputs}
         for source, target in step.in_place:
             made[step.outputs[target]][...] = as_array(self.value(step.inputs[source])).view(
                 made[step.outputs[target]].dtype

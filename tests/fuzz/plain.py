@@ -16,10 +16,9 @@ import numpy as np
 
 from fastgraph.compiler import kernels
 from fastgraph.compiler.kernel import KernelSpec
-from tests.backend.nests import plain_function
+from tests.backend.nests import TYPES, plain_function
 
 _FAR = 1 << 30  # bytes that a view of a buffer spans: the source's own indices must stay inside
-_TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 _SIGNATURE = ctypes.CFUNCTYPE(
     ctypes.c_int32,
     ctypes.POINTER(ctypes.c_int64),
@@ -54,7 +53,7 @@ class PlainHandle:
 def _callback(spec: KernelSpec) -> Any:
     namespace: dict[str, Any] = {"inf": math.inf, "nan": math.nan}
     namespace |= {name: plain_function(name) for name in spec.imports}
-    namespace |= {name: getattr(np, name) for name in _TYPES}
+    namespace |= {name: getattr(np, name) for name in TYPES}
     exec(compile(spec.source, "<plain kernel>", "exec"), namespace)
     kernel = namespace["kernel"]
 
