@@ -107,6 +107,19 @@ cdef int64_t new_id() noexcept nogil:
     return fg_atomic_add(&_last_id, 1)
 
 
+cdef inline Block* _begun(Block* block, int64_t nbytes) noexcept nogil:
+    """A Block of memory with its one reference."""
+    block.refs = 1
+    block.data = <char*>block + FG_HEADER
+    block.nbytes = nbytes
+    block.device = 0
+    block.kind = BLOCK_MEMORY
+    block.owner = NULL
+    block.next = NULL
+    block.capacity = 0
+    return block
+
+
 cdef Block* block_new(int64_t nbytes) noexcept nogil:
     """A Block of pool memory with one reference, contents undefined; NULL when memory is exhausted."""
     cdef int size_class
@@ -139,15 +152,7 @@ cdef Block* block_new(int64_t nbytes) noexcept nogil:
             fg_spin_unlock(&pool.lock)
             return NULL
         block.size_class = size_class
-    block.refs = 1
-    block.data = <char*>block + FG_HEADER
-    block.nbytes = nbytes
-    block.device = 0
-    block.kind = BLOCK_MEMORY
-    block.owner = NULL
-    block.next = NULL
-    block.capacity = 0
-    return block
+    return _begun(block, nbytes)
 
 
 cdef Block* block_zeros(int64_t nbytes) noexcept nogil:
@@ -167,16 +172,8 @@ cdef Block* block_zeros(int64_t nbytes) noexcept nogil:
     fg_atomic_add(&_mapped_made, 1)
     fg_atomic_add(&_mapped_made_bytes, mapped)
     block.size_class = -1
-    block.refs = 1
-    block.data = <char*>block + FG_HEADER
-    block.nbytes = nbytes
-    block.device = 0
-    block.kind = BLOCK_MEMORY
-    block.owner = NULL
-    block.next = NULL
-    block.capacity = 0
     block.pages = mapped // 4096
-    return block
+    return _begun(block, nbytes)
 
 
 cdef void _pool_return(Block* block) noexcept nogil:
