@@ -147,11 +147,30 @@ FAMILIES: dict[str, Rule] = {"elementwise": elementwise, "reduction": reduction}
 @rule(
     "softmax", "log_softmax", "pick_labels", "sparse_cross_entropy", "cross_entropy", "argsort", "top_k",
     "matrix_band_part", "matrix_set_diag", "string_lower", "string_upper", "string_strip", "string_length",
-    "as_string", "to_number", "add_n", "bitcast", "check_numerics",
+    "as_string", "to_number", "add_n", "bitcast", "check_numerics", "swap_last",
+    "inv", "det", "slogdet", "solve", "tridiagonal_solve", "cholesky",
+    "lu",
+    "qr",
+    "svd", "singular_values", "eigh", "eigvalsh", "eig", "eigvals", "pinv", "expm", "sqrtm",
+    "logm", "dct", "isotonic", "isotonic_grad",
 )  # fmt: skip
 def _leading(a: Application) -> Any:
     """Ops whose leading axes are batches already."""
     return a.apply(*[a.full(i) for i in range(len(a.args))])
+
+
+@rule("triangular_solve", "banded_triangular_solve")
+def _broadcasting(a: Application) -> Any:
+    """Ops that broadcast what is before their matrices."""
+    return elementwise(a)
+
+
+@rule("fft", "rfft", "irfft")
+def _transform(a: Application) -> Any:
+    """Axes counted from the first are one further on; the length is that of all elements."""
+    a.fixed(*range(1, len(a.args)))
+    axes = tuple(axis if axis < 0 else axis + 1 for axis in a.attrs["axes"])
+    return a.apply(*a.args, axes=axes)
 
 
 @rule("matrix_diag", "matrix_diag_part")

@@ -31,7 +31,7 @@ from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import shape
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.primitive import register_public
-from fastgraph.shapes import Aval, n_elements
+from fastgraph.shapes import Aval
 
 
 class Part(NamedTuple):
@@ -58,7 +58,7 @@ class Run:
     def __init__(self, n: Any, loops: bool = True) -> None:
         self.n = n
         self.loops = loops
-        self.draws: dict[int, tuple[Any, Any, int]] = {}  # id of batched states -> (these, the first, blocks of each)
+        self.draws: dict[int, tuple[Any, Any]] = {}  # id of batched states -> (these, the first)
 
     def graph(self, graph: Graph, arguments: Sequence[Part]) -> list[Part]:
         """The outputs of `graph` on arguments for its parameters."""
@@ -101,8 +101,8 @@ class Run:
             return [Part(tensor, False) for tensor in self._several(node, made)]
         rule = batching.rules.get(name) or batching.FAMILIES.get(node.op.family)
         try:
-            if name == "random_bits":
-                return [self._bits(node, parts[0].tensor)]
+            if name == "random_numbers":
+                return [self._numbers(node, parts[0].tensor)]
             if rule is None:
                 raise NoRule
             application = Application(node, [p.tensor for p in parts], [p.batched for p in parts], self.n)
@@ -154,19 +154,16 @@ class Run:
         n = convert(self.n, dtypes.int64) if isinstance(self.n, int) else cast(self.n, dtypes.int64)
         first = bind(node.op, (cell, n * blocks), node.attrs)
         counters = cast(range_(self.n), dtypes.int64) * blocks
-        states = stack([counters * 0 + first[0], counters + first[1]], axis=1)
-        known = node.inputs[1].aval.value
-        if known is not None:
-            self.draws[id(states)] = (states, first, int(known))
+        states = stack([counters + first[0], counters * 0 + first[1], counters * 0 + first[2]], axis=1)
+        self.draws[id(states)] = (states, first)
         return Part(states, True)
 
-    def _bits(self, node: Node, states: Any) -> Part:
-        """The bits of all elements in one go where their blocks follow one another."""
-        _, first, blocks = self.draws.get(id(states), (None, None, -1))
-        dims = node.attrs["shape"]
-        if blocks != n_elements(dims) or not isinstance(self.n, int):
+    def _numbers(self, node: Node, states: Any) -> Part:
+        """The numbers of all elements in one go, from the first state: it has blocks enough for all."""
+        _, first = self.draws.get(id(states), (None, None))
+        if first is None or not isinstance(self.n, int):
             raise NoRule
-        return Part(bind(node.op, (first,), {**node.attrs, "shape": (self.n, *dims)}), True)
+        return Part(bind(node.op, (first,), {**node.attrs, "shape": (self.n, *node.attrs["shape"])}), True)
 
     # -- structure
 
@@ -412,7 +409,7 @@ def _warn(graph: Graph) -> None:
     for node in graph.nodes:
         name = node.op.name
         known = name in batching.rules or node.op.family in batching.FAMILIES or name in _STRUCTURAL or not node.inputs
-        if known or name in _warned or name in ("draw", "random_bits", "read_variable", "custom_gradient_identity"):
+        if known or name in _warned or name in ("draw", "random_numbers", "read_variable", "custom_gradient_identity"):
             continue
         _warned.add(name)
         warnings.warn(

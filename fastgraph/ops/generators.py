@@ -257,6 +257,8 @@ class _Generators:
             trace = trace.parent
         if trace is not None and not trace.draws_eagerly:
             return self._traced(trace, seed)
+        if trace is not None and seed is None:  # a cell, for the function may be run for many elements
+            return self._traced(trace, None)
         if seed is None:
             return Fresh(first_state(None if self.seed is None else (self.seed, self.sequence.randint(0, _SPAN))))
         found = self.seeded.get((op, seed))
@@ -267,8 +269,11 @@ class _Generators:
         return Held(found)
 
     def _traced(self, trace: Any, seed: int | None) -> Source:
-        if seed is None and self.seed is not None:
-            seeds: tuple[int, int] | None = (self.seed, trace.n_random_ops)
+        seeds: tuple[int, int] | None
+        if seed is None and self.seed is not None and trace.draws_eagerly:
+            seeds = (self.seed, self.sequence.randint(0, _SPAN))
+        elif seed is None and self.seed is not None:
+            seeds = (self.seed, trace.n_random_ops)
             trace.n_random_ops += 1
         else:
             seeds = None if seed is None else self.seeds(seed)
