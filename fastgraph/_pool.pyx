@@ -8,6 +8,7 @@ a condition variable. A forked child begins with an empty pool of its own.
 
 import atexit
 import os
+import warnings
 
 from libc.stdint cimport int32_t, int64_t
 from posix.unistd cimport usleep
@@ -283,6 +284,10 @@ def _stop() -> None:
 
 _init()
 pool.generation = pool.stopped = pool.epoch = 0
-set_num_threads(None)
+try:
+    set_num_threads(None)
+except ValueError as error:  # the pool is there for whatever imports it, `python -m fastgraph info` for one
+    warnings.warn(f"{error} One thread is used.", RuntimeWarning, stacklevel=1)
+    set_num_threads(1)
 os.register_at_fork(after_in_child=_after_fork_in_child)
 atexit.register(_stop)

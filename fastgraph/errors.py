@@ -200,8 +200,11 @@ class DtypeMismatchError(InvalidArgumentError, TypeError):
     """An op was given elements of two dtypes where it takes one.
 
     TensorFlow raises InvalidArgumentError from an op and TypeError from some operators and while tracing; this class
-    is both.
+    is both, and has the name that programs look for.
     """
+
+
+DtypeMismatchError.__name__ = DtypeMismatchError.__qualname__ = "InvalidArgumentError"
 
 
 class InputSignatureError(ValueError, TypeError):

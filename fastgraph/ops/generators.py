@@ -25,7 +25,7 @@ from fastgraph._buffer import Cell
 from fastgraph._tensor import cell_assign, cell_read, current_state, current_trace, from_array
 from fastgraph.dtype import DType, as_dtype, int64
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import Extents, as_tensor, whole
+from fastgraph.ops.arguments import Extents, as_tensor
 from fastgraph.ops.creation import check_dims
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, shape_text
@@ -251,7 +251,7 @@ class _Generators:
 
     def _own(self, op: str, seed: int | None) -> Source:
         if seed is not None:
-            seed = whole(seed, "seed")
+            seed = _as_seed(seed)
         trace: Any = current_trace()
         while trace is not None and trace.parent is not None:
             trace = trace.parent
@@ -294,6 +294,13 @@ class _Generators:
             set_state(cell, first_state(self.seeds(own)))
         for cell, seeds in list(self.traced.items()):
             set_state(cell, first_state(seeds))
+
+
+def _as_seed(seed: Any) -> int:
+    try:
+        return int(seed.__index__())
+    except (AttributeError, TypeError):
+        raise TypeError(f"A seed must be an integer or None, not {seed!r}") from None
 
 
 def set_state(cell: Cell, state: Array) -> None:

@@ -389,7 +389,7 @@ def test_every_function_of_the_table_compiles() -> None:
         if function.name.startswith("cast_") or function.operands[0] in ("int16", "uint16", "uint32", "uint64"):
             continue
         operands = tuple(kinds.get(d, d) for d in function.operands)
-        arguments = ", ".join(f"{x} != 0" if d == "bool" else x for x, d in zip("abc", function.operands))
+        arguments = ", ".join(f"{x} != 0" if d == "bool" else x for x, d in zip("abcdef", function.operands))
         inputs = [np.ones(3, dtype) for dtype in operands]
         out = evaluate(f"{function.name}({arguments})", *inputs, result=kinds.get(function.result, function.result))
         assert out.shape == (3,)

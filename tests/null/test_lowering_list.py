@@ -33,11 +33,6 @@ HOST_STEPS = {
     "timestamp": "it reads the clock",
     "assert": "its message is made of whole tensors",
     "check_indices": "its message is made of the first wrong index and its neighbour",
-    "segment_sum": COUNTED,
-    "segment_mean": COUNTED,
-    "segment_prod": COUNTED,
-    "segment_max": COUNTED,
-    "segment_min": COUNTED,
     "argsort": SORTED,
     "inv": LAPACK,
     "det": LAPACK,
@@ -69,8 +64,6 @@ HOST_STEPS = {
     "ctc": "a recurrence over time of rows as long as the labels: its work depends on data",
     "isotonic": LEVELS,
     "isotonic_grad": LEVELS,
-    "where_index": COUNTED,
-    "mask": COUNTED,
     "truncated_numbers": REJECTED,
     "random_gamma": REJECTED,
     "random_poisson": REJECTED,
@@ -79,7 +72,6 @@ HOST_STEPS = {
     "gamma_slope": "a series or a continued fraction: how many terms it needs is data",
     "permutation": "exchanges in order: each looks at what those before it have moved",
     "index_shuffle": "how often a number is encrypted is data",
-    "mask_scatter": "where an element goes depends on how many came before it: a running count, which kernels do not have yet",
 }
 
 

@@ -129,7 +129,8 @@ def test_wheel_holds_what_runs(wheel: Path) -> None:
     for needed in (
         "fastgraph/py.typed",
         "fastgraph/__init__.pyi",
-        "fastgraph/math.pyi",
+        "fastgraph/math/__init__.pyi",
+        "fastgraph/math/special.pyi",
         "fastgraph/_tensorflow_names.txt",
     ):
         assert needed in names
