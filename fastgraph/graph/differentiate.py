@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fastgraph import nesting
-from fastgraph._tape import Tape
+from fastgraph._tape import ForwardRecorder, Tape
 from fastgraph._tensor import bind, convert, current_state, current_trace, get_slot
 from fastgraph.gradient import UnconnectedGradients
 from fastgraph.graph.ir import Graph, Node, Value
@@ -172,7 +172,11 @@ def _tell_tapes(node: Node, first: int, trace: GraphTrace, handles: Sequence[Any
     state = current_state()
     if state.extra.get("added") is not None:
         state.extra["added"].append((node, first, trace, handles))
-    tapes: list[Any] = [tape for tape in state.tapes if hasattr(tape, "follows")]
+    # Forward mode takes each op when it is applied: once the trace is over, no op follows that would ask it.
+    over = current_trace() is not trace
+    tapes: list[Any] = [
+        tape for tape in state.tapes if hasattr(tape, "follows") and not (over and isinstance(tape, ForwardRecorder))
+    ]
     if not tapes:
         return
     # The first results stand in the record that the tape has; here they are others by the same name.

@@ -100,9 +100,12 @@ def test_basic_indexing_is_numpys(data: st.DataObject) -> None:
 def _loops() -> list[tuple[str, str]]:
     tf.add
     codes = {d.code: d.name for d in (tf.as_dtype(name) for name in [*NUMBERS, "bool"])}
-    return [(p.name, codes[code]) for p in all_primitives() for code in p.loop_codes]
+    loops = [(p.name, codes[code]) for p in all_primitives() for code in p.loop_codes]
+    return [loop for loop in loops if loop[0] != "softmax"]  # of rows, not of elements: tests/ops
 
 
+#: Where the body gives a zero of either sign; SciPy forgets that of odd functions.
+EITHER_ZERO = ("relu", "relu6", "floormod", "erfinv", "bessel_i1", "bessel_i1e")
 #: Loops of floats that round as NumPy's do: arithmetic.
 EXACT = {
     "abs", "add", "ceil", "divide_no_nan", "floor", "floordiv", "floormod", "maximum", "minimum", "multiply",
@@ -138,7 +141,7 @@ def test_loops_give_what_the_bodies_give(name: str, dtype: str) -> None:
             )
         else:
             np.testing.assert_array_equal(got, expected, err_msg=where)
-        if got.dtype.kind == "f" and name not in ("relu", "relu6", "floormod"):  # theirs may be either zero
+        if got.dtype.kind == "f" and name not in EITHER_ZERO:
             np.testing.assert_array_equal(np.signbit(got)[~np.isnan(got)], np.signbit(expected)[~np.isnan(got)])
 
 
