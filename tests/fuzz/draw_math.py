@@ -32,11 +32,13 @@ def draw_special(w: Writer) -> None:
         f"fg.math.reciprocal_no_nan(fg.nn.relu({x}) + 1)",
         f"fg.math.polyval([{x}, 0.5, {y}], fg.tanh({y}))",
         f"fg.math.scalar_mul(0.5, {x})",
+        f"fg.math.bessel_{w.random.choice(['i0', 'i0e', 'i1', 'i1e'])}(fg.tanh({x}) * 3)",
     ]
     if w.pool.array(x).dtype in WIDE:
         order = int(w.random.integers(0, 4))
         texts += [f"fg.math.polygamma({x}.dtype.as_numpy_dtype({order}), fg.abs({x}) + 1)"]
         texts += [f"fg.math.zeta(fg.abs({x}) + 1.5, fg.abs({y}) + 1)"] * 2
+        texts += [f"fg.math.{w.random.choice(['igamma', 'igammac'])}(fg.abs({x}) + 0.5, fg.abs({y}) + 0.25)"] * 2
         if w.pool.array(x).ndim:
             texts.append(f"fg.math.lbeta(fg.abs({x}) + 1)")
     w.add(str(w.random.choice(texts)), [x, y])

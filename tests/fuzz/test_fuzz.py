@@ -53,7 +53,7 @@ def test_planted_fault_is_found(fault: str) -> None:
 #: rank is unknown.
 PARTS = {
     "pick_labels": "sparse_cross_entropy", "conv2d_bias": "conv2d", "conv3d_bias": "conv3d", "swap_last": "transpose",
-    "apart": "identity",
+    "apart": "identity", "fit": "pad", "igamma_grad_a": "igamma",
 }  # fmt: skip
 
 

@@ -467,7 +467,7 @@ tf.signal.frame(x, 4, 3, pad_end=True, pad_value=1) ; x: float32[11]
 tf.signal.overlap_and_add(x, 2) ; x: float32|int32[3,4]
 tf.signal.stft(x, 8, 4) ; x: float32[2,20]
 tf.signal.inverse_stft(x, 8, 4) ; x: complex64[3,5]
-tf.signal.inverse_stft_window_fn(2)(4) ;
+tf.signal.inverse_stft_window_fn(2)(4, tf.float32) ;
 tf.signal.mdct(x, 8) ; x: float32[24]
 tf.signal.inverse_mdct(x) ; x: float32[3,4]
 tf.signal.hann_window(8) ;
@@ -494,8 +494,33 @@ tf.debugging.assert_all_finite(x, 'm') ; x: float32[2,3]
 tf.debugging.is_numeric_tensor(x) ; x: float32|string[2]
 tf.dynamic_partition(x, i, 3) ; x: float32[5,2], i: int32[5]<3
 tf.dynamic_stitch([[0, 2], [1, 3]], [x, y]) ; x: float32[2], y: float32[2]
-tf.parallel_stack([x, y]) ; x: float32[2], y: float32[2]
 tf.fingerprint(x) ; x: string[3]
 tf.math.approx_max_k(x, 2) ; x: float32[8]
 tf.quantization.fake_quant_with_min_max_args(x) ; x: float32[3]
+tf.debugging.assert_proper_iterable([x]) ; x: float32[2]
+tf.debugging.assert_proper_iterable(x) ; x: float32[2]
+tf.debugging.assert_rank_in(x, (1, 2)) ; x: float32[2,3]
+tf.debugging.assert_rank_in(x, (1, 3)) ; x: float32[2,3]
+tf.extract_volume_patches(x, [1, 2, 2, 1, 1], [1, 1, 2, 1, 1], 'VALID') ; x: float32|int32[1,3,4,2,2]
+tf.histogram_fixed_width_bins(x, [0.0, 5.0], 5) ; x: float32[7]
+tf.linalg.lu_matrix_inverse(*tf.linalg.lu(x + 5 * tf.eye(3, dtype=x.dtype))) ; x: float32|float64[3,3]
+tf.linalg.lu_solve(*tf.linalg.lu(x + 5 * tf.eye(3, dtype=x.dtype)), y) ; x: float32|float64[3,3], y: float32|float64[3,2]
+tf.math.approx_min_k(x, 2)[0] ; x: float32[2,5]
+tf.nn.approx_min_k(x, 2)[0] ; x: float32[2,5]
+tf.math.sobol_sample(3, 5) ;
+tf.math.sobol_sample(2, 4, 3, tf.float64) ;
+tf.nn.atrous_conv2d(x, y, 2, 'SAME') ; x: float32[1,6,6,2], y: float32[2,2,2,3]
+tf.nn.atrous_conv2d_transpose(x, y, [1, 6, 6, 2], 2, 'SAME') ; x: float32[1,6,6,3], y: float32[2,2,2,3]
+tf.nn.batch_norm_with_global_normalization(x, y, z, w, v, 0.01, True) ; x: float32[2,3,3,2], y: float32[2], z: float32[2]1..2, w: float32[2], v: float32[2]
+tf.nn.collapse_repeated(x, y)[0] ; x: int32[2,5]0..2, y: int32[2]3..5
+tf.nn.compute_average_loss(x) ; x: float32|float64[4]
+tf.nn.compute_average_loss(x, sample_weight=y, global_batch_size=8) ; x: float32[4], y: float32[4]
+tf.nn.ctc_loss(x, y, [2, 1], [4, 3], logits_time_major=False, blank_index=0) ; x: int32[2,2]1..3, y: float32[2,4,4]
+tf.nn.depthwise_conv2d_backprop_filter(x, [2, 2, 2, 1], y, [1, 1, 1, 1], 'VALID') ; x: float32[1,4,4,2], y: float32[1,3,3,2]
+tf.nn.depthwise_conv2d_backprop_input([1, 4, 4, 2], x, y, [1, 1, 1, 1], 'VALID') ; x: float32[2,2,2,1], y: float32[1,3,3,2]
+random tf.nn.experimental.general_dropout(x, 0.5, tf.random.uniform) ; x: float32[2000]1..2
+tf.nn.scale_regularization_loss(x) ; x: float32[3]
+tf.nn.with_space_to_batch(x, [2, 2], 'VALID', lambda t, *_: t * 2) ; x: float32[1,4,4,2]
+tf.required_space_to_batch_paddings([5, 4], [2, 3])[0] ;
+tf.nn.fractional_avg_pool(x, [1.0, 1.5, 1.5, 1.0], seed=3)[0] ; x: float32[1,6,6,2]
 """

@@ -8,6 +8,11 @@ from __future__ import annotations
 import re
 
 NOT_COMPARED = {
+    "parallel_stack": "for graphs alone: it refuses eager mode in both",
+    **dict.fromkeys(
+        [prefix + name for prefix in ("", "signal.") for name in ("fftnd", "ifftnd", "rfftnd", "irfftnd")],
+        "TensorFlow has no kernel of it for the CPU",
+    ),
     "print": "writes to a stream; what it writes is in tests/api/test_print_and_checks.py",
     "random.set_seed": "changes the state of the process; its streams are in tests/api/test_random.py",
 }
