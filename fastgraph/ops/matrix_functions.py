@@ -14,7 +14,17 @@ import numpy as np
 
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named
-from fastgraph.ops.elementwise import widened, zeros_like
+from fastgraph.ops.elementwise import (
+    abs,
+    cast,
+    maximum,
+    not_equal,
+    ones_like_p,
+    select,
+    stop_gradient,
+    widened,
+    zeros_like,
+)
 from fastgraph.ops.families import Array, custom, public
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.joining import concat
@@ -30,8 +40,14 @@ from fastgraph.ops.matrices import (
     square_shape,
     stacked,
 )
+from fastgraph.ops.reduction import reduce_max
 from fastgraph.ops.solvers import substituted
 from fastgraph.shapes import Aval
+
+
+def _greatest(x: Any) -> Any:
+    """The greatest absolute value of each matrix, 0 of an empty one. t[*b, n, n] -> r[*b, 1, 1]."""
+    return maximum(reduce_max(abs(x), (-2, -1), True), 0)
 
 
 def _grad(function: Any) -> Callable[..., Any]:
@@ -40,8 +56,12 @@ def _grad(function: Any) -> Callable[..., Any]:
     def grad(dy: Any, input: Any) -> Any:
         a = adjoint(input)
         n = dim(input, -1)
-        whole = concat([concat([a, dy], -1), concat([zeros_like(a), a], -1)], -2)
-        return function()(whole)[..., :n, n:]
+        # The derivative is linear in dy, but a dy much larger than a would decide the norm by which the matrix is
+        # scaled, and nothing would be left of a.
+        size = stop_gradient(cast(_greatest(dy) / maximum(_greatest(a), 1), a.dtype))
+        size = select(not_equal(size, 0), size, ones_like_p(size))
+        whole = concat([concat([a, dy / size], -1), concat([zeros_like(a), a], -1)], -2)
+        return function()(whole)[..., :n, n:] * size
 
     return grad
 

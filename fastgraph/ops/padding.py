@@ -19,7 +19,7 @@ from fastgraph.ops.elementwise import cast, maximum, select
 from fastgraph.ops.families import Array, canonical_axis, invalid, movement, public, shape_text
 from fastgraph.ops.gathering import dim, gather, slice_tensor
 from fastgraph.ops.joining import concat, stack, unstack
-from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape
+from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape, squeeze_p
 from fastgraph.ops.ranking import search_sorted
 from fastgraph.ops.reduction import reduce_prod, reduce_sum
 from fastgraph.ops.scans import cumsum_p
@@ -454,6 +454,8 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
             places = np.repeat(np.arange(n, dtype=np.int32), counts)
         except MemoryError as error:
             raise ResourceExhaustedError(None, None, f"Out of memory: {error}") from None
+        if axis == 0 and counts.size == 1:  # as the one row of a matrix: its gradient is dense, as TensorFlow's
+            return squeeze_p(gather(expand_dims_p(x, axes=(0,)), places, axis=1, name=name), axes=(0,))
         return gather(x, places, axis=axis, name=name)
     dims = [dim(x, i) for i in range(len(x.shape))]
     if repeats.shape.num_elements() == 1:

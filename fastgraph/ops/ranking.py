@@ -17,7 +17,7 @@ from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, Dims, custom, invalid, public
 from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
-from fastgraph.ops.movement import reshape, shape, transpose_p
+from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p, transpose_p
 from fastgraph.ops.sums import HALF
 from fastgraph.shapes import Aval
 
@@ -298,6 +298,10 @@ def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | 
     descending = _is_descending(direction)
     x, swap = _to_last(as_tensor(values), axis)
     last = x.shape.rank - 1
+    if last == 0:  # as the one row of a matrix: its gradient is dense, as TensorFlow's
+        row = expand_dims_p(x, axes=(0,))
+        row = gather_p(row, argsort_p(row, descending=descending), axis=1, batch_dims=1)
+        return named(name, squeeze_p, row, axes=(0,))
     result = named(name, gather_p, x, argsort_p(x, descending=descending), axis=last, batch_dims=last)
     return result if swap is None else transpose_p(result, perm=swap)
 

@@ -423,14 +423,28 @@ def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = 
     return sqrt(reduce_sum(x * conj(x), axis, keepdims), name=name)
 
 
+def _spectral_norm(x: Any, axis: Any, keep: bool, name: str | None) -> Any:
+    """The greatest singular values of the matrices that lie along two axes. t[*s] -> r[*r]."""
+    from fastgraph.ops.spectra import svd  # which is built on this module
+
+    if x.shape.rank is None:
+        raise NotImplementedError("norm: the matrix norm 2 needs a tensor of known rank")
+    at = canonical_axes(axis, x.shape.rank)
+    others = [i for i in range(x.shape.rank) if i not in at]
+    greatest = reduce_max(svd(transpose(x, [*others, *at]), compute_uv=False), -1, name=name)
+    for i in sorted(at) if keep else ():
+        greatest = expand_dims_p(greatest, axes=(i,))
+    return greatest
+
+
 @public("norm", "linalg.norm")
 def norm(
     tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool | None = None, name: str | None = None
 ) -> Any:
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
-    With two axes, of matrices: "fro", 1 or inf. Raises: ValueError for other norms or axes; NotImplementedError for the
-    norm 2 of matrices. Source: tf.norm.
+    With two axes, of matrices: "fro", 1, 2 (the greatest singular value) or inf. Raises: ValueError for other norms or
+    axes; NotImplementedError for the norm 2 of a tensor of unknown rank. Source: tf.norm.
     """
     x = as_tensor(tensor)
     keep = bool(keepdims)
@@ -443,7 +457,7 @@ def norm(
         sums = reduce_sum(abs(x), axis[0 if ord == 1 else 1], True)
         return reduce_max(sums, axis, keep, name=name)
     if pair and ord == 2:
-        raise NotImplementedError("norm: the matrix norm 2 (the greatest singular value) is not built yet")
+        return _spectral_norm(x, axis, keep, name)
     if pair:
         raise ValueError(f"'ord' must be a supported matrix norm in ['euclidean', 'fro', 1, 2, inf], got {ord}")
     if ord == 1:

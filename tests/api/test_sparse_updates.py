@@ -129,3 +129,22 @@ def test_gradients_of_a_gather_add_up_sparse_and_meet_dense_ones() -> None:
     np.testing.assert_array_equal(fg.convert_to_tensor(tape.gradient(rows, v))[:, 0], [1, 0, 3, 0, 0])
     dense = tape.gradient(both, v)
     np.testing.assert_array_equal(dense[:, 0], [2, 1, 4, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [fg.sort, lambda x: fg.sort(x, direction="DESCENDING"), lambda x: fg.repeat(x, 2, axis=0), lambda x: x[::-1]],
+)
+@pytest.mark.parametrize("staged", [False, True])
+def test_the_gradient_of_what_only_moves_elements_is_dense(f: Any, staged: bool) -> None:
+    x = fg.constant([3.0, 1.0, 2.0])
+
+    def slope(x: Any) -> Any:
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x) ** 2
+        return tape.gradient(y, x)
+
+    found = (fg.function(slope) if staged else slope)(x)
+    assert isinstance(found, fg.Tensor)
+    np.testing.assert_allclose(found.numpy(), 2 * x.numpy() * (f(x).shape[0] / 3))

@@ -256,3 +256,44 @@ def test_transposes_of_unknown_rank(transpose: Maker) -> None:
         np.testing.assert_array_equal(function(fg.constant(x)).numpy(), np.swapaxes(x, -1, -2))
     with pytest.raises(fg.errors.InvalidArgumentError, match="at least 2-dim"):
         function(fg.ones([3]))
+
+
+@pytest.mark.parametrize(
+    "function", [linalg.expm, linalg.sqrtm, lambda a: fg.math.real(linalg.logm(fg.cast(a, "complex64")))]
+)
+@pytest.mark.parametrize("factor", [1e-8, 1e8, 0.0])
+def test_functions_of_matrices_with_a_large_cotangent(function: Maker, factor: float) -> None:
+    a = fg.constant(drawn("square", "float32"))
+
+    def slopes(by: float) -> list[Any]:
+        with fg.GradientTape() as outer:
+            outer.watch(a)
+            with fg.GradientTape() as tape:
+                tape.watch(a)
+                y = fg.reduce_sum(function(a)) * by
+            first = tape.gradient(y, a)
+        return [first, outer.gradient(first, a)]
+
+    for found, wanted in zip(slopes(factor), slopes(1.0), strict=True):
+        scale = np.abs(wanted.numpy()).max() * factor
+        np.testing.assert_allclose(found.numpy(), wanted.numpy() * factor, rtol=1e-3, atol=1e-4 * scale)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize(("shape", "axes"), [((3, 4), (0, 1)), ((3, 4, 2), (-1, 0)), ((2, 3, 4), (2, 1))])
+def test_greatest_singular_value_as_norm(dtype: str, shape: Any, axes: Any) -> None:
+    x = number(np.random.default_rng(1), shape, dtype)
+    for keep in (False, True):
+        wanted = np.linalg.norm(x, 2, axes, keepdims=keep)
+        for f in (fg.norm, fg.function(fg.norm)):
+            found = f(fg.constant(x), 2, axes, keepdims=keep)
+            assert found.shape == wanted.shape and found.dtype.name == wanted.dtype.name
+            np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5)
+    if dtype == "float64":
+        x = fg.constant(x)
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = fg.reduce_sum(fg.norm(x, 2, axes))
+        step = 1e-6 * np.random.default_rng(2).standard_normal(shape)
+        moved = (fg.reduce_sum(fg.norm(x + step, 2, axes)) - fg.reduce_sum(fg.norm(x - step, 2, axes))).numpy()
+        np.testing.assert_allclose(2 * (tape.gradient(y, x).numpy() * step).sum(), moved, rtol=1e-4)
