@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 from scipy import special
 
-from fastgraph import _philox
+from fastgraph import _philox, primitive
 from fastgraph.compiler import emit_cpu
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.loopnest import Builder, LoopNest, Operand, Store
@@ -138,6 +138,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "softplus": lambda x: np.logaddexp(x, 0),
     "erf": special.erf, "erfc": special.erfc, "erfinv": special.erfinv, "ndtri": special.ndtri,
     "bessel_i0e": special.i0e, "bessel_i1e": special.i1e, "igamma": special.gammainc, "igammac": special.gammaincc,
+    "igamma_grad_a": lambda a, x: primitive.get("igamma_grad_a").body(np.asarray(a), np.asarray(x)),
     "lgamma": special.gammaln, "digamma": special.digamma,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
