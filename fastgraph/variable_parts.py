@@ -67,7 +67,7 @@ def _checked(dims: tuple[int, ...], indices: np.ndarray, updates: np.ndarray) ->
         first = np.unravel_index(int(np.argmax(bad)), indices.shape)
         place = ",".join(str(int(i)) for i in first)
         raise _invalid(f"indices[{place}] = {int(indices[first])} is not in [0, {dims[0]})")
-    return indices.reshape(-1).astype(np.int64), np.broadcast_to(updates, wanted).reshape(-1, *dims[1:])
+    return indices.reshape(-1).astype(np.int64), np.broadcast_to(updates, wanted).reshape(indices.size, *dims[1:])
 
 
 def _body(how: str) -> Callable[..., tuple[()]]:

@@ -186,3 +186,11 @@ def test_the_shape_of_what_is_assigned_is_narrowed() -> None:
     with pytest.raises(ValueError, match="not compatible"):
         v.set_shape([3])
     assert copy.copy(v) is v
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (3, 0, 2)])
+def test_rows_without_elements_are_scattered(shape):
+    v = fg.Variable(fg.zeros(shape))
+    v.scatter_update(fg.IndexedSlices(fg.zeros((2, *shape[1:])), fg.constant([0, 1])))
+    v.scatter_add(fg.IndexedSlices(fg.zeros((2, *shape[1:])), fg.constant([2, 2])))
+    assert v.value().shape == shape
