@@ -498,9 +498,12 @@ def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
 def tensor_diag_part(input: Any, name: str | None = None) -> Any:
     """The elements whose first and second half of the index agree. t[*s, *s] -> t[*s].
 
-    Raises: InvalidArgumentError for an odd rank or halves that differ. Source: tf.linalg.tensor_diag_part.
+    Raises: InvalidArgumentError for an odd rank or halves that differ; NotImplementedError in a Function for a rank that
+    is not known. Source: tf.linalg.tensor_diag_part.
     """
     x = of_dtypes(as_tensor(input), _TENSOR_DIAGONALS)
+    if x.shape.rank is None:
+        raise NotImplementedError("tensor_diag_part must know the rank of its input while a function is traced.")
     dims = x.shape.as_list()
     half = len(dims) // 2
     if len(dims) % 2 or not dims:
