@@ -498,8 +498,8 @@ def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
 def tensor_diag_part(input: Any, name: str | None = None) -> Any:
     """The elements whose first and second half of the index agree. t[*s, *s] -> t[*s].
 
-    Raises: InvalidArgumentError for an odd rank or halves that differ; NotImplementedError in a Function for a rank that
-    is not known. Source: tf.linalg.tensor_diag_part.
+    Raises: InvalidArgumentError for an odd rank or halves that differ; NotImplementedError in a Function for a rank
+    that is not known. Source: tf.linalg.tensor_diag_part.
     """
     x = of_dtypes(as_tensor(input), _TENSOR_DIAGONALS)
     if x.shape.rank is None:
