@@ -431,7 +431,8 @@ def _permutation(node: Node, how: str, shapes: Shapes) -> Ordered:
 
 def _random(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     """Philox: the state of a seed (one unit), or numbers that follow from a state; a unit is one number."""
-    return _random_seed(node, shapes) if how == "seed" else _random_numbers(node, shapes)
+    made = {"seed": _random_seed, "numbers": _random_numbers, "truncated": _random_truncated}
+    return made[how](node, shapes)
 
 
 def _random_seed(node: Node, shapes: Shapes) -> Ordered | None:
@@ -504,6 +505,47 @@ def _random_numbers(node: Node, shapes: Shapes) -> Ordered:
     spec = text.spec(source, ("int64", dtype), 0)
     cost = {"bits": 1.0, "unit": 1.0, "normal": 3.0}[kind] * (4.0 if kind == "normal" and dtype == "float64" else 1.0)
     return Ordered(spec, (state, out), (), shapes.of(out), cost, ())
+
+
+def _random_truncated(node: Node, shapes: Shapes) -> Ordered:
+    """Normal numbers below 2 in size: the first so many of each group's, which has 256 words for each number.
+
+    A shard that begins inside a group draws what comes before it too, and leaves it unwritten.
+    """
+    state, out = node.inputs[0], node.outputs[0]
+    dtype = out.aval.dtype.name
+    text = Text()
+    values = _random_values(text, "normal", dtype)
+    shift = 2 if len(values) == 4 else 1
+    words = "\n            ".join(
+        f"w{j} = {text.call(f'philox_word{j}', 'low', 'high', 'key', 'block')}" for j in range(4)
+    )
+    tries = "\n            ".join(
+        f"""value = {value}
+            if found < last and -2 < value and value < 2:
+                if begin <= found and found < end:
+                    x1[found] = value
+                found += 1"""
+        for value in values
+    )
+    source = f"""def kernel(buffers, sizes, begin, end):
+    x0 = buffers[0]
+    x1 = buffers[1]
+    low = x0[0]
+    high = x0[1]
+    key = x0[2]
+    for group in range(begin >> {shift}, (end + {len(values) - 1}) >> {shift}):
+        found = group << {shift}
+        last = found + {len(values)}
+        block = found * 64
+        while found < last:
+            {words}
+            {tries}
+            block += 1
+    return 0
+"""
+    cost = 4.0 if dtype == "float32" else 12.0
+    return Ordered(text.spec(source, ("int64", dtype), 0), (state, out), (), shapes.of(out), cost, ())
 
 
 _KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {

@@ -30,7 +30,6 @@ from fastgraph.ops.elementwise import (
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.generators import (
-    REJECTION,
     Source,
     as_vector,
     checked_size,
@@ -158,7 +157,7 @@ def _truncated_samples() -> list[Any]:
     dtypes="index",
     shape_inputs=(1,),
     samples=_truncated_samples,
-    reason=REJECTION,
+    step="philox.truncated",
 )
 def truncated_numbers(state: Array, shape: Array, *, dtype: DType) -> Any:
     """Numbers of the standard normal distribution that are below 2 in size. i64[3], i[n] -> f32 or f64[*shape]."""
