@@ -36,9 +36,23 @@ def _rate(rate: Any) -> int:
 def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: str | None = None) -> Any:
     """Correlation with a filter whose elements are `rate` places apart. t[n, h, w, c], t[kh, kw, c, f] -> t[n, *o, f].
 
-    Raises: ValueError for a rate below 1. Source: tf.nn.atrous_conv2d; Chen et al. 2016.
+    Raises: ValueError for a rate below 1 and shapes that do not fit. Source: tf.nn.atrous_conv2d; Chen et al. 2016.
     """
-    return conv2d(value, filters, 1, padding, dilations=_rate(rate), name=name)
+    d = _rate(rate)
+    x = as_tensor(value)
+    kernel = as_tensor(filters, x.dtype)
+    if kernel.shape.rank not in (4, None):
+        raise ValueError(f"filters must be 4-dimensional. Received: filters.shape={kernel.shape}")
+    if x.shape.rank is not None and x.shape.rank < 4:
+        raise ValueError(f"`input.shape.rank` must be at least 4. Received: input.shape={x.shape}")
+    if x.shape.rank == 4 and kernel.shape.rank == 4:
+        have, want = x.shape[3], kernel.shape[2]
+        if have is not None and want and have % want:
+            raise ValueError(
+                "The number of input channels is not divisible by the number of channels of a filter. "
+                f"Received: input.shape={x.shape} and filters.shape={kernel.shape}"
+            )
+    return conv2d(x, kernel, 1, padding, dilations=d, name=name)
 
 
 @public("nn.atrous_conv2d_transpose")
@@ -52,6 +66,8 @@ def atrous_conv2d_transpose(
     d = _rate(rate)
     x = as_tensor(value)
     kernel = as_tensor(filters, x.dtype)
+    if x.shape.rank not in (4, None):
+        raise ValueError(f"Shape {x.shape} must have rank 4")
     if None not in (x.shape[3], kernel.shape[3]) and x.shape[3] != kernel.shape[3]:
         raise ValueError(
             "`value` channel count must be compatible with `filters` input channel count. "

@@ -10,9 +10,10 @@ from typing import Any
 
 from fastgraph._tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, static_int
+from fastgraph.ops.activations import divide_no_nan
+from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
 from fastgraph.ops.contraction import extents_of
-from fastgraph.ops.elementwise import cast, greater_equal, multiply, realdiv, select, square, zeros_like_p
+from fastgraph.ops.elementwise import cast, greater_equal, multiply, realdiv, select, square, truediv, zeros_like_p
 from fastgraph.ops.exponentials import pow as power
 from fastgraph.ops.families import invalid, public
 from fastgraph.ops.joining import stack
@@ -54,7 +55,7 @@ def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, globa
     """The sum of losses, weighted, over the size of the batch: global_batch_size, or the loss's first extent.
 
     f[n, *s] -> f[]. Raises: ValueError for a scalar loss or a size that is no scalar; TypeError for a size that is no
-    integer; InvalidArgumentError for a negative one. Source: tf.nn.compute_average_loss.
+    integer; InvalidArgumentError for a negative one and losses that are no numbers. Source: tf.nn.compute_average_loss.
     """
     loss = as_tensor(per_example_loss)
     if loss.shape.rank == 0:
@@ -62,6 +63,7 @@ def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, globa
             "Invalid value passed for `per_example_loss`. Expected a tensor with at least rank 1. "
             f"Received per_example_loss={per_example_loss} with rank 0"
         )
+    loss = of_dtypes(loss, "summable")
     if not loss.dtype.is_floating and not loss.dtype.is_complex:
         loss = cast(loss, "float64")
     if sample_weight is not None:
@@ -85,16 +87,16 @@ def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, globa
         known = static_int(size)
         if known is not None and known < 0:
             raise InvalidArgumentError(None, None, "global_batch_size must be non-negative.")
-    return reduce_sum(loss) / cast(as_tensor(size), loss.dtype)
+    return divide_no_nan(reduce_sum(loss), cast(as_tensor(size), loss.dtype))
 
 
 @public("nn.scale_regularization_loss")
 def scale_regularization_loss(regularization_loss: Any) -> Any:
-    """The sum of a regularisation loss over the number of replicas, which is one. f[*s] -> f[].
+    """The sum of a regularisation loss over the number of replicas, which is one; of integers a float. f[*s] -> f[].
 
     Source: tf.nn.scale_regularization_loss.
     """
-    return reduce_sum(regularization_loss)
+    return truediv(reduce_sum(regularization_loss), 1)
 
 
 # ---- normalisation --------------------------------------------------------------------------------------------------

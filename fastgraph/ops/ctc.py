@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, named, static_int
+from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
 from fastgraph.ops.movement import expand_dims_p, transpose_p
@@ -183,13 +183,13 @@ def ctc_loss(
 
     i[n, l], f[t, n, c] (f[n, t, c] if not logits_time_major), i[n], i[n] -> f[n]. The blank is class 0, or blank_index.
     Raises: ValueError for lengths left out or a blank that is no class; InvalidArgumentError for shapes that do not
-    fit and labels that are no classes. Source: Graves et al. 2006; tf.nn.ctc_loss.
+    fit and labels that are no classes or no integers. Source: Graves et al. 2006; tf.nn.ctc_loss.
     """
     if label_length is None or logit_length is None:
         raise ValueError("ctc_loss needs label_length and logit_length where labels are dense")
     x = as_tensor(logits)
     if x.shape.rank is not None and x.shape.rank != 3:
-        raise ValueError(f"logits must be 3-dimensional, got shape {x.shape}")
+        raise invalid(f"logits must be 3-dimensional, got shape {x.shape}")
     if not logits_time_major:
         x = transpose_p(x, perm=(1, 0, 2))
     blank = 0 if blank_index is None else static_int(blank_index)
@@ -201,4 +201,5 @@ def ctc_loss(
     if blank < 0 or (classes is not None and blank >= classes):
         raise ValueError(f"blank_index must be one of the {classes} classes, got {blank_index}")
     lengths = [cast(as_tensor(n), as_dtype("int32")) for n in (label_length, logit_length)]
-    return named(name, ctc_p, x, cast(as_tensor(labels), as_dtype("int32")), *lengths, blank=blank)[0]
+    numbers = cast(of_dtypes(as_tensor(labels), "integer"), as_dtype("int32"))
+    return named(name, ctc_p, x, numbers, *lengths, blank=blank)[0]

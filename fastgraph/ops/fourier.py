@@ -17,7 +17,7 @@ from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, index_vector, known_axes, known_value, named, static_int
 from fastgraph.ops.contraction import extents_of, product_of
-from fastgraph.ops.elementwise import cast
+from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.families import Array, canonical_axis, custom, invalid, movement, public
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import shape_of_value, transpose_p
@@ -149,6 +149,11 @@ def _weight(n: int) -> Array:
     return weight
 
 
+def _frequencies(n: Any) -> Any:
+    """How many frequencies n real numbers have: n // 2 + 1, none of none. An int or a scalar tensor, as n is."""
+    return n // 2 + (min(n, 1) if isinstance(n, int) else minimum(n, 1))
+
+
 def _infer_rfft(x: Aval, *, axes: tuple[int, ...], **_: Any) -> Aval:
     dtype = as_dtype("complex64" if x.dtype.name == "float32" else "complex128")
     if x.shape is None:
@@ -156,7 +161,7 @@ def _infer_rfft(x: Aval, *, axes: tuple[int, ...], **_: Any) -> Aval:
     _check_rank(len(x.shape), axes)
     last = x.shape[axes[-1]]
     dims = list(x.shape)
-    dims[axes[-1]] = None if last is None else last // 2 + 1
+    dims[axes[-1]] = None if last is None else _frequencies(last)
     return Aval(dtype, tuple(dims))
 
 
@@ -198,7 +203,7 @@ def rfft_p(x: Array, *, axes: tuple[int, ...], scaled: bool, doubled: bool) -> A
     _check_rank(x.ndim, axes)
     dims = list(x.shape)
     n = dims[axes[-1]]
-    dims[axes[-1]] = n // 2 + 1
+    dims[axes[-1]] = _frequencies(n)
     kind = np.complex64 if x.dtype == np.float32 else np.complex128
     if x.size == 0:
         return np.zeros(dims, kind)
@@ -254,8 +259,8 @@ def irfft_p(x: Array, length: Array, *, axes: tuple[int, ...], scaled: bool, dou
     n = int(length)
     kind = np.float32 if x.dtype == np.complex64 else np.float64
     dims = list(x.shape)
-    if n < 0 or dims[axes[-1]] != n // 2 + 1:
-        raise invalid(f"{n} real numbers have {n // 2 + 1} frequencies, got {dims[axes[-1]]}")
+    if n < 0 or dims[axes[-1]] != _frequencies(n):
+        raise invalid(f"{n} real numbers have {_frequencies(max(n, 0))} frequencies, got {dims[axes[-1]]}")
     dims[axes[-1]] = n
     if math.prod(dims) == 0:
         return np.zeros(dims, kind)
@@ -401,10 +406,11 @@ def _to_real(x: Any, sizes: list[Any] | None, axes: tuple[int, ...], name: str |
     if sizes is None:
         extents = extents_of(x)[-len(axes) :]
         n = extents[-1]
-        last = max(2 * (n - 1), 0) if isinstance(n, int) else 2 * (n - 1)
+        last = max(2 * (n - 1), 0) if isinstance(n, int) else maximum(2 * (n - 1), 0)
+        x = _fitted(x, [_frequencies(last)])  # the one frequency of no number is none
     else:
         last = sizes[-1]
-        x = _fitted(x, [*sizes[:-1], last // 2 + 1])
+        x = _fitted(x, [*sizes[:-1], _frequencies(last)])
     length = np.array(last, np.int32) if isinstance(last, int) else cast(last, "int32")
     return named(name, irfft_p, x, length, axes=axes, scaled=True, doubled=True)
 
@@ -419,6 +425,8 @@ def _forward_real(names: tuple[str, ...], count: int, words: str) -> Callable[..
 def _inverse_real(names: tuple[str, ...], count: int, words: str) -> Callable[..., Any]:
     def transform(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Any:
         x = _preferring(input_tensor, "complex64")
+        if not x.dtype.is_complex:
+            raise ValueError(f"IRFFT requires tf.complex64 or tf.complex128 inputs, got: {x}")
         return _to_real(x, _sizes(fft_length, count), tuple(range(-count, 0)), name)
 
     return _publish(transform, names, words)
@@ -436,7 +444,10 @@ ifft3d = _direct(("signal.ifft3d",), 3, True, f"The inverse transform over {_OVE
 
 _REAL = "of real numbers, brought to fft_length, without negative frequencies over {}. f[*s] -> c[*r]. Raises: "
 _HALF = "that is real, from frequencies over {} that are not negative. c[*r] -> f[*s]. Raises: "
-_WRONG = "ValueError for a lower rank, InvalidArgumentError for lengths that are not one for each axis or negative."
+_WRONG = (
+    "ValueError for a lower rank or another dtype, InvalidArgumentError for lengths that are not one for each axis or "
+    "negative."
+)
 
 rfft = _forward_real(("signal.rfft",), 1, "The Fourier transform " + _REAL.format(_OVER[1]) + _WRONG)
 rfft2d = _forward_real(("signal.rfft2d",), 2, "The Fourier transform " + _REAL.format(_OVER[2]) + _WRONG)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.arguments import as_tensor, of_dtypes
 from fastgraph.ops.elementwise import cast, floor, less_equal, minimum, select, zeros_like_p
 from fastgraph.ops.families import invalid, public
 from fastgraph.ops.gathering import gather
@@ -82,7 +82,7 @@ def _regions(x: Any, axis: int, bounds: Any, most: int, overlapping: bool) -> tu
 def _pool(
     value: Any, pooling_ratio: Any, pseudo_random: bool, overlapping: bool, seed: Any
 ) -> tuple[Any, Any, tuple[Any, Any]]:
-    x = as_tensor(value)
+    x = of_dtypes(as_tensor(value), "float32 float64 int32 int64")
     if x.shape.rank != 4:
         raise invalid("tensor_in must be 4-dimensional")
     if None in x.shape[1:3].as_list():
@@ -118,7 +118,8 @@ def fractional_max_pool(
     """The largest element of each of extent / pooling_ratio random regions.
 
     t[n, h, w, c] -> t[n, *o, c], i64[o + 1] x2.
-    Raises: ValueError for ratios below 1, or over batch or channels. Source: Graham 2014; tf.nn.fractional_max_pool.
+    Raises: ValueError for ratios below 1, or over batch or channels; InvalidArgumentError for other dtypes or ranks.
+    Source: Graham 2014; tf.nn.fractional_max_pool.
     """
     x, _, bounds = _pool(value, pooling_ratio, pseudo_random, overlapping, seed)
     return FractionalMaxPool(reduce_max(x, [2, 4], name=name), *bounds)
@@ -135,7 +136,8 @@ def fractional_avg_pool(
 ) -> Any:
     """The mean of each of extent / pooling_ratio random regions. t[n, h, w, c] -> t[n, *o, c], i64[o + 1] x2.
 
-    Raises: ValueError for ratios below 1, or over batch or channels. Source: Graham 2014; tf.nn.fractional_avg_pool.
+    Raises: ValueError for ratios below 1, or over batch or channels; InvalidArgumentError for other dtypes or ranks.
+    Source: Graham 2014; tf.nn.fractional_avg_pool.
     """
     x, mask, bounds = _pool(value, pooling_ratio, pseudo_random, overlapping, seed)
     wide = x if x.dtype.is_floating else cast(x, "float64")

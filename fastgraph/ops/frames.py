@@ -207,7 +207,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> An
     if not isinstance(length, int):
         raise NotImplementedError("overlap_and_add needs frames of a known length")
     if frames == 0 if isinstance(frames, int) else False:
-        return reduce_sum(x, -2)[..., :0]
+        return reduce_sum(x, -2)[..., : max(length - step, 0)]
     parts = max(-(-length // step), 1)
     still = [[0, 0]] * len(outer)
     x = reshape(pad(x, [*still, [0, 0], [0, parts * step - length]]), [*outer, frames, parts, step])
@@ -341,6 +341,8 @@ def inverse_mdct(
     half = x.shape[-1]
     if half is None:
         raise NotImplementedError("inverse_mdct needs transforms of a known length")
+    if half == 0:
+        return reduce_sum(x, -2)
     folded = dct(x, type=4, norm=norm)
     if norm is None:
         folded = folded * (0.5 / half)

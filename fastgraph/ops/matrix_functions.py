@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, named
+from fastgraph.ops.arguments import as_tensor, named, of_dtypes
 from fastgraph.ops.elementwise import (
     abs,
     cast,
@@ -127,11 +127,12 @@ def expm_p(input: Array) -> Any:
 def expm(input: Any, name: str | None = None) -> Any:
     """Exponentials of matrices: sum of A^k / k!. t[*b, n, n] -> t[*b, n, n].
 
-    Raises: ValueError for dtypes that are not floating or complex; InvalidArgumentError for what is not square.
+    Raises: ValueError for signed integers; InvalidArgumentError for other dtypes and what is not square.
     Source: tf.linalg.expm.
     """
     x = as_tensor(input)
     if x.dtype.name not in FLOATS.split():
+        of_dtypes(x, f"{FLOATS} int8 int16 int32 int64")
         raise ValueError(f"tf.linalg.expm does not support matrices of type {x.dtype!r}")
     return named(name, expm_p, x)
 

@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph._tensor import current_trace
 from fastgraph.dtype import as_dtype, float32, int32
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, named, static_int
+from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int
 from fastgraph.ops.contraction import extents_of
 from fastgraph.ops.counting import interval
 from fastgraph.ops.creation import fill, range_
@@ -227,9 +227,10 @@ def isotonic_grad(dy: Array, segments: Array) -> Any:
 def isotonic_regression(inputs: Any, decreasing: bool = True, axis: Any = -1) -> Any:
     """The falling (or rising) numbers along `axis` nearest to inputs, and each element's level. f[*s] -> f, i32[*s].
 
+    Raises: InvalidArgumentError for other dtypes than real ones.
     Source: Best, Chakravarti and Ubhaya 2000; tf.nn.isotonic_regression.
     """
-    x = as_tensor(inputs)
+    x = of_dtypes(as_tensor(inputs), "real")
     if not x.dtype.is_floating:
         x = cast(x, "float64" if x.dtype.name in ("int32", "int64", "uint32", "uint64") else "float32")
     rank = x.shape.rank
@@ -252,19 +253,25 @@ def isotonic_regression(inputs: Any, decreasing: bool = True, axis: Any = -1) ->
 def collapse_repeated(labels: Any, seq_length: Any, name: str | None = None) -> Any:
     """Labels without those equal to the one before, zeros after them, and how many are left.
 
-    i[n, t], i[n] -> i[n, m], i[n]. Source: tf.nn.collapse_repeated.
+    i[n, t], i[n] -> i[n, m], i[n].
+    Raises: InvalidArgumentError for labels of another rank, ValueError for such lengths.
+    Source: tf.nn.collapse_repeated.
     """
     x, lengths = as_tensor(labels), as_tensor(seq_length)
+    if x.shape.rank not in (2, None):
+        raise invalid(f"labels must be 2-dimensional, got shape {shape_text(x.shape.as_list())}")
+    if lengths.shape.rank not in (0, 1, None):
+        raise ValueError(f"seq_length must be a scalar or a vector, got shape {shape_text(lengths.shape.as_list())}")
     n, t = extents_of(x)
     new = concat([ones_like(x[:, :1], dtype="bool"), not_equal(x[:, 1:], x[:, :-1])], 1)
-    kept = logical_and(new, sequence_mask(lengths, t))
-    count = reduce_sum(cast(kept, lengths.dtype), 1)
+    kept = logical_and(new, sequence_mask(cast(lengths, "int64"), t))
+    count = reduce_sum(cast(kept, "int32"), 1)
     column = cumsum(cast(kept, "int32"), 1) - 1
     row = reshape(range_(n), [-1, 1]) + column * 0
     places = boolean_mask(stack([row, column], -1), kept)
-    width = reduce_max(concat([cast(count, "int32"), np.zeros([1], np.int32)], 0))
+    width = reduce_max(concat([count, np.zeros([1], np.int32)], 0))
     found = scatter_nd(places, boolean_mask(x, kept), stack([cast(as_tensor(n), "int32"), width]))
-    return found, count
+    return found, cast(count, lengths.dtype)
 
 
 # ---- histogram bins -------------------------------------------------------------------------------------------------
@@ -276,9 +283,10 @@ def histogram_fixed_width_bins(
 ) -> Any:
     """Which of nbins equal parts of value_range each value falls into; those outside count at its ends. t[*s] -> i[*s].
 
-    Raises: InvalidArgumentError for a range that does not rise, or no bins. Source: tf.histogram_fixed_width_bins.
+    Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real. Source:
+    tf.histogram_fixed_width_bins.
     """
-    x, ends = as_tensor(values), as_tensor(value_range)
+    x, ends = of_dtypes(as_tensor(values), "real"), as_tensor(value_range)
     count = static_int(nbins)
     if count is not None and count <= 0:
         raise invalid(f"nbins {count} must > 0")
@@ -333,6 +341,8 @@ def _extreme(operand: Any, k: Any, axis: Any, sign: int, name: str | None) -> An
     rank = x.shape.rank
     if rank is None:
         raise NotImplementedError("approx_max_k needs a tensor of known rank")
+    if rank == 0:
+        raise invalid("input must be >= 1-D, got shape []")
     at = canonical_axis(int(axis), rank)
     perm = (*[i for i in range(rank) if i != at], at)
     back = tuple(int(i) for i in np.argsort(perm))

@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph._tensor import current_trace
 from fastgraph.dtype import as_dtype, int64
-from fastgraph.ops.arguments import as_tensor, named
+from fastgraph.ops.arguments import as_tensor, named, of_dtypes
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, equal, logical_and, maximum, minimum, select, zeros_like_p
@@ -132,9 +132,10 @@ def erosion2d(
 def extract_volume_patches(input: Any, ksizes: Any, strides: Any, padding: str, name: str | None = None) -> Any:
     """The elements of each window of a volume as channels, 0 outside. t[n, d, h, w, c] -> t[n, *o, prod(k) * c].
 
-    Raises: InvalidArgumentError for another rank, or windows over batch or channels. Source: tf.extract_volume_patches.
+    Raises: InvalidArgumentError for another rank or dtype, or windows over batch or channels.
+    Source: tf.extract_volume_patches.
     """
-    x = as_tensor(input)
+    x = of_dtypes(as_tensor(input), "real")
     if x.shape.rank != 5:
         raise invalid(f"input must be 5-dimensional: {shape_text(x.shape.as_list())}")
     window, stride = _spatial(ksizes, 3, "ksizes"), _spatial(strides, 3, "strides")

@@ -37,6 +37,17 @@ VALUES = [
     ("tf.linspace(0.0, tf.constant([[1.0, 2.0]]), 3, axis=-1)", "float32", [[[0.0, 0.5, 1.0], [0.0, 1.0, 2.0]]]),
     ("tf.linspace(tf.constant(0), tf.constant(5), 3)", "float64", [0.0, 2.5, 5.0]),
     ("tf.debugging.assert_scalar(1.0) is None", None, True),
+    ("tf.signal.rfft(tf.zeros([2, 0]))", "complex64", np.zeros([2, 0])),
+    ("tf.signal.irfft(tf.zeros([2, 0], 'complex64'))", "float32", np.zeros([2, 0])),
+    ("tf.signal.irfft2d(tf.zeros([3, 0], 'complex64'))", "float32", np.zeros([3, 0])),
+    ("tf.signal.overlap_and_add(tf.zeros([2, 0, 5]), 2)", "float32", np.zeros([2, 3])),
+    ("tf.signal.inverse_stft(tf.zeros([0, 5], 'complex64'), 8, 4)", "float32", np.zeros([4])),
+    ("tf.signal.inverse_mdct(tf.zeros([2, 0]))", "float32", np.zeros([0])),
+    ("tf.nn.compute_average_loss(tf.zeros([0]))", "float32", 0.0),
+    ("tf.nn.compute_average_loss([1.0, 2.0], global_batch_size=0)", "float32", 0.0),
+    ("tf.nn.scale_regularization_loss(tf.constant([1, 2]))", "float64", 3.0),
+    ("tf.nn.scale_regularization_loss(tf.constant([1, 2], 'int8'))", "float32", 3.0),
+    ("tf.cast(tf.nn.collapse_repeated([[1, 1]], tf.constant([True]))[1], 'int32')", "int32", [1]),
 ]
 
 
@@ -47,6 +58,7 @@ def test_values(text: str, dtype: Any, wanted: Any) -> None:
         assert got is wanted
         return
     assert got.dtype.name == dtype
+    assert got.shape == np.shape(wanted)
     np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-6)
     np.testing.assert_allclose(tf.function(lambda: eval(text))().numpy(), wanted, rtol=1e-6)
 
@@ -112,6 +124,27 @@ ERRORS: list[tuple[str, Any, str]] = [
     ("tf.expand_dims([1], None)", ValueError, "Attempt to convert a value \\(None\\)"),
     ("tf.stack([[1], [2]], axis=3)", ValueError, "Argument `axis` = 3 not in range \\[-2, 2\\)"),
     ("tf.tensordot([1.0], [1.0], [[0], [0, 1]])", ValueError, "Different number of contraction axes"),
+    ("tf.signal.irfft(tf.constant([1.0, 2.0]))", ValueError, "IRFFT requires tf.complex64 or tf.complex128"),
+    ("tf.signal.irfft2d(tf.constant([[1, 2]]))", ValueError, "IRFFT requires tf.complex64 or tf.complex128"),
+    ("tf.signal.inverse_stft(tf.ones([3, 5]), 8, 4)", ValueError, "IRFFT requires tf.complex64 or tf.complex128"),
+    ("tf.linalg.expm([[True]])", InvalidArgumentError, "attr 'T' of bool"),
+    ("tf.nn.isotonic_regression([1j])", InvalidArgumentError, "attr 'T' of complex128"),
+    ("tf.extract_volume_patches(tf.zeros([1, 2, 2, 2, 1], 'bool'), [1] * 5, [1] * 5, 'VALID')",
+     InvalidArgumentError, "attr 'T' of bool"),
+    ("tf.histogram_fixed_width_bins([1j], [0.0, 5.0])", InvalidArgumentError, "attr 'T' of complex128"),
+    ("tf.math.approx_max_k(1.0, 1)", InvalidArgumentError, "input must be >= 1-D"),
+    ("tf.nn.collapse_repeated([1, 2], [1])", InvalidArgumentError, "labels must be 2-dimensional"),
+    ("tf.nn.collapse_repeated([[1, 2]], [[1]])", ValueError, "seq_length must be a scalar or a vector"),
+    ("tf.nn.compute_average_loss([True])", InvalidArgumentError, "attr 'T' of bool"),
+    ("tf.nn.compute_average_loss(['a'])", InvalidArgumentError, "attr 'T' of string"),
+    ("tf.nn.fractional_avg_pool(tf.zeros([1, 4, 4, 1], 'bool'), 1.5)", InvalidArgumentError, "attr 'T' of bool"),
+    ("tf.nn.ctc_loss([[True]], tf.ones([2, 1, 3]), [1], [2])", InvalidArgumentError, "attr 'T' of bool"),
+    ("tf.nn.ctc_loss([[1]], tf.ones([2, 3]), [1], [2])", InvalidArgumentError, "logits must be 3-dimensional"),
+    ("tf.nn.atrous_conv2d(tf.ones([4, 4, 2]), tf.ones([2, 2, 2, 3]), 2, 'SAME')", ValueError, "must be at least 4"),
+    ("tf.nn.atrous_conv2d(tf.ones([1, 4, 4, 3]), tf.ones([2, 2, 2, 3]), 2, 'SAME')", ValueError, "not divisible"),
+    ("tf.nn.atrous_conv2d(tf.ones([1, 4, 4, 2]), tf.ones([2, 2, 3]), 2, 'SAME')", ValueError, "4-dimensional"),
+    ("tf.nn.atrous_conv2d_transpose(tf.ones([1, 4, 4, 3, 2]), tf.ones([2, 2, 2, 3]), [1, 4, 4, 2], 2, 'SAME')",
+     ValueError, "must have rank 4"),
 ]  # fmt: skip
 
 

@@ -104,7 +104,7 @@ def test_no_labels_no_frames_and_labels_that_do_not_fit() -> None:
         (lambda: tf.nn.ctc_loss([[1]], LOGITS[:, :1], [1], [6]), tf.errors.InvalidArgumentError, "logit_length 6"),
         (lambda: tf.nn.ctc_loss([[1]], LOGITS[:, :1], [2], [5]), tf.errors.InvalidArgumentError, "label_length 2"),
         (lambda: tf.nn.ctc_loss([[1]], LOGITS, [1], [5]), tf.errors.InvalidArgumentError, "labels must have shape"),
-        (lambda: tf.nn.ctc_loss([[1]], LOGITS[0], [1], [5]), ValueError, "must be 3-dimensional"),
+        (lambda: tf.nn.ctc_loss([[1]], LOGITS[0], [1], [5]), tf.errors.InvalidArgumentError, "must be 3-dimensional"),
         (lambda: tf.nn.ctc_loss([[1]], LOGITS, None, None), ValueError, "needs label_length"),
         (lambda: tf.nn.ctc_loss([[1]], LOGITS, [1], [5], blank_index=3), ValueError, "one of the 3 classes"),
     ],

@@ -252,7 +252,7 @@ def test_overlap_and_add(step: int) -> None:
     assert second is not None
     whole = np.arange(12).reshape(3, 4)
     np.testing.assert_array_equal(tf.signal.overlap_and_add(whole, 4), np.arange(12))
-    assert tf.signal.overlap_and_add(tf.zeros([2, 0, 4]), 2).shape == (2, 0)
+    assert tf.signal.overlap_and_add(tf.zeros([2, 0, 4]), 2).shape == (2, 2)
 
 
 def test_stft_is_the_transform_of_windowed_frames() -> None:

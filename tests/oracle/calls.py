@@ -422,7 +422,7 @@ random tf.random.stateless_gamma([2000], [1, 2], 1.5) ;
 random tf.random.stateless_poisson([2000], [1, 2], 3.0) ;
 random tf.random.stateless_binomial([2000], [1, 2], 10., 0.3) ;
 random tf.random.stateless_parameterized_truncated_normal([2000], [1, 2], 0., 1., -1., 2.) ;
-tf.linalg.cholesky(tf.matmul(x, x, transpose_b=True) + 4 * tf.eye(3, dtype=x.dtype)) ; x: float32|float64[2,3,3]
+tf.linalg.cholesky(tf.matmul(x, x, adjoint_b=True) + 4 * tf.eye(3, dtype=x.dtype)) ; x: float32|float64[2,3,3]
 tf.linalg.cholesky_solve(tf.linalg.cholesky(tf.matmul(x, x, transpose_b=True) + 4 * tf.eye(3)), y) ; x: float32[3,3], y: float32[3,2]
 tf.linalg.inv(x + 5 * tf.eye(3, dtype=x.dtype)) ; x: float32|float64|complex64[2,3,3]
 tf.linalg.pinv(x) ; x: float32|float64[2,4,3]
@@ -522,5 +522,5 @@ random tf.nn.experimental.general_dropout(x, 0.5, tf.random.uniform) ; x: float3
 tf.nn.scale_regularization_loss(x) ; x: float32[3]
 tf.nn.with_space_to_batch(x, [2, 2], 'VALID', lambda t, *_: t * 2) ; x: float32[1,4,4,2]
 tf.required_space_to_batch_paddings([5, 4], [2, 3])[0] ;
-tf.nn.fractional_avg_pool(x, [1.0, 1.5, 1.5, 1.0], seed=3)[0] ; x: float32[1,6,6,2]
+random tf.nn.fractional_avg_pool(x, [1.0, 1.5, 1.5, 1.0], seed=3)[0] ; x: float32|float64|int32[1,6,6,2]
 """
