@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,27 @@ def test_planted_differences_are_found(text: str, kind: str) -> None:
     got, wanted = runner.run((text, arrays, True)), runner.run(("tf.sin(x)", arrays, True))
     assert difference(wanted, wanted, "values") == ""
     assert difference(got, wanted, "values").startswith(kind)
+
+
+def test_what_has_an_order_or_sign_of_its_own_is_compared_without() -> None:
+    runner = Runner("fastgraph")
+    arrays = {"x": packed(np.array([2.0, -1.0], np.float32))}
+    plain = runner.run(("x + 0", arrays, False))
+    for text, how, same in (
+        ("-x", "absolute", True),
+        ("tf.reverse(-x, [0])", "absolute", False),
+        ("tf.reverse(-x, [0])", "unordered", True),
+        ("tf.reverse(x, [0]) * 1.001", "unordered", False),
+    ):
+        assert (difference(runner.run((text, arrays, False)), plain, how) == "") is same
+
+
+def test_where_tensorflow_defines_no_gradient_none_is_compared() -> None:
+    value = packed(np.ones([1], np.float32))
+    none: dict[str, Any] = {"values": [value], "first": ("error", "LookupError", "")}
+    ours = {"values": [value], "first": [value], "second": [value]}
+    assert difference(ours, none, "values") == ""
+    assert difference(none, ours, "values").startswith("first gradient: LookupError")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "complex64", "bool", "string"])
