@@ -20,7 +20,7 @@ from numba.core import cgutils, types
 from numba.core.typing.templates import AbstractTemplate, infer, infer_global
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-from fastgraph.compiler import blocks_cpu, complexmath, gamma_cpu, vecmath
+from fastgraph.compiler import blocks_cpu, complexmath, gamma_cpu, variates_cpu, vecmath
 from fastgraph.compiler.lane import ComplexLane, Lane
 
 
@@ -245,4 +245,5 @@ def _integer_power(dtype: str) -> Any:
 
 FUNCTIONS.update({f"pow_{dtype}": _integer_power(dtype) for dtype in vecmath.INTEGERS})
 FUNCTIONS.update(gamma_cpu.functions(FUNCTIONS))
+FUNCTIONS.update(variates_cpu.functions(FUNCTIONS))
 FUNCTIONS.update(blocks_cpu.FUNCTIONS)

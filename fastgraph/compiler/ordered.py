@@ -431,7 +431,7 @@ def _permutation(node: Node, how: str, shapes: Shapes) -> Ordered:
 
 def _random(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     """Philox: the state of a seed (one unit), or numbers that follow from a state; a unit is one number."""
-    made = {"seed": _random_seed, "numbers": _random_numbers, "truncated": _random_truncated}
+    made = {"seed": _random_seed, "numbers": _random_numbers, "truncated": _random_truncated, "gamma": _random_gamma}
     return made[how](node, shapes)
 
 
@@ -546,6 +546,30 @@ def _random_truncated(node: Node, shapes: Shapes) -> Ordered:
 """
     cost = 4.0 if dtype == "float32" else 12.0
     return Ordered(text.spec(source, ("int64", dtype), 0), (state, out), (), shapes.of(out), cost, ())
+
+
+def _random_gamma(node: Node, shapes: Shapes) -> Ordered:
+    """Gamma variates: output i is of alpha's element i % n, whose outputs have places one after the other."""
+    state, alpha, out = node.inputs[0], node.inputs[2], node.outputs[0]
+    dtype = out.aval.dtype.name
+    text = Text()
+    made = text.call("random_gamma", "low", "high", "key", "j * (total // n) + i // n", text.load("x1[j]", dtype))
+    source = f"""def kernel(buffers, sizes, begin, end):
+    x0 = buffers[0]
+    x1 = buffers[1]
+    x2 = buffers[2]
+    n = sizes[0]
+    total = sizes[1]
+    low = x0[0]
+    high = x0[1]
+    key = x0[2]
+    for i in range(begin, end):
+        j = i % n
+        x2[i] = {text.call(f"cast_float64_{dtype}", made)}
+    return 0
+"""
+    spec = text.spec(source, ("int64", dtype, dtype), 2)
+    return Ordered(spec, (state, alpha, out), (shapes.of(alpha), shapes.of(out)), shapes.of(out), 80.0, ())
 
 
 _KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {

@@ -108,7 +108,7 @@ def gamma_slope(alpha: Array, sample: Array) -> Any:
         for t in ("float16", "float32", "float64")
     ],
     error_samples=lambda: [((_STATE, np.array([4]), np.ones(3)), {}, InvalidArgumentError, _ENDS)],
-    reason=REJECTION,
+    step="philox.gamma",
 )
 def random_gamma(state: Array, shape: Array, alpha: Array) -> Any:
     """Gamma variates of shape alpha and scale 1. i64[3], i[n], f[*s] -> f[*shape], which ends with s."""

@@ -14,6 +14,7 @@ import pytest
 from scipy import special, stats
 
 import fastgraph as fg
+from fastgraph import flags
 from fastgraph import random as R
 
 N = 50_000
@@ -213,3 +214,27 @@ def test_normal_between_ends_follows_its_parameters(ends: tuple[float, float]) -
             assert slope == pytest.approx((quantile(share, *up) - quantile(share, *down)) / 2e-5, rel=1e-4, abs=1e-7)
         else:
             assert slope == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("alpha", [1.0, [0.3, 1.0, 4.0], [[0.5], [90.0]], np.nan, -1.0, np.inf, []], ids=str)
+def test_gamma_kernels_give_the_numbers_of_eager_mode(dtype: str, alpha: Any) -> None:
+    a = fg.constant(np.array(alpha), dtype)
+    for samples in ([], [5], [0], [3, 7]):
+
+        def draw(samples: list[int] = samples) -> Any:
+            return fg.random.stateless_gamma([*samples, *a.shape], [3, 4], alpha=a, dtype=dtype)
+
+        with flags.override(tier="last"):
+            np.testing.assert_array_equal(fg.function(draw)(), draw())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 100_003])
+def test_truncated_kernels_give_the_numbers_of_eager_mode(dtype: str, n: int) -> None:
+    def draw() -> Any:
+        return fg.random.stateless_truncated_normal([n], [3, 4], dtype=dtype)
+
+    for threads in (1, 2):
+        with flags.override(tier="last", threads=threads):
+            np.testing.assert_array_equal(fg.function(draw)(), draw())

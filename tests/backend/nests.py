@@ -203,6 +203,13 @@ def _random(name: str) -> Callable[..., Any]:
             return _philox.words(state, 4)[int(name[-1])]
 
         return word
+    if name == "random_gamma":
+
+        def variate(low: Any, high: Any, key: Any, output: Any, alpha: Any) -> Any:
+            state = np.array([int(n) % 2**64 for n in (low, high, key)], np.uint64).view(np.int64)
+            return _philox.gamma(state, np.array([alpha]), int(output) + 1)[-1, 0]
+
+        return variate
     kind = name.rsplit("_", 1)[1]
 
     def unit(words: Sequence[Any]) -> float:

@@ -61,6 +61,7 @@ LATE_MODULES = {
     "compiler.loader",
     "compiler.objectcode",
     "compiler.target",
+    "compiler.variates_cpu",
     "compiler.vecmath",
     "staging.autograph_operators",
 }

@@ -64,7 +64,6 @@ HOST_STEPS = {
     "ctc": "a recurrence over time of rows as long as the labels: its work depends on data",
     "isotonic": LEVELS,
     "isotonic_grad": LEVELS,
-    "random_gamma": REJECTED,
     "random_poisson": REJECTED,
     "random_binomial": REJECTED,
     "random_truncated": REJECTED,
