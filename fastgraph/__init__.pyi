@@ -261,7 +261,8 @@ def expand_dims(input: Any, axis: Any, name: builtins.str | None = None) -> Any:
 def extract_volume_patches(input: Any, ksizes: Any, strides: Any, padding: builtins.str, name: builtins.str | None = None) -> Any:
     """The elements of each window of a volume as channels, 0 outside. t[n, d, h, w, c] -> t[n, *o, prod(k) * c].
 
-    Raises: InvalidArgumentError for another rank, or windows over batch or channels. Source: tf.extract_volume_patches."""
+    Raises: InvalidArgumentError for another rank or dtype, or windows over batch or channels.
+    Source: tf.extract_volume_patches."""
 def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = ..., name: builtins.str | None = None) -> Any:
     """Ones on the diagonal of zeros, as often as batch_shape says. -> dtype[*batch_shape, rows, columns].
 
@@ -299,7 +300,8 @@ def histogram_fixed_width(values: Any, value_range: Any, nbins: Any = 100, dtype
 def histogram_fixed_width_bins(values: Any, value_range: Any, nbins: Any = 100, dtype: Any = ..., name: builtins.str | None = None) -> Any:
     """Which of nbins equal parts of value_range each value falls into; those outside count at its ends. t[*s] -> i[*s].
 
-    Raises: InvalidArgumentError for a range that does not rise, or no bins. Source: tf.histogram_fixed_width_bins."""
+    Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real. Source:
+    tf.histogram_fixed_width_bins."""
 def identity(input: Any, name: str | None = None) -> Tensor:
     """The input itself. t[*s] -> t[*s]. Source: tf.identity."""
 def identity_n(input: Any, name: builtins.str | None = None) -> Any:
@@ -353,8 +355,8 @@ def no_op(name: builtins.str | None = None) -> None:
 def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: builtins.bool | None = None, name: builtins.str | None = None) -> Any:
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
-    With two axes, of matrices: "fro", 1 or inf. Raises: ValueError for other norms or axes; NotImplementedError for the
-    norm 2 of matrices. Source: tf.norm."""
+    With two axes, of matrices: "fro", 1, 2 (the greatest singular value) or inf. Raises: ValueError for other norms or
+    axes; NotImplementedError for the norm 2 of a tensor of unknown rank. Source: tf.norm."""
 def not_equal(x: Any, y: Any, name: builtins.str | None = None) -> Any:
     """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
 def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: Any = None, name: builtins.str | None = None) -> Any:

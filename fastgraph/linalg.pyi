@@ -68,7 +68,7 @@ def eigvalsh(tensor: Any, name: builtins.str | None = None) -> Any:
 def expm(input: Any, name: builtins.str | None = None) -> Any:
     """Exponentials of matrices: sum of A^k / k!. t[*b, n, n] -> t[*b, n, n].
 
-    Raises: ValueError for dtypes that are not floating or complex; InvalidArgumentError for what is not square.
+    Raises: ValueError for signed integers; InvalidArgumentError for other dtypes and what is not square.
     Source: tf.linalg.expm."""
 def global_norm(t_list: Any, name: builtins.str | None = None) -> Any:
     """The norm of all elements of a list of tensors (None is passed over; of none 0). f[*s]... -> f[].
@@ -155,7 +155,8 @@ def tensor_diag(diagonal: Any, name: builtins.str | None = None) -> Any:
 def tensor_diag_part(input: Any, name: builtins.str | None = None) -> Any:
     """The elements whose first and second half of the index agree. t[*s, *s] -> t[*s].
 
-    Raises: InvalidArgumentError for an odd rank or halves that differ. Source: tf.linalg.tensor_diag_part."""
+    Raises: InvalidArgumentError for an odd rank or halves that differ; NotImplementedError in a Function for a rank
+    that is not known. Source: tf.linalg.tensor_diag_part."""
 def trace(x: Any, name: builtins.str | None = None) -> Any:
     """The sum of the main diagonal of matrices. t[*s, m, n] -> t[*s]. Source: tf.linalg.trace."""
 def triangular_solve(matrix: Any, rhs: Any, lower: builtins.bool = True, adjoint: builtins.bool = False, name: builtins.str | None = None) -> Any:

@@ -70,15 +70,15 @@ def inverse_stft_window_fn(frame_step: Any, forward_window_fn: Callable[..., Any
 
     Source: tf.signal.inverse_stft_window_fn."""
 def irfft(input_tensor: Any, fft_length: Any = None, name: builtins.str | None = None) -> Any:
-    """The inverse Fourier transform that is real, from frequencies over the last axis that are not negative. c[*r] -> f[*s]. Raises: ValueError for a lower rank, InvalidArgumentError for lengths that are not one for each axis or negative.
+    """The inverse Fourier transform that is real, from frequencies over the last axis that are not negative. c[*r] -> f[*s]. Raises: ValueError for a lower rank or another dtype, InvalidArgumentError for lengths that are not one for each axis or negative.
 
     Source: tf.signal.irfft."""
 def irfft2d(input_tensor: Any, fft_length: Any = None, name: builtins.str | None = None) -> Any:
-    """The inverse transform that is real, from frequencies over the last two axes that are not negative. c[*r] -> f[*s]. Raises: ValueError for a lower rank, InvalidArgumentError for lengths that are not one for each axis or negative.
+    """The inverse transform that is real, from frequencies over the last two axes that are not negative. c[*r] -> f[*s]. Raises: ValueError for a lower rank or another dtype, InvalidArgumentError for lengths that are not one for each axis or negative.
 
     Source: tf.signal.irfft2d."""
 def irfft3d(input_tensor: Any, fft_length: Any = None, name: builtins.str | None = None) -> Any:
-    """The inverse transform that is real, from frequencies over the last three axes that are not negative. c[*r] -> f[*s]. Raises: ValueError for a lower rank, InvalidArgumentError for lengths that are not one for each axis or negative.
+    """The inverse transform that is real, from frequencies over the last three axes that are not negative. c[*r] -> f[*s]. Raises: ValueError for a lower rank or another dtype, InvalidArgumentError for lengths that are not one for each axis or negative.
 
     Source: tf.signal.irfft3d."""
 def kaiser_bessel_derived_window(window_length: Any, beta: Any = 12.0, dtype: Any = ..., name: builtins.str | None = None) -> Any:
@@ -107,15 +107,15 @@ def overlap_and_add(signal: Any, frame_step: Any, name: builtins.str | None = No
 
     Raises: ValueError for a rank below 2 or a step that is no integer scalar. Source: tf.signal.overlap_and_add."""
 def rfft(input_tensor: Any, fft_length: Any = None, name: builtins.str | None = None) -> Any:
-    """The Fourier transform of real numbers, brought to fft_length, without negative frequencies over the last axis. f[*s] -> c[*r]. Raises: ValueError for a lower rank, InvalidArgumentError for lengths that are not one for each axis or negative.
+    """The Fourier transform of real numbers, brought to fft_length, without negative frequencies over the last axis. f[*s] -> c[*r]. Raises: ValueError for a lower rank or another dtype, InvalidArgumentError for lengths that are not one for each axis or negative.
 
     Source: tf.signal.rfft."""
 def rfft2d(input_tensor: Any, fft_length: Any = None, name: builtins.str | None = None) -> Any:
-    """The Fourier transform of real numbers, brought to fft_length, without negative frequencies over the last two axes. f[*s] -> c[*r]. Raises: ValueError for a lower rank, InvalidArgumentError for lengths that are not one for each axis or negative.
+    """The Fourier transform of real numbers, brought to fft_length, without negative frequencies over the last two axes. f[*s] -> c[*r]. Raises: ValueError for a lower rank or another dtype, InvalidArgumentError for lengths that are not one for each axis or negative.
 
     Source: tf.signal.rfft2d."""
 def rfft3d(input_tensor: Any, fft_length: Any = None, name: builtins.str | None = None) -> Any:
-    """The Fourier transform of real numbers, brought to fft_length, without negative frequencies over the last three axes. f[*s] -> c[*r]. Raises: ValueError for a lower rank, InvalidArgumentError for lengths that are not one for each axis or negative.
+    """The Fourier transform of real numbers, brought to fft_length, without negative frequencies over the last three axes. f[*s] -> c[*r]. Raises: ValueError for a lower rank or another dtype, InvalidArgumentError for lengths that are not one for each axis or negative.
 
     Source: tf.signal.rfft3d."""
 def stft(signals: Any, frame_length: Any, frame_step: Any, fft_length: Any = None, window_fn: Callable[..., Any] | None = ..., pad_end: builtins.bool = False, name: builtins.str | None = None) -> Any:

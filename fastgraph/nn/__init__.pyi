@@ -23,7 +23,7 @@ def approx_min_k(operand: Any, k: Any, reduction_dimension: builtins.int = -1, r
 def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: builtins.str | None = None) -> Any:
     """Correlation with a filter whose elements are `rate` places apart. t[n, h, w, c], t[kh, kw, c, f] -> t[n, *o, f].
 
-    Raises: ValueError for a rate below 1. Source: tf.nn.atrous_conv2d; Chen et al. 2016."""
+    Raises: ValueError for a rate below 1 and shapes that do not fit. Source: tf.nn.atrous_conv2d; Chen et al. 2016."""
 def atrous_conv2d_transpose(value: Any, filters: Any, output_shape: Any, rate: Any, padding: Any, name: builtins.str | None = None) -> Any:
     """The gradient of atrous_conv2d to its input, as an op of its own. t[n, h, w, f], t[kh, kw, c, f] -> t[*shape].
 
@@ -55,12 +55,14 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: builtins.str 
 def collapse_repeated(labels: Any, seq_length: Any, name: builtins.str | None = None) -> Any:
     """Labels without those equal to the one before, zeros after them, and how many are left.
 
-    i[n, t], i[n] -> i[n, m], i[n]. Source: tf.nn.collapse_repeated."""
+    i[n, t], i[n] -> i[n, m], i[n].
+    Raises: InvalidArgumentError for labels of another rank, ValueError for such lengths.
+    Source: tf.nn.collapse_repeated."""
 def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None) -> Any:
     """The sum of losses, weighted, over the size of the batch: global_batch_size, or the loss's first extent.
 
     f[n, *s] -> f[]. Raises: ValueError for a scalar loss or a size that is no scalar; TypeError for a size that is no
-    integer; InvalidArgumentError for a negative one. Source: tf.nn.compute_average_loss."""
+    integer; InvalidArgumentError for a negative one and losses that are no numbers. Source: tf.nn.compute_average_loss."""
 def conv1d(input: Any, filters: Any, stride: Any, padding: Any, data_format: Any = 'NWC', dilations: Any = None, name: builtins.str | None = None) -> Any:
     """Correlation over one spatial axis. t[*b, w, c], t[k, c/groups, f] -> t[*b, ow, f].
 
@@ -106,7 +108,7 @@ def ctc_loss(labels: Any, logits: Any, label_length: Any, logit_length: Any, log
 
     i[n, l], f[t, n, c] (f[n, t, c] if not logits_time_major), i[n], i[n] -> f[n]. The blank is class 0, or blank_index.
     Raises: ValueError for lengths left out or a blank that is no class; InvalidArgumentError for shapes that do not
-    fit and labels that are no classes. Source: Graves et al. 2006; tf.nn.ctc_loss."""
+    fit and labels that are no classes or no integers. Source: Graves et al. 2006; tf.nn.ctc_loss."""
 def depth_to_space(input: Any, block_size: builtins.int, data_format: builtins.str = 'NHWC', name: builtins.str | None = None) -> Any:
     """Channels as blocks of block_size x block_size pixels. t[n, h, w, b * b * c] -> t[n, h * b, w * b, c].
 
@@ -147,12 +149,14 @@ def erosion2d(value: Any, filters: Any, strides: Any, padding: builtins.str, dat
 def fractional_avg_pool(value: Any, pooling_ratio: Any, pseudo_random: builtins.bool = False, overlapping: builtins.bool = False, seed: Any = 0, name: builtins.str | None = None) -> Any:
     """The mean of each of extent / pooling_ratio random regions. t[n, h, w, c] -> t[n, *o, c], i64[o + 1] x2.
 
-    Raises: ValueError for ratios below 1, or over batch or channels. Source: Graham 2014; tf.nn.fractional_avg_pool."""
+    Raises: ValueError for ratios below 1, or over batch or channels; InvalidArgumentError for other dtypes or ranks.
+    Source: Graham 2014; tf.nn.fractional_avg_pool."""
 def fractional_max_pool(value: Any, pooling_ratio: Any, pseudo_random: builtins.bool = False, overlapping: builtins.bool = False, seed: Any = 0, name: builtins.str | None = None) -> Any:
     """The largest element of each of extent / pooling_ratio random regions.
 
     t[n, h, w, c] -> t[n, *o, c], i64[o + 1] x2.
-    Raises: ValueError for ratios below 1, or over batch or channels. Source: Graham 2014; tf.nn.fractional_max_pool."""
+    Raises: ValueError for ratios below 1, or over batch or channels; InvalidArgumentError for other dtypes or ranks.
+    Source: Graham 2014; tf.nn.fractional_max_pool."""
 def gelu(features: Any, approximate: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """Gaussian error linear unit, or its tanh form. f[*s] -> f[*s].
 
@@ -165,6 +169,7 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: builtins.str | None =
 def isotonic_regression(inputs: Any, decreasing: builtins.bool = True, axis: Any = -1) -> Any:
     """The falling (or rising) numbers along `axis` nearest to inputs, and each element's level. f[*s] -> f, i32[*s].
 
+    Raises: InvalidArgumentError for other dtypes than real ones.
     Source: Best, Chakravarti and Ubhaya 2000; tf.nn.isotonic_regression."""
 def l2_loss(t: Any, name: builtins.str | None = None) -> Any:
     """Half the sum of squares. f[*s] -> f[]. Source: tf.nn.l2_loss."""
@@ -221,7 +226,7 @@ def relu(features: Any, name: str | None = None) -> Tensor:
 def relu6(features: Any, name: str | None = None) -> Tensor:
     """features limited to [0, 6]. t[*s] -> t[*s]. Source: tf.nn.relu6."""
 def scale_regularization_loss(regularization_loss: Any) -> Any:
-    """The sum of a regularisation loss over the number of replicas, which is one. f[*s] -> f[].
+    """The sum of a regularisation loss over the number of replicas, which is one; of integers a float. f[*s] -> f[].
 
     Source: tf.nn.scale_regularization_loss."""
 def selu(features: Any, name: str | None = None) -> Tensor:
