@@ -440,7 +440,8 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: builtins.str | None
 def required_space_to_batch_paddings(input_shape: Any, block_shape: Any, base_paddings: Any = None, name: builtins.str | None = None) -> Any:
     """The paddings that make each extent a multiple of its block, and the crops that undo what they add. -> i[n, 2] x2.
 
-    Source: tf.required_space_to_batch_paddings."""
+    Raises: ValueError for shapes that are no vectors of one length, and blocks below 1. Source:
+    tf.required_space_to_batch_paddings."""
 def reshape(tensor: Any, shape: Any, name: builtins.str | None = None) -> Any:
     """The elements in row-major order in another shape. t[*s] -> t[*shape].
 

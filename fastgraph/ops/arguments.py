@@ -64,6 +64,15 @@ def whole(value: Any, what: str, bits: int = 64) -> int:
     return int(value)
 
 
+def index_list(value: Any, what: str) -> list[int]:
+    """The attribute `what`, integers in a list, array or tensor that is known. Raises: TypeError for anything else."""
+    if isinstance(value, Tensor):
+        value = known_value(value)
+    if value is None or isinstance(value, (str, bytes)):
+        raise TypeError(f"Expected list for attr {what}, got {value!r}")
+    return [whole(v, what) for v in np.ravel(np.asarray(value)).tolist()]
+
+
 def word(value: Any, what: str) -> str:
     """The attribute `what`, a str or bytes in UTF-8. Raises: TypeError for anything else, as TensorFlow's ops do."""
     try:

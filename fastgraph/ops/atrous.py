@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.errors import UnimplementedError
-from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_value, named
+from fastgraph.ops.arguments import as_tensor, extents, index_list, index_vector, known_value, named, word
 from fastgraph.ops.conv import conv2d_filter_grad_p, conv2d_input_grad_p
 from fastgraph.ops.convolutions import conv2d
 from fastgraph.ops.elementwise import cast
@@ -74,6 +74,10 @@ def atrous_conv2d_transpose(
             f"Received: value.shape={x.shape} with channel count {x.shape[3]} and filters.shape={kernel.shape}"
         )
     amount = extents(output_shape)
+    if amount.static is not None and len(amount.static) != 4:
+        raise ValueError(f"output_shape must have 4 elements, got {amount.static}")
+    if kernel.shape.rank not in (4, None):
+        raise ValueError(f"filters must be 4-dimensional. Received: filters.shape={kernel.shape}")
     sizes = index_vector(amount.static) if amount.static is not None else amount.tensor
     pads = paddings(padding, 2, False, explicit=False)
     return named(name, conv2d_input_grad_p, sizes, kernel, x, strides=(1, 1), padding=pads, dilations=(d, d))
@@ -168,14 +172,22 @@ def required_space_to_batch_paddings(
 ) -> Any:
     """The paddings that make each extent a multiple of its block, and the crops that undo what they add. -> i[n, 2] x2.
 
-    Source: tf.required_space_to_batch_paddings.
+    Raises: ValueError for shapes that are no vectors of one length, and blocks below 1. Source:
+    tf.required_space_to_batch_paddings.
     """
     sizes, block = cast(as_tensor(input_shape), "int32"), cast(as_tensor(block_shape), "int32")
+    if block.shape.rank != 1 or sizes.shape.rank != 1 or block.shape[0] != sizes.shape[0]:
+        raise ValueError(f"input_shape and block_shape are vectors of one length, got {sizes.shape} and {block.shape}")
+    given = known_value(block)
+    if given is not None and (given < 1).any():
+        raise ValueError(f"block_shape must be positive, got {given.tolist()}")
     count = block.shape[0]
     if base_paddings is None:
         base = as_tensor(np.zeros([int(count or 0), 2], np.int32))
     else:
         base = cast(as_tensor(base_paddings), "int32")
+        if not base.shape.is_compatible_with([count, 2]):
+            raise ValueError(f"base_paddings must have shape [{count}, 2], got {base.shape}")
     known = [known_value(t) for t in (sizes, block, base)]
     if all(v is not None for v in known):
         extent, step, sides = (np.asarray(v) for v in known)
@@ -202,20 +214,27 @@ def with_space_to_batch(
     or "SAME" without a filter_shape. Source: tf.nn.with_space_to_batch.
     """
     x = as_tensor(input)
-    rates = [int(r) for r in np.ravel(np.asarray(dilation_rate))]
+    rates = index_list(dilation_rate, "dilation_rate")
+    if data_format is not None and not isinstance(data_format, str):
+        raise TypeError(f"data_format must be a string or None, got {data_format!r}")
     if any(r < 1 for r in rates):
         raise ValueError(f"`dilation_rate` must be positive. Received: dilation_rate={rates}")
     begin = 2 if data_format is not None and data_format.startswith("NC") else 1
-    places = [int(i) for i in spatial_dims] if spatial_dims is not None else [begin + i for i in range(len(rates))]
+    places = (
+        index_list(spatial_dims, "spatial_dims") if spatial_dims is not None else [begin + i for i in range(len(rates))]
+    )
     if places != sorted(set(places)) or len(places) != len(rates) or any(i < 1 for i in places):
         raise ValueError(
             f"`spatial_dims` must be a monotonically increasing sequence of positive integers, got {places}"
         )
-    way = padding.upper()
+    way = word(padding, "padding").upper()
     if way not in ("SAME", "VALID"):
         raise ValueError(f"Invalid padding method {padding!r}")
     if way == "SAME" and filter_shape is None:
         raise ValueError("`filter_shape` must be specified for `padding='SAME'`. Received: filter_shape=None")
+    window = [] if filter_shape is None else index_list(filter_shape, "filter_shape")
+    if way == "SAME" and len(window) < len(rates):
+        raise ValueError(f"filter_shape must have {len(rates)} elements, got {window}")
     if all(r == 1 for r in rates):
         return op(x, list(range(1, len(rates) + 1)) if spatial_dims is None else places, padding)
     rank = x.shape.rank
@@ -227,7 +246,7 @@ def with_space_to_batch(
         n = x.shape[place]
         if n is None:
             raise UnimplementedError(None, None, "with_space_to_batch needs spatial axes of known extents")
-        reach = 0 if way == "VALID" else (int(np.ravel(np.asarray(filter_shape))[k]) - 1) * rate
+        reach = 0 if way == "VALID" else (window[k] - 1) * rate
         factors[place - 1], extents_[place - 1] = rate, n
         base[place - 1] = [reach // 2, reach - reach // 2]
     pads, crops = required_space_to_batch_paddings(extents_, factors, base)

@@ -461,7 +461,12 @@ def _chosen(x: Any, fft_length: Any, axes: Any) -> tuple[list[Any] | None, tuple
     """The sizes and the axes, counted from the front, of a transform over axes of one's choice."""
     rank = _rank_of(x)
     if axes is None:
-        count = rank if fft_length is None else int(as_tensor(fft_length).shape[0])
+        count = rank
+        if fft_length is not None:
+            lengths = as_tensor(fft_length).shape
+            if lengths.rank != 1 or lengths[0] is None:
+                raise invalid(f"fft_length must be a vector of known length, got shape {lengths}")
+            count = int(lengths[0])
         if count > rank:
             raise invalid(f"Input must have rank of at least {count} but got: {rank}")
         found = tuple(range(rank - count, rank))

@@ -15,6 +15,7 @@ import numpy as np
 
 from fastgraph._tensor import Tensor
 from fastgraph.dtype import as_dtype, float32
+from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, static_int
 from fastgraph.ops.bessel import bessel_i0
 from fastgraph.ops.contraction import extents_of
@@ -179,6 +180,8 @@ def frame(
         count = max(0, 1 + (n - length) // step)
     else:
         count = maximum(1 + (n - length) // step, 0)
+    if length > 2**31 - 1:
+        raise ResourceExhaustedError(None, None, f"Out of memory: a frame of {length} elements")
     first = expand_dims(range_(count) * step, 1)
     places = first + np.arange(length, dtype=np.int32)
     if at > 0:
@@ -417,6 +420,8 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None 
     Raises: ValueError for no bins. Source: tf.signal.mfccs_from_log_mel_spectrograms.
     """
     x = as_tensor(log_mel_spectrograms)
+    if x.shape.rank == 0:
+        raise ValueError(f"log_mel_spectrograms must have an axis of bins, got a scalar: {x}")
     bins = x.shape[-1] if x.shape.rank else None
     if bins == 0:
         raise ValueError(f"num_mel_bins must be positive. Got: {x}")

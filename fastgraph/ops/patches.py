@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph._tensor import current_trace
 from fastgraph.dtype import as_dtype, int64
-from fastgraph.ops.arguments import as_tensor, named, of_dtypes
+from fastgraph.ops.arguments import as_tensor, index_list, named, of_dtypes
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, equal, logical_and, maximum, minimum, select, zeros_like_p
@@ -64,7 +64,7 @@ def _patches(x: Any, window: Sequence[int], strides: Sequence[int], padding: str
 
 
 def _spatial(value: Any, rank: int, what: str) -> tuple[int, ...]:
-    given = [int(v) for v in np.ravel(value)]
+    given = index_list(value, what)
     if len(given) != rank + 2:
         raise invalid(f"{what} must have {rank + 2} elements, got {len(given)}")
     return steps(given, rank, what, False, what)

@@ -255,6 +255,8 @@ def fault_of(text: str, way: str) -> str | None:
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
+        if isinstance(error, RuntimeError) and "not compatible with eager execution" in str(error):
+            return None  # TensorFlow's class for what is for graphs alone
         return _fault(error)
     return None
 

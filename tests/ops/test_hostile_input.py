@@ -97,7 +97,7 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.nn.conv1d([[[1.0]]], [[[1.0]]], -inf, 'SAME')", TypeError, "Expected int for argument 'stride"),
     ("tf.nn.leaky_relu([1.0], alpha=tf.constant([1j]))", TypeError, "Expected float for argument 'alpha'"),
     ("tf.nn.leaky_relu([1.0], alpha=tf.float32)", TypeError, "Expected float for argument 'alpha'"),
-    ("tf.random.normal([2], seed=-inf)", TypeError, "Expected int for argument 'seed'"),
+    ("tf.random.normal([2], seed=-inf)", TypeError, "A seed must be an integer"),
     ("tf.strided_slice([1.0], [0], [1], begin_mask=inf)", TypeError, "Expected int for argument 'begin_mask'"),
     ("tf.one_hot([0], 3, off_value=[1.0, 2.0])", InvalidArgumentError, "off_value must be a scalar"),
     ("tf.debugging.check_numerics([1.0], 5)", TypeError, "Expected string for argument 'message'"),
