@@ -68,6 +68,8 @@ def atrous_conv2d_transpose(
     kernel = as_tensor(filters, x.dtype)
     if x.shape.rank not in (4, None):
         raise ValueError(f"Shape {x.shape} must have rank 4")
+    if kernel.shape.rank not in (4, None):
+        raise ValueError(f"filters must be 4-dimensional. Received: filters.shape={kernel.shape}")
     if None not in (x.shape[3], kernel.shape[3]) and x.shape[3] != kernel.shape[3]:
         raise ValueError(
             "`value` channel count must be compatible with `filters` input channel count. "
@@ -76,8 +78,6 @@ def atrous_conv2d_transpose(
     amount = extents(output_shape)
     if amount.static is not None and len(amount.static) != 4:
         raise ValueError(f"output_shape must have 4 elements, got {amount.static}")
-    if kernel.shape.rank not in (4, None):
-        raise ValueError(f"filters must be 4-dimensional. Received: filters.shape={kernel.shape}")
     sizes = index_vector(amount.static) if amount.static is not None else amount.tensor
     pads = paddings(padding, 2, False, explicit=False)
     return named(name, conv2d_input_grad_p, sizes, kernel, x, strides=(1, 1), padding=pads, dilations=(d, d))

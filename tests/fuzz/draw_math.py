@@ -38,7 +38,9 @@ def draw_special(w: Writer) -> None:
         order = int(w.random.integers(0, 4))
         texts += [f"fg.math.polygamma({x}.dtype.as_numpy_dtype({order}), fg.abs({x}) + 1)"]
         texts += [f"fg.math.zeta(fg.abs({x}) + 1.5, fg.abs({y}) + 1)"] * 2
-        texts += [f"fg.math.{w.random.choice(['igamma', 'igammac'])}(fg.abs({x}) + 0.5, fg.abs({y}) + 0.25)"] * 2
+        texts += [
+            f"fg.math.{w.random.choice(['igamma', 'igammac'])}(fg.abs(fg.stop_gradient({x})) + 0.5, fg.abs({y}) + 0.25)"
+        ] * 2
         if w.pool.array(x).ndim:
             texts.append(f"fg.math.lbeta(fg.abs({x}) + 1)")
     w.add(str(w.random.choice(texts)), [x, y])
