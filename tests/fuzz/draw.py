@@ -314,7 +314,11 @@ def draw_one_hot(w: Writer) -> None:
     x = w.pool.pick(lambda n, a: a.dtype in (np.int32, np.int64, np.uint8) and n in w.pool.exact and a.ndim < 4)
     if x is not None:
         dtype = FLOATS[w.random.integers(4)]
-        w.add(f"fg.one_hot({x}, {int(w.random.integers(0, 6))}, dtype=fg.{dtype.name})", [x], exact=True)
+        depth, uses = str(w.random.integers(0, 6)), [x]
+        if w.random.random() < 0.3:  # known only at run time
+            uses.append(w.add_integers(int(depth)))
+            depth = uses[-1]
+        w.add(f"fg.one_hot({x}, {depth}, dtype=fg.{dtype.name})", uses, exact=True)
 
 
 def draw_matmul(w: Writer) -> None:
