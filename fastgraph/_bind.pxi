@@ -263,14 +263,19 @@ cdef inline PyObject** _items(tuple values) noexcept:
 
 # Running an op on tensors that hold elements.
 
+cdef inline Loop _loop_for(Primitive prim, int code, int64_t n) noexcept:
+    """The C loop for n elements; NULL where the body is the faster."""
+    return prim.loops[code] if n <= prim.loop_limit[code] else prim.far_loops[code]
+
+
 cdef EagerTensor _loop_unary(Primitive prim, EagerTensor x):
     """The op on x by its C loop; None where there is none or where it fails: the body then says why."""
-    cdef Loop loop = prim.loops[x.dtype_code]
+    cdef Loop loop = _loop_for(prim, x.dtype_code, x.size)
     cdef int code = prim.loop_out[x.dtype_code], failed
     cdef char* operands[1]
     cdef int64_t steps[1]
     cdef EagerTensor out
-    if loop == NULL or x.size > prim.loop_limit[x.dtype_code]:
+    if loop == NULL:
         return None
     out = wrap_block(block_new(x.size * _item_sizes[code]), code, x.ndim, &x.dims[0])
     operands[0] = x.data
@@ -282,13 +287,13 @@ cdef EagerTensor _loop_unary(Primitive prim, EagerTensor x):
 
 cdef EagerTensor _loop_binary(Primitive prim, EagerTensor x, EagerTensor y):
     """The op on x and y, of one dtype, by its C loop, broadcasting; None where the body must do it or say why not."""
-    cdef Loop loop = prim.loops[x.dtype_code]
+    cdef Loop loop
     cdef char* operands[2]
     cdef int64_t steps[2]
     cdef int i, failed, code = prim.loop_out[x.dtype_code]
     cdef bint same
     cdef EagerTensor out, shaped
-    if loop == NULL or x.dtype_code != y.dtype_code:
+    if prim.loops[x.dtype_code] == NULL or x.dtype_code != y.dtype_code:
         return None
     same = x.ndim == y.ndim
     if same:
@@ -305,8 +310,9 @@ cdef EagerTensor _loop_binary(Primitive prim, EagerTensor x, EagerTensor y):
         steps[0] = 0
         steps[1] = 1
     else:
-        return _loop_broadcast(prim, loop, x, y)
-    if shaped.size > prim.loop_limit[x.dtype_code]:
+        return _loop_broadcast(prim, x, y)
+    loop = _loop_for(prim, x.dtype_code, shaped.size)
+    if loop == NULL:
         return None
     operands[0] = x.data
     operands[1] = y.data
@@ -316,18 +322,58 @@ cdef EagerTensor _loop_binary(Primitive prim, EagerTensor x, EagerTensor y):
     return None if failed else out
 
 
-cdef EagerTensor _loop_broadcast(Primitive prim, Loop loop, EagerTensor x, EagerTensor y):
-    """x op y where neither has the shape of the result: one call of the loop per run of constant steps."""
-    cdef int64_t dims[MAX_RANK]       # of the result
-    cdef int64_t extents[MAX_RANK]    # runs of axes with the same strides taken together, innermost first
-    cdef int64_t xs[MAX_RANK]
-    cdef int64_t ys[MAX_RANK]
+cdef struct Broadcasting:       # a loop called once per run of constant steps
+    Loop loop
+    char* x
+    char* y
+    char* out
+    int64_t item                # bytes of an operand's element
+    int64_t out_item
+    int64_t steps[2]
+    int n
+    int64_t extents[MAX_RANK]   # runs of axes with the same strides taken together, innermost first
+    int64_t xs[MAX_RANK]        # strides in elements
+    int64_t ys[MAX_RANK]
+    int32_t failed
+
+
+cdef void _broadcast_part(void* context, int64_t first, int64_t last) noexcept nogil:
+    """Calls first to last: each is one run along the innermost axis."""
+    cdef Broadcasting* b = <Broadcasting*>context
     cdef int64_t at[MAX_RANK]
-    cdef int64_t steps[2]
     cdef char* operands[2]
-    cdef char* result
-    cdef int64_t a, b, x_count = 1, y_count = 1, x_item, out_item, n_calls, call, x_stride, y_stride
-    cdef int ndim = max(x.ndim, y.ndim), i, k, n = 0, failed = 0, code = prim.loop_out[x.dtype_code]
+    cdef char* result = b.out + first * b.extents[0] * b.out_item
+    cdef int64_t call, rest = first
+    cdef int k, failed = 0
+    operands[0] = b.x
+    operands[1] = b.y
+    for k in range(1, b.n):
+        at[k] = rest % b.extents[k]
+        rest //= b.extents[k]
+        operands[0] += at[k] * b.xs[k] * b.item
+        operands[1] += at[k] * b.ys[k] * b.item
+    for call in range(first, last):
+        failed |= b.loop(&operands[0], &b.steps[0], result, b.extents[0])
+        result += b.extents[0] * b.out_item
+        for k in range(1, b.n):
+            at[k] += 1
+            operands[0] += b.xs[k] * b.item
+            operands[1] += b.ys[k] * b.item
+            if at[k] < b.extents[k]:
+                break
+            operands[0] -= b.xs[k] * b.item * b.extents[k]
+            operands[1] -= b.ys[k] * b.item * b.extents[k]
+            at[k] = 0
+    if failed:
+        b.failed = 1
+
+
+cdef EagerTensor _loop_broadcast(Primitive prim, EagerTensor x, EagerTensor y):
+    """x op y where neither has the shape of the result."""
+    cdef Broadcasting all
+    cdef int64_t dims[MAX_RANK]       # of the result
+    cdef int64_t a, b, x_count = 1, y_count = 1, x_stride, y_stride, calls
+    cdef int ndim = max(x.ndim, y.ndim), i, n = 0, code = prim.loop_out[x.dtype_code]
     cdef EagerTensor out
     for i in range(ndim):
         a = x.dims[x.ndim - 1 - i] if i < x.ndim else 1
@@ -339,45 +385,43 @@ cdef EagerTensor _loop_broadcast(Primitive prim, Loop loop, EagerTensor x, Eager
             continue
         x_stride = 0 if a == 1 else x_count
         y_stride = 0 if b == 1 else y_count
-        if n and (xs[n - 1] == 0) == (x_stride == 0) and (ys[n - 1] == 0) == (y_stride == 0):
-            extents[n - 1] *= dims[ndim - 1 - i]
+        if n and (all.xs[n - 1] == 0) == (x_stride == 0) and (all.ys[n - 1] == 0) == (y_stride == 0):
+            all.extents[n - 1] *= dims[ndim - 1 - i]
         else:
-            extents[n] = dims[ndim - 1 - i]
-            xs[n] = x_stride
-            ys[n] = y_stride
+            all.extents[n] = dims[ndim - 1 - i]
+            all.xs[n] = x_stride
+            all.ys[n] = y_stride
             n += 1
         x_count *= a
         y_count *= b
     a = _count(ndim, &dims[0])
-    if a < 0 or a > prim.loop_limit[x.dtype_code]:
+    if a < 0:
+        return None
+    all.loop = _loop_for(prim, x.dtype_code, a)
+    if all.loop == NULL:
         return None
     out = wrap_block(block_new(a * _item_sizes[code]), code, ndim, &dims[0])
     if out.size == 0:
         return out
-    x_item = _item_sizes[x.dtype_code]
-    out_item = _item_sizes[code] * extents[0]
-    steps[0] = xs[0] != 0
-    steps[1] = ys[0] != 0
-    n_calls = out.size // extents[0]
-    for k in range(n):
-        at[k] = 0
-    with nogil:
-        operands[0] = x.data
-        operands[1] = y.data
-        result = out.data
-        for call in range(n_calls):
-            failed |= loop(&operands[0], &steps[0], result, extents[0])
-            result += out_item
-            for k in range(1, n):
-                at[k] += 1
-                operands[0] += xs[k] * x_item
-                operands[1] += ys[k] * x_item
-                if at[k] < extents[k]:
-                    break
-                operands[0] -= xs[k] * x_item * extents[k]
-                operands[1] -= ys[k] * x_item * extents[k]
-                at[k] = 0
-    return None if failed else out
+    all.x = x.data
+    all.y = y.data
+    all.out = out.data
+    all.item = _item_sizes[x.dtype_code]
+    all.out_item = _item_sizes[code]
+    all.steps[0] = all.xs[0] != 0
+    all.steps[1] = all.ys[0] != 0
+    all.n = n
+    all.failed = 0
+    calls = out.size // all.extents[0]
+    if out.size <= RELEASE_GIL:
+        _broadcast_part(&all, 0, calls)
+    else:
+        with nogil:
+            if out.size < prim.loop_share[x.dtype_code]:
+                _broadcast_part(&all, 0, calls)
+            else:
+                pool_share(_broadcast_part, &all, calls, max(<int64_t>1, SHARE_RUN // all.extents[0]))
+    return None if all.failed else out
 
 
 cdef object run_body(Primitive prim, tuple inputs, dict attrs):

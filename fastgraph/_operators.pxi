@@ -59,7 +59,7 @@ cdef object _fast_binary(Primitive prim, EagerTensor x, EagerTensor y):
 cdef EagerTensor _with_number(Primitive prim, EagerTensor x, object number, bint reflected):
     """x op number, or number op x, by the C loop, the number on the C stack; None where a tensor of it is needed."""
     cdef ThreadState state = thread_state()
-    cdef Loop loop = prim.loops[x.dtype_code]
+    cdef Loop loop = _loop_for(prim, x.dtype_code, x.size)
     cdef int code = x.dtype_code, overflow = 0, failed
     cdef char place[8]
     cdef char* operands[2]
@@ -68,8 +68,6 @@ cdef EagerTensor _with_number(Primitive prim, EagerTensor x, object number, bint
     cdef double real
     cdef EagerTensor out
     if loop == NULL or state.trace is not None or state.tapes:
-        return None
-    if x.size > prim.loop_limit[code]:
         return None
     if type(number) is float:
         real = PyFloat_AS_DOUBLE(number)

@@ -81,4 +81,5 @@ cdef class Primitive:
     cdef Loop[MAX_CODE] loops           # C loop by the inputs' dtype code, or NULL
     cdef signed char[MAX_CODE] loop_out  # dtype code of the loop's output
     cdef int64_t[MAX_CODE] loop_limit   # elements up to which the loop is used
+    cdef Loop[MAX_CODE] far_loops       # the loop beyond that, or NULL: the body serves
     cdef int64_t[MAX_CODE] loop_share   # elements from which threads share the loop

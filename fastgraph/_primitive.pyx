@@ -7,6 +7,8 @@ from libc.string cimport memset
 
 import numpy as np
 
+cimport numpy as cnp
+
 import fastgraph.dtype as _dtype
 
 cdef extern from *:
@@ -19,13 +21,26 @@ cdef extern from *:
     #endif
     #ifndef FG_HAVE_LOOPS
     typedef int (*fg_loop)(char **, const int64_t *, char *, int64_t);
-    typedef struct { const char *name; int code; int out; int limit; int heavy; fg_loop loop; } fg_loop_entry;
-    static const fg_loop_entry fg_loops[1] = {{0, 0, 0, 0, 0, 0}};
+    typedef struct { void (*loop)(char **, const intptr_t *, const intptr_t *, void *); void *data; } fg_numpy_loop;
+    typedef struct { const char *ufunc; const char *types; fg_numpy_loop *place; } fg_numpy_entry;
+    typedef struct {
+      const char *name; int code; int out; int limit; int heavy; fg_loop loop; fg_loop far; fg_numpy_loop *numpy;
+    } fg_loop_entry;
+    static const fg_loop_entry fg_loops[1] = {{0, 0, 0, 0, 0, 0, 0, 0}};
+    static const fg_numpy_entry fg_numpy_loops[1] = {{0, 0, 0}};
     #define FG_N_LOOPS 0
     static int fg_level = 0;
     static int fg_cpu_level(void) { return 0; }
     #endif
     """
+    ctypedef struct fg_numpy_loop:
+        cnp.PyUFuncGenericFunction loop
+        void* data
+    ctypedef struct fg_numpy_entry:
+        const char* ufunc
+        const char* types       # NumPy's letters of the dtypes of inputs and output
+        fg_numpy_loop* place
+    const fg_numpy_entry* fg_numpy_loops
     ctypedef struct fg_loop_entry:
         const char* name
         int code
@@ -33,6 +48,8 @@ cdef extern from *:
         int limit   # elements up to which the loop beats NumPy's; 0: always
         int heavy   # it computes for longer than it moves memory
         Loop loop
+        Loop far    # from there on: NumPy's loop, without its call; NULL: none
+        fg_numpy_loop* numpy
     const fg_loop_entry* fg_loops
     enum: FG_N_LOOPS
     int fg_level
@@ -75,6 +92,23 @@ cdef Loop cast_loop(int source, int target) noexcept:
         return _cast_loops[source][target]
     return NULL
 
+
+cdef void _find_numpy_loop(const fg_numpy_entry* entry):
+    """Fill in one loop of a ufunc: they need neither the GIL nor anything of the call around them."""
+    cdef object found = getattr(np, (<bytes>entry.ufunc).decode())
+    cdef cnp.ufunc ufunc = found
+    cdef list signatures = [signature.replace("->", "") for signature in found.types]
+    cdef int k
+    if (<bytes>entry.types).decode() in signatures:
+        k = signatures.index((<bytes>entry.types).decode())
+        entry.place.loop = ufunc.functions[k]
+        entry.place.data = ufunc.data[k]
+
+
+cdef int _numpy_i = 0
+while fg_numpy_loops[_numpy_i].ufunc != NULL:
+    _find_numpy_loop(&fg_numpy_loops[_numpy_i])
+    _numpy_i += 1
 
 cdef dict _loops_of = {}
 for _i in range(FG_N_LOOPS):
@@ -158,11 +192,14 @@ cdef class Primitive:
         self.ufunc = _ufunc_of(body) if self.n_inputs == 1 and not self.attrs else None
         memset(&self.ufunc_out[0], 0, sizeof(self.ufunc_out))
         memset(&self.loops[0], 0, sizeof(self.loops))
+        memset(&self.far_loops[0], 0, sizeof(self.far_loops))
         if name == "softmax" or (
                 self.elementwise and self.same_dtype and not self.variadic and self.n_inputs <= MAX_LOOP_INPUTS):
             for i in _loops_of.get(name, ()):
                 self.loops[fg_loops[i].code] = fg_loops[i].loop
                 self.loop_out[fg_loops[i].code] = fg_loops[i].out
+                if fg_loops[i].numpy != NULL and fg_loops[i].numpy.loop != NULL:
+                    self.far_loops[fg_loops[i].code] = fg_loops[i].far
                 self.loop_limit[fg_loops[i].code] = fg_loops[i].limit if fg_loops[i].limit else <int64_t>1 << 62
                 self.loop_share[fg_loops[i].code] = SHARE_HEAVY if fg_loops[i].heavy else SHARE_LIGHT
 

@@ -37,6 +37,13 @@ indices = tf.constant(rng.integers(0, N, N))
 SHARED: dict[str, Callable[[], Any]] = {
     "add": lambda: x + x,
     "with a number": lambda: 3.0 / x,
+    "add to rows": lambda: rows + rows[3],
+    "add to columns": lambda: three * three[:, :, :1],
+    "outer": lambda: x[:900, None] - x[None, :500],
+    "divide by what repeats in two places": lambda: three / three[:1, :, :1],
+    "pow": lambda: tf.pow(tf.abs(x), x),
+    "pow of rows": lambda: tf.pow(tf.abs(rows), rows[5]),
+    "sin": lambda: tf.sin(x),
     "exp": lambda: tf.exp(x),
     "exp of float64": lambda: tf.exp(wide),
     "tanh": lambda: tf.tanh(x),
@@ -122,6 +129,32 @@ def test_powers_are_right_at_every_special_value(level: int) -> None:
         bases, exponents = (each.ravel() for each in np.meshgrid(special, special))
         wanted = np.power(bases.astype(np.float64), exponents.astype(np.float64)).astype(np.float32)
     near(np.asarray(run(op, (tf.constant(bases), tf.constant(exponents)), {})), wanted, 2)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan", "pow"])
+def test_loops_of_numpy_are_called_as_numpy_does(name: str) -> None:
+    function = getattr(np, {"pow": "power"}.get(name, name))
+    given = np.concatenate([np.array(SPECIAL), np.asarray(x)]).astype(np.float32)
+    set_num_threads(1)
+    with np.errstate(all="ignore"):
+        for n in (511, 513, 20000, given.size):
+            operands = [given[:n]] if name != "pow" else [given[:n], given[:n][::-1].copy()]
+            got = np.asarray(getattr(tf, name)(*map(tf.constant, operands)))
+            near(got, function(*operands), 0 if n > 512 else 2)
+        if name == "pow":
+            got = tf.pow(tf.constant(given[:600, None]), tf.constant(given[:70]))
+            near(np.asarray(got), np.power(given[:600, None], given[:70]), 0)
+            near(np.asarray(tf.constant(given) ** 2.5), np.power(given, np.float32(2.5)), 0)
+            near(np.asarray(2.5 ** tf.constant(given)), np.power(np.float32(2.5), given), 0)
+
+
+@pytest.mark.parametrize("shapes", [((40, 1, 30), (1, 25, 1)), ((7, 1, 300, 1), (5, 1, 40)), ((3, 1), (3, 70000))])
+def test_broadcasting_in_parts_is_broadcasting(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in shapes)
+    for threads in (1, 3):
+        set_num_threads(threads)
+        np.testing.assert_array_equal(np.asarray(tf.constant(a) - tf.constant(b)), a - b)
+        np.testing.assert_array_equal(np.asarray(tf.constant(b) / tf.constant(a)), b / a)
 
 
 def test_vectors_of_any_width_give_the_same_bits() -> None:
