@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from fastgraph.compiler import spell_cpu as spell
 from fastgraph.compiler.kernel import KernelSpec
-from fastgraph.compiler.ordered import COMBINE, Shapes, Text
+from fastgraph.compiler.kernel_text import Shapes, Text
+from fastgraph.compiler.ordered import COMBINE
 from fastgraph.compiler.program import CountedStep, Fallible, KernelStep, Size, Step
 from fastgraph.graph.ir import Node, Value
 from fastgraph.shapes import Aval
