@@ -81,9 +81,16 @@ def test_it_is_in_place() -> None:
     v = fg.Variable(np.zeros((1000, 2), np.float32))
     delta = fg.IndexedSlices(fg.ones([1, 2]), fg.constant([3]))
     v.scatter_add(delta)
-    first = v.numpy().ctypes.data
+    first = _address(v)
     v.scatter_add(delta)
-    assert v.numpy().ctypes.data == first and v.numpy()[3].tolist() == [2, 2]
+    assert _address(v) == first and v.numpy()[3].tolist() == [2, 2]
+    held = v.read_value()
+    v.scatter_add(delta)  # somebody holds the value: it does not change under their hands
+    assert _address(v) != first and held.numpy()[3].tolist() == [2, 2]
+
+
+def _address(v: fg.Variable) -> int:
+    return int(np.asarray(v.read_value()).ctypes.data)
 
 
 def test_many_threads_lose_nothing() -> None:
