@@ -15,9 +15,9 @@ import numpy as np
 
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import index_vector
+from fastgraph.ops.conv_arrays import filter_gradient, forward, input_gradient
 from fastgraph.ops.families import Array, Dims, accumulator, contraction, invalid, is_one, shape_text
 from fastgraph.ops.movement import shape_of_value
-from fastgraph.ops.sums import is_half
 from fastgraph.ops.windows import (
     Padding,
     along,
@@ -25,11 +25,7 @@ from fastgraph.ops.windows import (
     clamped,
     conjunction,
     infer_extents,
-    inner,
     out_extents,
-    pad_extents,
-    padded,
-    taps,
 )
 from fastgraph.shapes import Aval
 
@@ -118,81 +114,9 @@ def _check(op: str, x: tuple[int, ...], filter: tuple[int, ...], rank: int) -> N
         raise invalid("filter must not have zero elements (i.e. all dimensions must be non-zero)")
 
 
-def _wide(*arrays: Array) -> list[Array]:
-    """Operands as they are multiplied: 16-bit floats in float32."""
-    return [a.astype(np.float32) if is_half(a.dtype) else a for a in arrays]
-
-
-def _grouped(x: Array, groups: int) -> Array:
-    """[..., c] -> [groups, all of ..., c / groups]."""
-    flat = x.reshape((-1, groups, x.shape[-1] // groups)) if x.size else np.zeros((groups, 0, 0), x.dtype)
-    if not x.size:
-        count = math.prod(x.shape[:-1])
-        return np.zeros((groups, count, x.shape[-1] // groups), x.dtype)
-    return np.moveaxis(flat, 1, 0)
-
-
-def _ungrouped(x: Array, dims: Sequence[int]) -> Array:
-    """[groups, all of ..., c / groups] -> [..., c]."""
-    return np.moveaxis(x, 0, 1).reshape((*dims, x.shape[0] * x.shape[2]))
-
-
-def _matrices(filter: Array, position: tuple[int, ...], groups: int) -> Array:
-    """The filter at one position of the window: [groups, c / groups, f / groups]."""
-    own = filter[position]
-    return np.moveaxis(own.reshape((own.shape[0], groups, own.shape[1] // groups)), 1, 0)
-
-
-def _forward(x: Array, filter: Array, strides: Any, padding: Padding, dilations: Any) -> Array:
-    rank = x.ndim - 2
-    window = filter.shape[:-2]
-    out = out_extents(x.shape[1:-1], window, strides, padding, dilations)
-    groups = x.shape[-1] // filter.shape[-2]
-    x_wide, w = _wide(padded(x, out, window, strides, padding, dilations), filter)
-    dims = (x.shape[0], *out)
-    total: Any = np.zeros((groups, math.prod(dims), filter.shape[-1] // groups), x_wide.dtype)
-    if total.size:
-        for position, at in taps(out, window, strides, dilations):
-            total += np.matmul(_grouped(x_wide[at], groups), _matrices(w, position, groups))
-    assert rank == len(out)
-    return _ungrouped(total, dims).astype(x.dtype, copy=False)
-
-
-def _input_gradient(dims: tuple[int, ...], filter: Array, dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
-    window = filter.shape[:-2]
-    out = dy.shape[1:-1]
-    groups = dims[-1] // filter.shape[-2]
-    w, g = _wide(filter, dy)
-    pads = [
-        pad_extents(n, m, k, s, d, along(padding, i))
-        for i, (n, m, k, s, d) in enumerate(zip(dims[1:-1], out, window, strides, dilations, strict=True))
-    ]
-    whole = np.zeros((dims[0], *[n + a + b for n, (a, b) in zip(dims[1:-1], pads, strict=True)], dims[-1]), g.dtype)
-    if dy.size:
-        each = _grouped(g, groups)
-        for position, at in taps(out, window, strides, dilations):
-            part = np.matmul(each, np.swapaxes(_matrices(w, position, groups), 1, 2))
-            whole[at] += _ungrouped(part, dy.shape[:-1])
-    return whole[inner(dims[1:-1], pads)].astype(dy.dtype, copy=False)
-
-
-def _filter_gradient(x: Array, dims: tuple[int, ...], dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
-    window = dims[:-2]
-    out = dy.shape[1:-1]
-    groups = x.shape[-1] // dims[-2]
-    x_wide, g = _wide(padded(x, out, window, strides, padding, dilations), dy)
-    result = np.zeros(dims, x_wide.dtype)
-    if dy.size:
-        each = _grouped(g, groups)
-        for position, at in taps(out, window, strides, dilations):
-            part = np.matmul(np.swapaxes(_grouped(x_wide[at], groups), 1, 2), each)
-            result[position] = np.moveaxis(part, 0, 1).reshape(dims[-2:])
-    return result.astype(dy.dtype, copy=False)
-
-
 def _checked_forward(rank: int, x: Array, filter: Array, strides: Any, padding: Padding, dilations: Any) -> Any:
     _check("", x.shape, filter.shape, rank)
-    return _forward(x, filter, strides, padding, dilations)
+    return forward(x, filter, strides, padding, dilations)
 
 
 def _checked_gradient(
@@ -505,7 +429,7 @@ def conv2d_input_grad_p(
     """conv2d's gradient to an x of these sizes. i[4], t[kh, kw, c/groups, f], t[n, oh, ow, f] -> t[*sizes]."""
     dims = tuple(sizes.tolist())
     _checked_gradient(2, dims, filter.shape, g, strides, padding, dilations)
-    return _input_gradient(dims, filter, g, strides, padding, dilations)
+    return input_gradient(dims, filter, g, strides, padding, dilations)
 
 
 @contraction(
@@ -523,7 +447,7 @@ def conv2d_filter_grad_p(x: Array, sizes: Array, g: Array, *, strides: Any, padd
     """conv2d's gradient to a filter of these sizes. t[n, h, w, c], i[4], t[n, oh, ow, f] -> t[*sizes]."""
     dims = tuple(sizes.tolist())
     _checked_gradient(2, x.shape, dims, g, strides, padding, dilations)
-    return _filter_gradient(x, dims, g, strides, padding, dilations)
+    return filter_gradient(x, dims, g, strides, padding, dilations)
 
 
 @contraction(
@@ -558,7 +482,7 @@ def conv3d_input_grad_p(
     """conv3d's gradient to an x of these sizes. i[5], t[kd, kh, kw, c/groups, f], t[n, od, oh, ow, f] -> t[*sizes]."""
     dims = tuple(sizes.tolist())
     _checked_gradient(3, dims, filter.shape, g, strides, padding, dilations)
-    return _input_gradient(dims, filter, g, strides, padding, dilations)
+    return input_gradient(dims, filter, g, strides, padding, dilations)
 
 
 @contraction(
@@ -576,7 +500,7 @@ def conv3d_filter_grad_p(x: Array, sizes: Array, g: Array, *, strides: Any, padd
     """conv3d's gradient to a filter of these sizes. t[n, d, h, w, c], i[5], t[n, od, oh, ow, f] -> t[*sizes]."""
     dims = tuple(sizes.tolist())
     _checked_gradient(3, x.shape, dims, g, strides, padding, dilations)
-    return _filter_gradient(x, dims, g, strides, padding, dilations)
+    return filter_gradient(x, dims, g, strides, padding, dilations)
 
 
 # ---- with what follows ----------------------------------------------------------------------------------------------

@@ -259,10 +259,10 @@ def _get_converter() -> Any:
         if _converter is None:
             import importlib.util  # malt uses it without importing it
 
-            from fastgraph.staging import autograph_operators
+            from fastgraph.staging import autograph_conversion
 
             assert importlib.util is not None
-            _converter = autograph_operators.Converter()
+            _converter = autograph_conversion.Converter()
     return _converter
 
 
@@ -281,9 +281,9 @@ def converted_call(
 
 
 def _builtin_overloads() -> dict[Any, Callable[..., Any]]:
-    from fastgraph.staging import autograph_operators
+    from fastgraph.staging import autograph_builtins
 
-    return autograph_operators.BUILTINS
+    return autograph_builtins.BUILTINS
 
 
 def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:

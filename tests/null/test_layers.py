@@ -63,7 +63,9 @@ LATE_MODULES = {
     "compiler.target",
     "compiler.variates_cpu",
     "compiler.vecmath",
-    "staging.autograph_operators",
+    "staging.autograph_builtins",
+    "staging.autograph_statements",
+    "staging.autograph_conversion",
 }
 
 IMPORT_LINE = re.compile(

@@ -1,39 +1,27 @@
 """What Python's statements mean in converted code: Python's own meaning on Python values, nodes where a tensor decides.
 
 Rule: an operator looks at the one value that decides (a condition, what is iterated); if that is not symbolic, the
-statement runs as Python would run it. Only this module and its adapter know malt.
+statement runs as Python would run it. Only the autograph modules of this package know malt.
 """
 
 from __future__ import annotations
 
-import ast
-import builtins
-import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from malt.core import converter
-from malt.impl import api
 from malt.operators.variables import Undefined, UndefinedReturnValue
-from malt.pyct import anno, inspect_utils, qual_names
 
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.graph import control_flow
 from fastgraph.graph.differentiate import entering
-from fastgraph.graph.ir import SourceLine
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor, register_origins
-from fastgraph.locks import Lock
-from fastgraph.ops import checks, creation, elementwise, gathering, movement, output
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor
+from fastgraph.ops import creation, elementwise, gathering, movement
+from fastgraph.staging.autograph_builtins import and_, decides
 
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
-
-
-def _decides(value: Any) -> bool:
-    """Say whether `value` is known only when the graph runs."""
-    return isinstance(value, SymbolicTensor)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -103,7 +91,7 @@ def if_stmt(
     cond: Any, body: Any, orelse: Any, get_state: Any, set_state: Any, symbol_names: Sequence[str], nouts: int
 ) -> None:
     """An if statement; `nouts` of the names are used afterwards."""
-    if not _decides(cond):
+    if not decides(cond):
         (body if cond else orelse)()
         return
     start = get_state()
@@ -142,11 +130,11 @@ def while_stmt(
     """A while statement."""
     start = get_state()
     first = test() if current_trace() is None else _scratch(test)
-    if not _decides(first):
+    if not decides(first):
         while first:
             body()
             first = test()
-            if _decides(first):
+            if decides(first):
                 raise NotImplementedError(
                     "The condition of a while statement was a Python value at first and is a tensor now: make what it "
                     "depends on a tensor before the loop."
@@ -166,7 +154,7 @@ def for_stmt(
     opts: dict[str, Any],
 ) -> None:
     """A for statement: over the rows of a symbolic tensor staged, over all else unrolled."""
-    if not _decides(iter_):
+    if not decides(iter_):
         _python_for(iter_, extra_test, body)
         return
     if iter_.shape.rank == 0:
@@ -208,7 +196,7 @@ def _python_for(iterable: Any, extra_test: Any, body: Any) -> None:
 
 def _holds(test: Callable[[], Any]) -> bool:
     result = test()
-    if _decides(result):
+    if decides(result):
         raise NotImplementedError(
             "break and return in a for loop over a Python iterable cannot depend on a tensor: iterate over a tensor "
             "instead, for example tf.range(n) instead of range(n)."
@@ -275,149 +263,3 @@ def _with_placeholders(
         nesting.map_structure(zeros, new) if _is_undefined(old) and not _is_undefined(new) else old
         for old, new in zip(before, after, strict=True)
     )
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Expressions and builtins
-
-
-def if_exp(cond: Any, if_true: Any, if_false: Any, expr_repr: str) -> Any:
-    """a if cond else b."""
-    if not _decides(cond):
-        return if_true() if cond else if_false()
-    return control_flow.cond(cond, if_true, if_false)
-
-
-def and_(a: Any, b: Any) -> Any:
-    """a and b; b is not evaluated where a is false."""
-    left = a()
-    if not _decides(left):
-        return left and b()
-    return control_flow.cond(left, lambda: convert(b()), lambda: left)
-
-
-def or_(a: Any, b: Any) -> Any:
-    """a or b; b is not evaluated where a is true."""
-    left = a()
-    if not _decides(left):
-        return left or b()
-    return control_flow.cond(left, lambda: left, lambda: convert(b()))
-
-
-def not_(a: Any) -> Any:
-    """not a."""
-    return elementwise.logical_not(a) if _decides(a) else not a
-
-
-def not_eq(a: Any, b: Any) -> Any:
-    """a != b."""
-    return a != b
-
-
-def assert_stmt(expression1: Any, expression2: Any) -> None:
-    """assert expression1, expression2()."""
-    if not _decides(expression1):
-        assert expression1, expression2()
-        return
-    checks.Assert(expression1, [expression2()])
-
-
-def range_(*limits: Any) -> Any:
-    """range(...), of tensors tf.range."""
-    return creation.range_(*limits) if any(map(_decides, limits)) else range(*limits)
-
-
-def len_(value: Any) -> Any:
-    """len(value); a tensor's may be known only when the graph runs."""
-    if not _decides(value):
-        return len(value)
-    if value.shape.rank == 0:
-        raise ValueError("len requires a non-scalar tensor")
-    known = None if value.shape.rank is None else value.shape[0]
-    return known if known is not None else movement.shape(value)[0]
-
-
-def print_(*values: Any, **options: Any) -> None:
-    """print(...), where a symbolic tensor is among the values at every run of the graph."""
-    if any(map(_decides, nesting.flatten(list(values)))) and not options:
-        output.print_(*values)
-    else:
-        builtins.print(*values, **options)
-
-
-def int_(value: Any = 0, *base: Any) -> Any:
-    """int(...), of a symbolic tensor a cast."""
-    return elementwise.cast(value, dtypes.int32) if _decides(value) else int(value, *base)
-
-
-def float_(value: Any = 0.0) -> Any:
-    """float(...), of a symbolic tensor a cast."""
-    return elementwise.cast(value, dtypes.float32) if _decides(value) else float(value)
-
-
-BUILTINS: dict[Any, Callable[..., Any]] = {
-    print: print_, range: range_, len: len_, int: int_, float: float_,
-}  # fmt: skip
-_OPERATORS = (
-    if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, not_eq, assert_stmt, range_, len_, print_, int_, float_,
-)  # fmt: skip
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# malt's translator with these operators
-
-
-class Converter:
-    """Turns Python functions into converted ones, each source once (malt keeps what it made)."""
-
-    def __init__(self) -> None:
-        self._translator = _Translator()
-
-    def __call__(self, function: types.FunctionType) -> Callable[..., Any]:
-        options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=())
-        converted, _, source_map = self._translator.transform(function, converter.ProgramContext(options=options))
-        converted.ag_source_map = source_map
-        register_origins(converted.__code__.co_filename, {
-            made.lineno: SourceLine(origin.loc.filename, origin.loc.lineno, origin.function_name)
-            for made, origin in source_map.items()
-        })  # fmt: skip
-        return converted  # type: ignore[no-any-return]
-
-
-class _ExceptionName(str):
-    """The name in `except ... as name`, a plain string that malt visits and annotates as if it were a node."""
-
-    _fields = _attributes = ()
-
-
-class _Translator(api.PyToPy):  # type: ignore[misc]
-    """malt's own, but for the meaning of the operators; other users of malt in the process keep theirs."""
-
-    def get_transformed_name(self, node: Any) -> str:
-        return "tf__" + str(super().get_transformed_name(node)).removeprefix("ag__")
-
-    def __init__(self) -> None:
-        super().__init__()
-        # Instead of those that a forked child might find locked.
-        self._cache_lock = Lock()
-        inspect_utils._linecache_lock = Lock()
-        self._names: dict[str, Any] | None = None
-
-    def initial_analysis(self, node: Any, ctx: Any) -> Any:
-        for each in ast.walk(node):
-            if isinstance(each, ast.ExceptHandler) and each.name is not None:
-                each.name = _ExceptionName(each.name)
-                anno.setanno(each.name, anno.Basic.QN, qual_names.QN(str(each.name)))
-        return super().initial_analysis(node, ctx)
-
-    def get_extra_locals(self) -> dict[str, Any]:
-        if self._names is None:
-            from fastgraph.staging.autograph import converted_call
-
-            names = super().get_extra_locals()["ag__"].__dict__
-            module = types.ModuleType("fastgraph_autograph")
-            module.__dict__.update({k: v for k, v in names.items() if k not in ("__name__", "__spec__", "__loader__")})
-            module.__dict__.update({operator.__name__: operator for operator in _OPERATORS})
-            module.__dict__["converted_call"] = converted_call
-            self._names = {"ag__": module}
-        return self._names
