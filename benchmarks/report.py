@@ -116,7 +116,7 @@ def markdown(results: dict[str, Any]) -> str:
     versions = {module: version for row in every for module, version in row["versions"].items()}
     where = f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, CPython {machine['python']}"
     named = ", ".join(f"{module} {version}" for module, version in sorted(versions.items()))
-    lines = ["# Benchmarks", "", f"{machine['date']}, {where}: {named}.", "", HOW, ""]
+    lines = ["# Benchmarks", "", f"{machine['date']}, {where}: {named}.{_earlier(every, results)}", "", HOW, ""]
     lines += ["![time of the peers over fastgraph's](benchmarks.svg)", ""]
     titles = ["#", "workload", "fastgraph", "best peer", "by hand", "ratio", "goal"]
     lines += table(titles, [_cells(row, rows) for row in rows])
@@ -132,6 +132,18 @@ def markdown(results: dict[str, Any]) -> str:
     )
     lines += [*_missing(every, "failed", "Failed"), *_missing(every, "absent", "Who takes no part, and why")]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _earlier(rows: list[dict[str, Any]], results: dict[str, Any]) -> str:
+    """Which parts are of earlier runs."""
+    today = results["machine"]["date"]
+    dates: dict[str, dict[str, None]] = {}
+    for row in rows:
+        dates.setdefault(row.get("date", today), {})[row["workload"]] = None
+    if "date" in results["once"]:
+        dates.setdefault(results["once"]["date"], {})["what is done once"] = None
+    parts = [f"{', '.join(named)} ({date})" for date, named in sorted(dates.items()) if date != today]
+    return f" Of earlier runs: {'; '.join(parts)}." if parts else ""
 
 
 def _grid(rows: list[dict[str, Any]]) -> Iterator[str]:

@@ -33,6 +33,7 @@ WORKLOADS = (
     "linear_regression", "mlp", "convnet", "loop", "rnn", "chains", "attention", "tracing", "staged_for", "ops",
 )  # fmt: skip
 SAMPLE_S = 0.15
+PUBLISHED = ROOT / "benchmarks" / "results"
 
 
 def cases(only: str | None) -> dict[str, list[str]]:
@@ -152,7 +153,7 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}", "python": platform.python_version(), "cpu": model,
         "cores": cores(),
         "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
-        "date": datetime.date.today().isoformat(),
+        "date": datetime.datetime.now().strftime("%Y-%m-%d %H:%M"),
     }  # fmt: skip
 
 
@@ -167,11 +168,29 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--no-once", action="store_true", help="leave out imports, first calls, memory and sizes")
     parser.add_argument("--small", action="store_true", help="shrunk workloads, to check that every peer's code runs")
     options = parser.parse_args()
-    if options.publish and (options.small or options.only or options.no_once):
-        parser.error("--publish is of a whole run")
+    if options.publish and options.small:
+        parser.error("--publish is of the workloads as they are")
     if options.publish:
-        options.json = ROOT / "benchmarks" / "results" / f"{datetime.date.today().isoformat()}.json"
+        options.json = PUBLISHED / f"{datetime.date.today().isoformat()}.json"
     return options
+
+
+def published() -> dict[str, Any] | None:
+    """The newest published results, of which a run of some workloads replaces only those."""
+    found = sorted(PUBLISHED.glob("*.json"))
+    return json.loads(found[-1].read_text()) if found else None
+
+
+def joined(base: dict[str, Any], results: dict[str, Any]) -> dict[str, Any]:
+    """`results` and what of `base`, on the same machine, was not measured again; that keeps the date of its own run."""
+    if (base["machine"]["cpu"], base["machine"]["cores"]) != (results["machine"]["cpu"], results["machine"]["cores"]):
+        sys.exit("the published results are of another machine: publish a whole run")
+    again = {(row["workload"], row["case"]) for row in results["cases"]}
+    for row in base["cases"]:
+        row.setdefault("date", base["machine"]["date"])
+    kept = [row for row in base["cases"] if (row["workload"], row["case"]) not in again]
+    once_ = results["once"] or {"date": base["machine"]["date"], **base["once"]}
+    return {"machine": results["machine"], "cases": [*kept, *results["cases"]], "once": once_}
 
 
 def main() -> None:
@@ -188,17 +207,21 @@ def main() -> None:
             pythons[environment] = python
     progress(f"environments: {', '.join(pythons)}")
     results: dict[str, Any] = {"machine": machine(), "cases": [], "once": {}}
+    base = published() if options.publish and (options.only or options.no_once) else None
     options.json.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="fastgraph-bench-"))
     try:
         for row in measured(cases(options.only), pythons, scratch / "caches", options):
-            results["cases"].append(row)
+            results["cases"].append({**row, "date": results["machine"]["date"]})
             progress(report.line(row, results["cases"]))
-            options.json.write_text(json.dumps(results, indent=1) + "\n")
+            if base is None:
+                options.json.write_text(json.dumps(results, indent=1) + "\n")
         if not options.no_once:
             once.measure(results["once"], pythons, scratch / "once", options.small, progress)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+    if base is not None:
+        results = joined(base, results)
     options.json.write_text(json.dumps(results, indent=1) + "\n")
     page = ROOT / "docs" / "benchmarks.md" if options.publish else options.json.with_suffix(".md")
     page.write_text(report.markdown(results))
