@@ -81,6 +81,7 @@ cdef Block* block_list_copy(Block* list) noexcept nogil
 cdef class Buffer:
     cdef Block* block
 
+    cdef Block* _held(self) except NULL
     @staticmethod
     cdef Buffer of(Block* block)
 

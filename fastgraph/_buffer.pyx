@@ -384,24 +384,29 @@ cdef class Buffer:
     def __dealloc__(self):
         block_release(self.block)
 
+    cdef Block* _held(self) except NULL:
+        if self.block == NULL:
+            raise TypeError("This Buffer was never made: tensors make them")
+        return self.block
+
     @property
     def device(self) -> int:
-        return self.block.device
+        return self._held().device
 
     @property
     def pointer(self) -> int:
-        return <int64_t>self.block.data
+        return <int64_t>self._held().data
 
     @property
     def nbytes(self) -> int:
-        return self.block.nbytes
+        return self._held().nbytes
 
     @property
     def refs(self) -> int:
-        return fg_atomic_load(&self.block.refs)
+        return fg_atomic_load(&self._held().refs)
 
     def __repr__(self) -> str:
-        return f"<Buffer of {self.block.nbytes} bytes at {self.pointer:#x}, device {self.block.device}>"
+        return f"<Buffer of {self.nbytes} bytes at {self.pointer:#x}, device {self.device}>"
 
 
 cdef class Cell:

@@ -248,6 +248,7 @@ cdef class EagerTensor(Tensor):
 
     @property
     def aval(self):
+        _alive(self)
         return Aval(_dtypes[self.dtype_code], _dims(self))
 
     @property
@@ -299,6 +300,7 @@ cdef class EagerTensor(Tensor):
     @property
     def device(self) -> str:
         """The full name of the device that holds the elements."""
+        _alive(self)
         return slots["device_name"](self.block.device)
 
     @property
@@ -506,7 +508,7 @@ cdef cnp.ndarray _view(EagerTensor t, int flags):
     return view
 
 
-def as_array(EagerTensor t):
+def as_array(EagerTensor t not None):
     """The elements of `t` as a read-only ndarray that shares them."""
     return tensor_array(t)
 

@@ -46,6 +46,8 @@ cdef class VariableWatcher(Recorder):
         return self
 
     def __exit__(self, *exception):
+        if self._state is None:
+            raise RuntimeError("This VariableWatcher is not watching: use it in a with statement")
         _remove(self._state.tapes, self)
         self._state = None
 

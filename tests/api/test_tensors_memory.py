@@ -16,6 +16,8 @@ import pytest
 
 import fastgraph as tf
 from fastgraph import _buffer
+from fastgraph._buffer import Buffer
+from fastgraph._tape import VariableWatcher
 from fastgraph._tensor import EagerTensor, Tensor, as_array, from_array
 from fastgraph.errors import ResourceExhaustedError
 
@@ -352,3 +354,21 @@ def test_owners_freed_without_the_gil_are_let_go_by_its_next_holder() -> None:
         while any(reference() is not None for reference in references) and time.monotonic() < deadline:
             from_array(np.zeros(3), copy=False)  # takes over an array: a holder of the GIL that clears up
         assert all(reference() is None for reference in references)
+
+
+def test_objects_that_were_never_made() -> None:
+    """Python makes them of any class by `__new__`: they say so, and nothing is read through them."""
+    tensor = EagerTensor.__new__(EagerTensor)
+    for name in ("device", "backing_device", "aval", "dtype", "buffer"):
+        with pytest.raises(TypeError, match="never made"):
+            getattr(tensor, name)
+    buffer = Buffer.__new__(Buffer)
+    for name in ("device", "pointer", "nbytes", "refs"):
+        with pytest.raises(TypeError, match="never made"):
+            getattr(buffer, name)
+    with pytest.raises(TypeError, match="never made"):
+        repr(buffer)
+    with pytest.raises(TypeError, match="None"):
+        as_array(None)  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="with statement"):
+        VariableWatcher().__exit__(None, None, None)
