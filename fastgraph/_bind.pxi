@@ -506,7 +506,10 @@ cpdef object run(Primitive prim, tuple inputs, dict attrs):
         if out is not None:
             return out
     if prim.shortcut:
-        out = _shortcut(prim, inputs, attrs)
+        try:
+            out = _shortcut(prim, inputs, attrs)
+        except OverflowError:  # a number that no int64 holds: the body has the words for it
+            out = None
         if out is not None:
             # A result is a tensor of its own, also where it is what went in: tapes tell values apart by it.
             for value in inputs:

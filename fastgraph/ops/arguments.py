@@ -232,7 +232,10 @@ def stack_scalars(values: Any, dtype: DType) -> Any:
 
 def index_vector(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """A static shape as the array that stands for it as an input."""
-    array = np.array(shape, np.int64)
+    try:
+        array = np.array(shape, np.int64)
+    except OverflowError:
+        raise ValueError(INT_RANGE) from None
     return array.astype(np.int32) if not len(shape) or array.max() < 2**31 else array
 
 

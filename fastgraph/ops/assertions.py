@@ -45,7 +45,7 @@ def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: Any = N
     for tensor in tensors or ():
         if tensor is None:
             continue
-        if not hasattr(tensor, "dtype"):
+        if not isinstance(getattr(tensor, "dtype", None), DType):
             raise TypeError(f"Expected tensors, got {tensor!r}")
         if wanted is None:
             wanted, first = tensor.dtype, tensor

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph.errors import UnimplementedError
-from fastgraph.ops.arguments import as_tensor, extents, index_list, index_vector, known_value, named, word
+from fastgraph.ops.arguments import as_tensor, extents, index_list, index_vector, known_value, named, whole, word
 from fastgraph.ops.conv import conv2d_filter_grad_p, conv2d_input_grad_p
 from fastgraph.ops.convolutions import conv2d
 from fastgraph.ops.elementwise import cast
@@ -26,7 +26,7 @@ from fastgraph.ops.windows import channels_first, channels_last, is_channels_fir
 
 
 def _rate(rate: Any) -> int:
-    found = int(rate)
+    found = whole(rate, "rate")
     if found < 1:
         raise ValueError(f"`rate` cannot be less than one. Received: rate={rate}")
     return found

@@ -11,7 +11,7 @@ from typing import Any
 from fastgraph._tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.activations import divide_no_nan
-from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
+from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, whole
 from fastgraph.ops.contraction import extents_of
 from fastgraph.ops.elementwise import cast, greater_equal, multiply, realdiv, select, square, truediv, zeros_like_p
 from fastgraph.ops.exponentials import pow as power
@@ -131,6 +131,7 @@ def local_response_normalization(
     tf.nn.local_response_normalization.
     """
     x = as_tensor(input)
+    depth_radius = whole(depth_radius, "depth_radius")
     if x.dtype.name not in (*HALF, "float32"):
         raise invalid(
             f"Value for attr 'T' of {x.dtype.name} is not in the list of allowed values: half, bfloat16, float"

@@ -16,7 +16,7 @@ import numpy as np
 from fastgraph._tensor import Tensor
 from fastgraph.dtype import as_dtype, float32
 from fastgraph.errors import ResourceExhaustedError
-from fastgraph.ops.arguments import as_tensor, static_int
+from fastgraph.ops.arguments import as_tensor, static_int, whole
 from fastgraph.ops.bessel import bessel_i0
 from fastgraph.ops.contraction import extents_of
 from fastgraph.ops.creation import ones, range_
@@ -392,6 +392,7 @@ def linear_to_mel_weight_matrix(
     low, high = _number(lower_edge_hertz, "lower_edge_hertz"), _number(upper_edge_hertz, "upper_edge_hertz")
     if num_mel_bins <= 0:
         raise ValueError(f"num_mel_bins must be positive. Got: {num_mel_bins}")
+    n_mel, n_linear = whole(num_mel_bins, "num_mel_bins", 32), whole(num_spectrogram_bins, "num_spectrogram_bins", 32)
     if low < 0.0:
         raise ValueError(f"lower_edge_hertz must be non-negative. Got: {low}")
     if low >= high:
@@ -405,8 +406,11 @@ def linear_to_mel_weight_matrix(
         )
     if not kind.is_floating:
         raise ValueError(f"dtype must be a floating point type. Got: {kind!r}")
-    bins = _mel(np.linspace(0.0, rate / 2, num_spectrogram_bins)[1:])[:, None]  # frequency 0 has no weight
-    edges = np.linspace(_mel(low), _mel(high), num_mel_bins + 2)
+    try:
+        bins = _mel(np.linspace(0.0, rate / 2, n_linear)[1:])[:, None]  # frequency 0 has no weight
+        edges = np.linspace(_mel(low), _mel(high), n_mel + 2)
+    except MemoryError as error:
+        raise ResourceExhaustedError(None, None, f"Out of memory: {error}") from None
     below, centre, above = edges[:-2], edges[1:-1], edges[2:]
     weights = np.minimum((bins - below) / (centre - below), (above - bins) / (above - centre))
     weights = np.pad(np.maximum(weights, 0.0), [[1, 0], [0, 0]])

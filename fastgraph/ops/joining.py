@@ -339,7 +339,12 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
     """
     value = as_tensor(value)
     along = static_int(axis)
-    if type(value) is EagerTensor and type(num_or_size_splits) is int and name == "split":
+    if (
+        type(value) is EagerTensor
+        and type(num_or_size_splits) is int
+        and num_or_size_splits < 2**63
+        and name == "split"
+    ):
         parts = equal_parts(value, num_or_size_splits, along)
         if parts is not None:  # views, or copies in C, of what fits: the words for what does not stand below
             return parts

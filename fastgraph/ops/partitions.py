@@ -13,8 +13,8 @@ import numpy as np
 
 from fastgraph._tensor import current_trace
 from fastgraph.dtype import as_dtype, float32, int32
-from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int
+from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
+from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int, whole
 from fastgraph.ops.contraction import extents_of
 from fastgraph.ops.counting import interval
 from fastgraph.ops.creation import fill, range_
@@ -108,6 +108,8 @@ def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str
         raise NotImplementedError("num_partitions must be known while a function is traced")
     if count < 1:
         raise invalid(f"Value for attr 'num_partitions' of {count} must be at least minimum 1")
+    if count >= 2**28:
+        raise ResourceExhaustedError(None, None, f"Out of memory: {count} tensors")
     return list(named(name, dynamic_partition_p, as_tensor(data), as_tensor(partitions, "int32"), count=count))
 
 
@@ -238,7 +240,7 @@ def isotonic_regression(inputs: Any, decreasing: bool = True, axis: Any = -1) ->
         raise NotImplementedError("isotonic_regression needs a tensor of known rank")
     if rank == 0:
         return IsotonicRegression(x, cast(zeros_like(x), "int32"))
-    at = canonical_axis(int(axis), rank)
+    at = canonical_axis(whole(axis, "axis"), rank)
     perm = (*[i for i in range(rank) if i != at], at)
     back = tuple(int(i) for i in np.argsort(perm))
     output, levels = isotonic_p(transpose_p(x if decreasing else -x, perm=perm))
@@ -325,7 +327,10 @@ def sobol_sample(dim: Any, num_results: Any, skip: Any = 0, dtype: Any = float32
         raise invalid(f"num_results must be at least one and skip not negative, got {count} and {first}")
     from scipy.stats import qmc
 
-    points = qmc.Sobol(dims, scramble=False, bits=32).fast_forward(first + 1).random(count)
+    try:
+        points = qmc.Sobol(dims, scramble=False, bits=32).fast_forward(first + 1).random(count)
+    except MemoryError as error:
+        raise ResourceExhaustedError(None, None, f"Out of memory: {error}") from None
     return as_tensor(points.astype(kind.numpy_dtype))
 
 
@@ -343,7 +348,7 @@ def _extreme(operand: Any, k: Any, axis: Any, sign: int, name: str | None) -> An
         raise NotImplementedError("approx_max_k needs a tensor of known rank")
     if rank == 0:
         raise invalid("input must be >= 1-D, got shape []")
-    at = canonical_axis(int(axis), rank)
+    at = canonical_axis(whole(axis, "axis"), rank)
     perm = (*[i for i in range(rank) if i != at], at)
     back = tuple(int(i) for i in np.argsort(perm))
     moved = transpose_p(x, perm=perm)
