@@ -82,6 +82,7 @@ cdef class Buffer:
     cdef Block* block
 
     cdef Block* _held(self) except NULL
+
     @staticmethod
     cdef Buffer of(Block* block)
 

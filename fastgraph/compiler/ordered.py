@@ -333,6 +333,8 @@ def _search(node: Node, how: str, shapes: Shapes) -> Ordered:
     x2 = buffers[2]
     n = sizes[0]
     m = sizes[1]
+    if sizes[2] != sizes[3]:
+        return {1 << 48}
     for row in range(begin, end):
         for i in range(row * m, row * m + m):
             value = {text.load("x1[i]", dtype)}
@@ -348,8 +350,10 @@ def _search(node: Node, how: str, shapes: Shapes) -> Ordered:
     return 0
 """
     length = shapes.of(values, 1)
-    spec = text.spec(source, (dtype, dtype, index), 2)
-    return Ordered(spec, (rows, values, out), (shapes.of(rows, 1), length), shapes.of(values, 0, 1), 60.0, (length,))
+    spec = text.spec(source, (dtype, dtype, index), 4)
+    n_rows, extent = shapes.of(rows, 0, 1), shapes.of(values, 0, 1)
+    sizes = (shapes.of(rows, 1), length, n_rows, extent)
+    return Ordered(spec, (rows, values, out), sizes, extent, 60.0, (length,), True)
 
 
 def _permutation(node: Node, how: str, shapes: Shapes) -> Ordered:

@@ -385,7 +385,14 @@ def unique_with_counts(x: Any, out_idx: Any = int32, name: str | None = None) ->
     return UniqueWithCounts(*named(name, unique_p, x, out_idx=as_dtype(out_idx)))
 
 
+_UNLIKE_ROWS = "Leading dim_size of both tensors must match."
+
+
 def _infer_search(sequence: Aval, values: Aval, *, right: bool, out_type: DType) -> Aval:
+    if sequence.shape is not None and values.shape is not None:
+        n, m = sequence.shape[0], values.shape[0]
+        if n is not None and m is not None and n != m:
+            raise ValueError(_UNLIKE_ROWS)
     return Aval(out_type, values.shape)
 
 
@@ -402,9 +409,19 @@ def _infer_search(sequence: Aval, values: Aval, *, right: bool, out_type: DType)
         for t in ("float32", "int32", "float64", "uint8")
         for r in (False, True)
     ],
+    error_samples=lambda: [
+        (
+            (np.ones([1, 2]), np.ones([3, 2])),
+            {"right": False, "out_type": int32},
+            InvalidArgumentError,
+            "Leading dim_size of both tensors must match",
+        )
+    ],
 )
 def search_sorted(sequence: Array, values: Array, *, right: bool, out_type: DType) -> Any:
     """Where each value would go in its sorted row: before its equals, or after them. t[b, n], t[b, m] -> i[b, m]."""
+    if len(sequence) != len(values):
+        raise invalid(_UNLIKE_ROWS)
     side: Any = "right" if right else "left"
     rows = [np.searchsorted(s, v, side) for s, v in zip(sequence, values, strict=True)]
     return np.array(rows).astype(out_type.numpy_dtype).reshape(values.shape)

@@ -223,3 +223,15 @@ def test_not_numbers_are_the_same_in_every_tier(dtype: str) -> None:
             results = fg.function(every)(fg.constant(x), fg.constant(y))
         for got, wanted in zip(results, eager, strict=True):
             np.testing.assert_allclose(got.numpy(), wanted, rtol=2e-3 if dtype == "float16" else 1e-5)
+
+
+@pytest.mark.parametrize("tier", ["first", "last"])
+def test_searches_in_other_rows_than_there_are(tier: str) -> None:
+    """A kernel would read behind the sequence."""
+    spec = fg.TensorSpec([None, None])
+    search = fg.function(lambda rows, values: fg.searchsorted(rows, values), input_signature=[spec, spec])
+    with flags.override(tier=tier):
+        for n, m in ((1, 50_000), (3, 2)):
+            with pytest.raises(fg.errors.InvalidArgumentError, match="Leading dim_size"):
+                search(fg.ones([n, 4]), fg.zeros([m, 3]))
+        assert search(fg.ones([2, 4]), fg.zeros([2, 3])).numpy().tolist() == [[0, 0, 0], [0, 0, 0]]
