@@ -321,3 +321,22 @@ def test_slices_are_clipped_before_those_of_a_row_meet(in_function: bool, clip: 
 
     (fg.function(step) if in_function else step)(fg.constant([2.0, 2.0, -1.0]))
     np.testing.assert_allclose(variable.numpy(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("in_function", [False, True])
+@pytest.mark.parametrize("made", [lambda: SGD(1.0, momentum=0.5), lambda: fg.keras.optimizers.Adam(1.0)])
+def test_slices_without_a_dense_shape(in_function: bool, made: Any) -> None:
+    """As those that say of what shape they are rows."""
+    results = []
+    for shape in (None, [3, 2]):
+        optimizer, variable = made(), fg.Variable(fg.zeros([3, 2]))
+        optimizer.build([variable])
+
+        def step(values: Any, optimizer: Any = optimizer, variable: Any = variable, shape: Any = shape) -> None:
+            whole = None if shape is None else fg.constant(shape)
+            optimizer.apply_gradients([(fg.IndexedSlices(values, fg.constant([1]), whole), variable)])
+
+        (fg.function(step) if in_function else step)(fg.constant([[2.0, 1.0]]))
+        results.append(variable.numpy())
+    np.testing.assert_array_equal(*results)
+    assert results[0][0].tolist() == [0.0, 0.0] and (results[0][1] < 0).all()

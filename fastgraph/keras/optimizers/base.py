@@ -20,6 +20,7 @@ from fastgraph.ops.creation import zeros
 from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, square
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.gathering import where
+from fastgraph.ops.movement import shape
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.variable import Variable
 
@@ -121,6 +122,8 @@ class Optimizer:
 
     def update_rows(self, gradient: IndexedSlices, variable: Variable) -> None:
         """Change `variable` by a sparse gradient: as by a dense one, unless a subclass can change rows alone."""
+        if gradient.dense_shape is None:  # of slices that the user made
+            gradient = IndexedSlices(gradient.values, gradient.indices, shape(variable))
         self.update_step(convert_to_tensor(gradient), variable)
 
     def exclude_from_weight_decay(
