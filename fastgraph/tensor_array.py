@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph._tensor import Tensor
 from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import DType, DTypeLike, as_dtype, int32
-from fastgraph.errors import InvalidArgumentError, OutOfRangeError
+from fastgraph.errors import InvalidArgumentError, OutOfRangeError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.creation import zeros
 from fastgraph.ops.gathering import gather
@@ -58,7 +58,7 @@ class TensorArray:
         count = _number(size, "size")
         if count < 0:
             raise InvalidArgumentError(None, None, f"The size of a TensorArray must be 0 or more, got {count}")
-        self._entries: list[Any] = [None] * count
+        self._entries: list[Any] = _unwritten(count)
 
     # What it is.
 
@@ -127,8 +127,7 @@ class TensorArray:
                 f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {entry.dtype.name} ",
             )
         self._expect(entry.aval.shape)
-        while place >= len(self._entries):
-            self._entries.append(None)
+        self._entries += _unwritten(place + 1 - len(self._entries))
         self._entries[place] = entry
         return self
 
@@ -163,6 +162,13 @@ class TensorArray:
         places = known_value(as_tensor(indices))
         if places is None:
             return gather(self.stack(), indices, name=name)
+        if places.dtype.kind not in "iu" and places.size:
+            raise TypeError(f"The indices of a TensorArray are integers, got {indices!r}")
+        for i in np.ravel(places):
+            if not -len(self._entries) <= i < len(self._entries):
+                raise OutOfRangeError(
+                    None, None, f"Tried to read from index {i} but array size is: {len(self._entries)} "
+                )
         return stack([self._entry(int(i)) for i in np.ravel(places)], name=name)
 
     def concat(self, name: str | None = None) -> Any:
@@ -196,7 +202,10 @@ class TensorArray:
         places = known_value(as_tensor(indices))
         if places is None:
             raise NotImplementedError("TensorArray.scatter takes indices that are known while a function is traced")
-        for place, part in zip(np.ravel(places), unstack(as_tensor(value, self._dtype), axis=0), strict=True):
+        parts = unstack(as_tensor(value, self._dtype), axis=0)
+        if places.size != len(parts):
+            raise InvalidArgumentError(None, None, f"Cannot scatter {len(parts)} tensors to {places.size} indices")
+        for place, part in zip(np.ravel(places), parts, strict=True):
             self.write(int(place), part)
         return self
 
@@ -271,6 +280,14 @@ class TensorArray:
 
     def __repr__(self) -> str:
         return f"<TensorArray of {len(self._entries)} entries, dtype={self._dtype.name}, {self.element_shape}>"
+
+
+def _unwritten(count: int) -> list[None]:
+    """So many entries that were never written. Raises ResourceExhaustedError where they find no room."""
+    try:
+        return [None] * count
+    except (MemoryError, OverflowError):
+        raise ResourceExhaustedError(None, None, f"Out of memory: a TensorArray of {count} entries") from None
 
 
 def _number(value: Any, what: str) -> int:

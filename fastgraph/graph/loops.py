@@ -12,6 +12,7 @@ from typing import Any
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert, current_trace
+from fastgraph.conversion import unsupported
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_gradients as control_gradients  # fills in the gradient of while
@@ -27,7 +28,10 @@ class _Elements:
     """The tensors of a structure, to be taken apart along their first axis: n elements each."""
 
     def __init__(self, elems: Any, caller: str) -> None:
-        flat = [as_tensor(leaf) for leaf in nesting.flatten(elems, expand_composites=True)]
+        leaves = nesting.flatten(elems, expand_composites=True)
+        if any(leaf is None for leaf in leaves):
+            raise unsupported(None)
+        flat = [as_tensor(leaf) for leaf in leaves]
         if not flat:
             raise ValueError(
                 f"elems must be a Tensor or (possibly nested) sequence of Tensors. Got {elems!r}, which does not "

@@ -227,3 +227,8 @@ def test_shapes_that_differ() -> None:
         fg.map_fn(lambda e: fg.range(e), fg.constant([1, 2]))
     with pytest.raises(ValueError, match="Incompatible shape for value"):
         fg.scan(lambda a, e: fg.concat([a, [e]], 0), X, initializer=fg.zeros([1]))
+
+
+def test_nothing_to_map_over() -> None:
+    with pytest.raises(ValueError, match="unsupported type"):
+        fg.map_fn(lambda x: x, None)

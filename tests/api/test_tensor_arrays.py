@@ -124,3 +124,22 @@ def test_it_is_closed_and_has_no_gradient_array() -> None:
     assert ta.identity() is ta and ta.handle is None and int(ta.flow) == 0
     ta.close()
     assert int(ta.size()) == 0
+
+
+def test_sizes_and_indices_that_cannot_be() -> None:
+    exhausted = fg.errors.ResourceExhaustedError
+    for size in (2**60, 2**62, 2**70):
+        with pytest.raises((exhausted, ValueError)):
+            array(size=size)
+    with pytest.raises(exhausted, match="a TensorArray of"):
+        array(dynamic_size=True).write(2**60, 1.0)
+    ta = array().unstack([1.0, 2.0, 3.0])
+    for index in (3, -4, 2**40):
+        with pytest.raises(OutOfRange, match=f"index {index} "):
+            ta.gather([index])
+    with pytest.raises(TypeError, match="integers"):
+        ta.gather([1.5])
+    assert ta.gather([]).shape == (0,)
+    for indices, values in (([0], [1.0, 2.0]), ([0, 1], [1.0])):
+        with pytest.raises(Invalid, match="Cannot scatter"):
+            array().scatter(indices, values)
