@@ -126,7 +126,10 @@ def _constant(shape: Any, number: Any, dtype: Any, name: str | None) -> Any:
     if size.static is not None and current_trace() is None:
         dims = _filled_or_raise(size.static)
         if target is string:
-            return filled(dims, b"", target)
+            try:
+                return filled(dims, b"", target)
+            except MemoryError:
+                raise ResourceExhaustedError(None, None, out_of_memory(dims, target)) from None
         found = zeros_or_ones(dims, target, number)
         if found is not None:
             return found

@@ -390,9 +390,9 @@ def linear_to_mel_weight_matrix(
     kind = as_dtype(dtype)
     rate = _number(sample_rate, "sample_rate")
     low, high = _number(lower_edge_hertz, "lower_edge_hertz"), _number(upper_edge_hertz, "upper_edge_hertz")
-    if num_mel_bins <= 0:
-        raise ValueError(f"num_mel_bins must be positive. Got: {num_mel_bins}")
     n_mel, n_linear = whole(num_mel_bins, "num_mel_bins", 32), whole(num_spectrogram_bins, "num_spectrogram_bins", 32)
+    if n_mel <= 0:
+        raise ValueError(f"num_mel_bins must be positive. Got: {num_mel_bins}")
     if low < 0.0:
         raise ValueError(f"lower_edge_hertz must be non-negative. Got: {low}")
     if low >= high:

@@ -325,6 +325,8 @@ def sobol_sample(dim: Any, num_results: Any, skip: Any = 0, dtype: Any = float32
         raise invalid(f"dim must be at most {_MOST_DIMENSIONS}")
     if count < 1 or first < 0:
         raise invalid(f"num_results must be at least one and skip not negative, got {count} and {first}")
+    if first + count >= 2**32:
+        raise invalid(f"skip and num_results must stay below 2**32, got {first} and {count}")
     from scipy.stats import qmc
 
     try:

@@ -143,6 +143,8 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, 
 
 def _infer_in_top(predictions: Aval, targets: Aval, k: Aval) -> Aval:
     _check_in_top(predictions.shape, targets.shape)
+    if k.shape is not None and k.shape != ():
+        raise ValueError("k must be 0-D")
     return Aval(as_dtype("bool"), targets.shape)
 
 
@@ -215,6 +217,8 @@ def in_top_k_p(predictions: Array, targets: Array, k: Array) -> Any:
         _check_in_top(predictions.shape, targets.shape)
     except ValueError as error:
         raise invalid(str(error)) from None
+    if k.ndim:
+        raise invalid("k must be 0-D")
     inside = (targets >= 0) & (targets < predictions.shape[1])
     safe = np.where(inside, targets, 0)[:, None]
     if not predictions.shape[1]:  # no class, and so no target
