@@ -226,7 +226,7 @@ cdef class Plan:
         else:
             self.set_sub(s, step)
         if s.kind <= GEMM and s.extent > s.chunk:
-            s.n_shards = <int32_t>((s.extent + s.chunk - 1) // s.chunk)
+            s.n_shards = <int32_t>((s.extent - 1) // s.chunk + 1)  # extents up to the largest int64 come here
         if s.kind > GEMM:
             p.quick = p.quick and s.kind in (READ, ASSIGN, TRANSFER, DRAW)
         return 0

@@ -109,7 +109,7 @@ def from_sparse(st_input: Any, splits_dtype: DType) -> RaggedTensor:
     rows, columns = st_input.indices[:, 0], st_input.indices[:, 1]
     n = st_input.shape[0] if st_input.shape[0] is not None else st_input.dense_shape[0]
     lengths = unsorted_segment_sum(ones_like(rows), rows, n)
-    fits = reduce_all(equal(columns, positions(lengths))) & reduce_all(rows[1:] >= rows[:-1])
+    fits = reduce_all(equal(columns, positions(lengths))) & reduce_all(rows[1:] >= rows[:-1]) & reduce_all(rows >= 0)
     assert_equal(fits, convert(True), "SparseTensor is not right-ragged")
     return made(st_input.values, cast(splits_of(lengths), splits_dtype))
 

@@ -36,6 +36,7 @@ from fastgraph.ops.exponentials import exp, sqrt
 from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat as join
+from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import expand_dims, reshape, shape, transpose
 from fastgraph.ops.ranking import argsort
 from fastgraph.ops.reduction import reduce_prod
@@ -268,7 +269,8 @@ def sparse_dense_matmul(
     values = conj(sp.values) if adjoint_a else sp.values
     products = expand_dims(values, 1) * take(b, sp.indices[:, columns])
     n = sp.shape[rows] if sp.shape[rows] is not None else sp.dense_shape[rows]
-    return unsorted_segment_sum(products, sp.indices[:, rows], n)
+    # A scatter and no segment sum, which would pass over rows below 0.
+    return scatter_nd(sp.indices[:, rows : rows + 1], products, stack([cast(n, int64), shape(b, int64)[1]]))
 
 
 def _adjoint(x: Any) -> Any:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from fastgraph.ops.arguments import as_tensor, named
+from fastgraph.ops.checks import assert_equal
 from fastgraph.ops.contraction import matmul
-from fastgraph.ops.creation import eye
+from fastgraph.ops.counting import invert_permutation
+from fastgraph.ops.creation import eye, range_
 from fastgraph.ops.elementwise import cast, greater, ones_like, real, widened, zeros_like
 from fastgraph.ops.exponentials import log, sqrt
 from fastgraph.ops.factorizations import cholesky, inverse_permutation, rows_at
@@ -31,7 +33,7 @@ from fastgraph.ops.matrices import (
     upper_triangle,
     with_diagonal,
 )
-from fastgraph.ops.movement import expand_dims, shape
+from fastgraph.ops.movement import broadcast_to, expand_dims, shape
 from fastgraph.ops.reduction import reduce_max, reduce_sum
 from fastgraph.ops.solvers import triangular_solve, triangular_solve_p
 from fastgraph.ops.spectra import factors_svd, svd
@@ -112,11 +114,20 @@ def rows_of(x: Any, indices: Any) -> Any:
 def lu_reconstruct(lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None) -> Any:
     """The matrix whose `lu` is given. t[*b, n, n], i[*b, n] -> t[*b, n, n].
 
-    Raises: ValueError for shapes that do not fit. Source: tf.linalg.lu_reconstruct.
+    Raises: ValueError for shapes that do not fit, InvalidArgumentError for a `perm` that is no permutation. Source:
+    tf.linalg.lu_reconstruct.
     """
     packed, order = _packed(lower_upper, perm)
     product = matmul(_unit_lower(packed), upper_triangle(packed))
-    return rows_at(product, inverse_permutation(order))
+    if order.shape.rank == 1:
+        return rows_at(product, invert_permutation(order))
+    inverse = inverse_permutation(order)
+    if order.shape.rank is not None:  # in order, a permutation's numbers are 0, 1, 2, ...
+        last = order.shape.rank - 1
+        found = gather_p(order, inverse, axis=last, batch_dims=last)
+        wanted = broadcast_to(range_(dim(order, -1), dtype=found.dtype), shape(found))
+        assert_equal(found, wanted, "perm is not a permutation")
+    return rows_at(product, inverse)
 
 
 @public("linalg.lu_matrix_inverse")

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, known_axes, named, word
+from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, word
 from fastgraph.ops.elementwise import (
     add,
     cast,
@@ -355,6 +355,7 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: Any = -1, 
     if labels.dtype is not logits.dtype:
         labels = cast(labels, logits.dtype)
     rank = logits.shape.rank
+    axis = known_axis(axis)
     if rank is not None and axis not in (-1, rank - 1):
         at = canonical_axis(axis, rank)
         perm = tuple(i for i in range(rank) if i != at) + (at,)

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fastgraph as tf
+from fastgraph import flags
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from tests.ops.hostile import LEFT_OUT, fault_of, good_calls, hammer, hostile_call
 from tests.oracle.draw import op_functions
@@ -161,3 +162,29 @@ def test_memory_that_is_not_there_while_tracing(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(np, "repeat", none)
     with pytest.raises(ResourceExhaustedError):
         tf.repeat([[1, 2]], [3, 1], axis=1)
+
+
+@pytest.mark.parametrize("stage", [lambda f: f, tf.function], ids=["eager", "function"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tf.sparse.sparse_dense_matmul(tf.SparseTensor([[-1, 0]], [1.0], [2, 3]), tf.ones([3, 2])),
+        lambda: tf.sparse.sparse_dense_matmul(tf.SparseTensor([[0, -1]], [1.0], [2, 3]), tf.ones([3, 2])),
+        lambda: tf.RaggedTensor.from_sparse(tf.SparseTensor([[-1, 0]], [1.0], [2, 3])),
+        lambda: tf.linalg.lu_reconstruct(tf.eye(3), [5, 6, 7]),
+        lambda: tf.linalg.lu_reconstruct(tf.eye(3, batch_shape=[2]), [[-1, 0, 1], [0, 1, 2]]),
+    ],
+)
+def test_rows_that_are_not_there_are_refused(call: Any, stage: Any) -> None:
+    with pytest.raises(InvalidArgumentError):
+        stage(call)()
+
+
+def test_an_axis_that_is_a_word() -> None:
+    with pytest.raises((TypeError, ValueError, InvalidArgumentError)):
+        tf.nn.softmax_cross_entropy_with_logits([[1.0, 2.0]], [[1.0, 2.0]], axis=np.array(["a"]))
+
+
+def test_as_many_elements_as_an_int64_counts_end_in_an_error_and_not_in_waiting() -> None:
+    with flags.override(tier="last"), pytest.raises(ResourceExhaustedError):
+        tf.function(lambda: tf.sequence_mask(tf.constant(0), 2**63 - 1))()
