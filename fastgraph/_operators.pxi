@@ -117,7 +117,8 @@ cdef object _operate(object slot, str name, object tensor, object other, bint re
             if result is not None:
                 return result
         if not isinstance(other, Tensor):
-            other = _operand(tensor, other, reflected)
+            # As in TensorFlow: a sum leaves a number that does not fit to the op, the quotient has its own words for it.
+            other = _operand(tensor, other, reflected, slot is not op_truediv and (reflected or slot is not op_add))
             if other is NotImplemented:
                 return NotImplemented
     if type(slot) is Primitive:
@@ -130,17 +131,22 @@ cdef object _operate(object slot, str name, object tensor, object other, bint re
     return slot(other, tensor) if reflected else slot(tensor, other)
 
 
-cdef object _operand(object tensor, object other, bint reflected):
-    """`other` as a Tensor of the tensor's dtype if it can be one; NotImplemented if `other` has the operator itself."""
+cdef object _operand(object tensor, object other, bint reflected, bint strictly):
+    """`other` as a Tensor of the tensor's dtype if it can be one; NotImplemented if `other` has the operator itself.
+
+    `strictly`, in eager mode, a Python value that cannot be one is an error here and not the op's.
+    """
     cdef EagerTensor scalar
-    if type(tensor) is EagerTensor and thread_state().trace is None:
+    cdef bint eager = thread_state().trace is None
+    if type(tensor) is EagerTensor and eager:
         scalar = _scalar(other, (<EagerTensor>tensor).dtype_code)
         if scalar is not None:
             return scalar
     if _is_lazy_tensor(other):
         return other.__fg_tensor__(None)  # a composite gives itself: `bind` asks it
     try:
-        return _convert_like(other, tensor.dtype)
+        strictly = strictly and eager and not isinstance(other, (np.ndarray, np.generic))
+        return _convert_like(other, tensor.dtype, strictly)
     except (TypeError, ValueError):
         if not reflected and other is not None and _handles_tensors(type(other)):
             return NotImplemented
