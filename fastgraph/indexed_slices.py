@@ -1,6 +1,7 @@
 """IndexedSlices: rows of a large tensor, as the gradient of a gather has them; a composite of values and indices.
 
-Rule: a sparse cotangent stays sparse only while it is added to others of its kind; everything else sees it dense.
+Rule: a sparse cotangent stays sparse while it is added to others of its kind, scaled or clipped (its values are, before
+rows that come twice meet); everything else sees it dense.
 """
 
 from __future__ import annotations
@@ -71,8 +72,12 @@ class IndexedSlices:
         """The graph that `values` belong to."""
         return self._values.graph
 
+    def with_values(self, values: Any) -> IndexedSlices:
+        """Return slices of the same rows with other values."""
+        return IndexedSlices(values, self._indices, self._dense_shape)
+
     def __neg__(self) -> IndexedSlices:
-        return IndexedSlices(-self._values, self._indices, self._dense_shape)
+        return self.with_values(-self._values)
 
     def __str__(self) -> str:
         shape = "" if self._dense_shape is None else f", dense_shape={self._dense_shape!s}"

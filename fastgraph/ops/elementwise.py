@@ -12,6 +12,7 @@ import numpy as np
 from fastgraph._tensor import Tensor, bind, quick_cast
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
+from fastgraph.indexed_slices import IndexedSlices
 from fastgraph.op_errors import message_name
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.families import Array, elementwise, public, shape_text
@@ -727,6 +728,8 @@ def _cast_constant(x: Any, dtype: Any) -> Any:
 @public("clip_by_value")
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s]. Source: tf.clip_by_value."""
+    if isinstance(t, IndexedSlices):
+        return t.with_values(clip_by_value(t.values, clip_value_min, clip_value_max, name))
     if not isinstance(t, Tensor):
         t = as_tensor(t)
     return maximum(minimum(t, clip_value_max), clip_value_min, name=name)

@@ -12,6 +12,7 @@ import numpy as np
 
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.indexed_slices import IndexedSlices
 from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, word
 from fastgraph.ops.elementwise import (
     add,
@@ -528,6 +529,8 @@ def _norm_of(total: Any) -> Any:
 @public("clip_by_norm")
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
     """t, scaled down where its norm along `axes` is above clip_norm. f[*s] -> f[*s]. Source: tf.clip_by_norm."""
+    if isinstance(t, IndexedSlices):
+        return t.with_values(clip_by_norm(t.values, clip_norm, axes, name))
     t = as_tensor(t)
     norm = _norm_of(reduce_sum(t * conj(t), axes, True))
     scaled = t * clip_norm
@@ -540,7 +543,8 @@ def global_norm(t_list: Any, name: str | None = None) -> Any:
 
     Source: tf.linalg.global_norm.
     """
-    squares = [reduce_sum(as_tensor(t) * as_tensor(t)) for t in t_list if t is not None]
+    values = [as_tensor(t.values if isinstance(t, IndexedSlices) else t) for t in t_list if t is not None]
+    squares = [reduce_sum(t * t) for t in values]
     return sqrt(add_n(squares) if squares else as_tensor(0.0), name=name)
 
 
@@ -555,4 +559,11 @@ def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name:
     norm = global_norm(t_list) if use_norm is None else as_tensor(use_norm)
     scale = clip_norm * minimum(1.0 / norm, 1.0 / cast(clip_norm, norm.dtype))
     scale = select(is_finite(norm), scale, scale * 0 + float("nan"))
-    return [None if t is None else as_tensor(t) * scale for t in t_list], norm
+    return [_scaled(t, scale) for t in t_list], norm
+
+
+def _scaled(t: Any, scale: Any) -> Any:
+    """t * scale; None and IndexedSlices stay what they are."""
+    if t is None:
+        return None
+    return t.with_values(t.values * scale) if isinstance(t, IndexedSlices) else as_tensor(t) * scale

@@ -15,6 +15,7 @@ import numpy as np
 from fastgraph._tensor import convert
 from fastgraph.dtype import DType, as_dtype, bool_, int32, int64
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.indexed_slices import IndexedSlices
 from fastgraph.op_errors import message_name
 from fastgraph.ops.arguments import as_tensor, named, static_int, whole
 from fastgraph.ops.contraction import extents_of, product_of
@@ -534,6 +535,8 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
 
     Source: tf.math.scalar_mul.
     """
+    if isinstance(x, IndexedSlices):
+        return x.with_values(scalar_mul(scalar, x.values, name))
     x = as_tensor(x)
     factor = convert(scalar, x.dtype)
     if factor.shape.rank not in (None, 0):

@@ -558,6 +558,28 @@ def test_the_gradient_of_gather_is_sparse_and_sums():
     assert tape.gradient(through, x).numpy().tolist() == [4.0, 0.0, 0.0]
 
 
+def test_a_sparse_gradient_stays_sparse_where_it_is_scaled_and_clipped():
+    rows = fg.IndexedSlices(fg.constant([[3.0, 4.0], [0.0, 12.0]]), fg.constant([1, 1]), fg.constant([4, 2]))
+    clipped, norm = fg.clip_by_global_norm([rows, None, fg.constant([0.0])], 6.5)
+    assert norm.numpy() == 13.0  # of the rows as they are, which come twice
+    assert fg.linalg.global_norm([rows]).numpy() == 13.0
+    results = {
+        "global norm": (clipped[0], [[1.5, 2.0], [0.0, 6.0]]),
+        "norm": (fg.clip_by_norm(rows, 6.5), [[1.5, 2.0], [0.0, 6.0]]),
+        "norm of each": (fg.clip_by_norm(rows, 5.0, axes=[1]), [[3.0, 4.0], [0.0, 5.0]]),
+        "value": (fg.clip_by_value(rows, 1.0, 4.0), [[3.0, 4.0], [1.0, 4.0]]),
+        "scalar": (fg.math.scalar_mul(2.0, rows), [[6.0, 8.0], [0.0, 24.0]]),
+    }
+    for name, (result, expected) in results.items():
+        assert isinstance(result, fg.IndexedSlices), name
+        assert result.indices is rows.indices, name
+        assert result.dense_shape is rows.dense_shape, name
+        np.testing.assert_allclose(result.values.numpy(), expected, 1e-6, err_msg=name)
+    assert clipped[1] is None
+    in_a_function = fg.function(lambda slices: fg.clip_by_norm(slices, 6.5).values)(rows)
+    np.testing.assert_allclose(in_a_function.numpy(), [[1.5, 2.0], [0.0, 6.0]], 1e-6)
+
+
 def test_the_sparse_gradient_reaches_a_variable():
     v = fg.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     with fg.GradientTape() as tape:
