@@ -409,13 +409,45 @@ cdef class EagerTensor(Tensor):
 
     def __dlpack__(self, **options):
         # Consumers of the protocol's first version know no read-only memory: they promise not to write.
+        cdef object array, capsule
         version = options.get("max_version")
         if version is not None and tuple(version) >= (1, 0):
-            return tensor_array(self).__dlpack__(**options)
-        return _view(self, cnp.NPY_ARRAY_WRITEABLE).__dlpack__(**options)
+            array = tensor_array(self)
+        else:
+            array = _view(self, cnp.NPY_ARRAY_WRITEABLE)
+        if self.dtype is not _dtype.bfloat16:
+            return array.__dlpack__(**options)
+        capsule = array.view(np.uint16).__dlpack__(**options)  # NumPy's protocol knows no bfloat16
+        _dlpack_type(capsule)[0] = DLPACK_BFLOAT
+        return capsule
 
     def __dlpack_device__(self):
         return tensor_array(self).__dlpack_device__()
+
+
+cdef enum:
+    DLPACK_UINT = 1
+    DLPACK_BFLOAT = 4
+
+
+cdef unsigned char* _dlpack_type(object capsule) except NULL:
+    """Where a DLPack capsule says what kind of numbers it has: behind the address, the device and the rank.
+
+    A versioned capsule has its version, owner, deleter and flags before them.
+    """
+    cdef const char* name = PyCapsule_GetName(capsule)
+    cdef unsigned char* start = <unsigned char*>PyCapsule_GetPointer(capsule, name)
+    return start + (52 if name == b"dltensor_versioned" else 20)
+
+
+def bfloat16_as_uint16(capsule):
+    """Whether the elements of a DLPack capsule are bfloat16; they are called uint16 from now on."""
+    if not PyCapsule_IsValid(capsule, b"dltensor") and not PyCapsule_IsValid(capsule, b"dltensor_versioned"):
+        return False  # used, or no capsule of DLPack: who takes it says so
+    if _dlpack_type(capsule)[0] != DLPACK_BFLOAT:
+        return False
+    _dlpack_type(capsule)[0] = DLPACK_UINT
+    return True
 
 
 cdef object _python_scalar(EagerTensor t):

@@ -117,7 +117,7 @@ cdef object _operate(object slot, str name, object tensor, object other, bint re
             if result is not None:
                 return result
         if not isinstance(other, Tensor):
-            # As in TensorFlow: a sum leaves a number that does not fit to the op, the quotient has its own words for it.
+            # As in TensorFlow: a sum leaves a number that does not fit to the op, a quotient has its own words.
             other = _operand(tensor, other, reflected, slot is not op_truediv and (reflected or slot is not op_add))
             if other is NotImplemented:
                 return NotImplemented

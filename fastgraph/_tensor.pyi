@@ -193,6 +193,7 @@ def run_body_of(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any])
 def convert(value: Any, dtype: DType | None = None) -> Tensor:
     """The Tensor that `value` stands for; a Tensor as it is."""
 
+def bfloat16_as_uint16(capsule: Any) -> bool: ...
 def from_array(array: Any, dtype: DType | None = None, copy: bool = True) -> EagerTensor:
     """A tensor of the elements of `array`, cast to `dtype` (None: its own)."""
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import EagerTensor, from_array
+from fastgraph._tensor import EagerTensor, bfloat16_as_uint16, from_array
+from fastgraph.dtype import bfloat16
 
 
 def to_dlpack(tf_tensor: Any) -> Any:
@@ -22,17 +23,20 @@ def to_dlpack(tf_tensor: Any) -> Any:
     return tf_tensor.__dlpack__()
 
 
-class _Capsule:
-    """Gives NumPy a capsule as its protocol wants it."""
+class _Elements:
+    """Gives NumPy a capsule, or what an object with the protocol exports, with bfloat16 under another name."""
 
-    def __init__(self, capsule: Any) -> None:
-        self._capsule = capsule
+    def __init__(self, given: Any) -> None:
+        self.given = given
+        self.bfloat16 = False
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self._capsule
+        capsule = self.given.__dlpack__(**options) if hasattr(self.given, "__dlpack__") else self.given
+        self.bfloat16 = bfloat16_as_uint16(capsule)
+        return capsule
 
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0  # kDLCPU
+    def __dlpack_device__(self) -> Any:
+        return self.given.__dlpack_device__() if hasattr(self.given, "__dlpack_device__") else (1, 0)  # kDLCPU
 
 
 def from_dlpack(dlcapsule: Any) -> EagerTensor:
@@ -41,5 +45,6 @@ def from_dlpack(dlcapsule: Any) -> EagerTensor:
     A capsule is used once. Raises ValueError, BufferError or RuntimeError where it cannot be. Source:
     tf.experimental.dlpack.from_dlpack.
     """
-    given = dlcapsule if hasattr(dlcapsule, "__dlpack__") else _Capsule(dlcapsule)
-    return from_array(np.from_dlpack(given), copy=False)
+    elements = _Elements(dlcapsule)
+    array = np.from_dlpack(elements)
+    return from_array(array.view(bfloat16.as_numpy_dtype) if elements.bfloat16 else array, copy=False)

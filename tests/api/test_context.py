@@ -159,6 +159,23 @@ def test_tensors_are_shared_with_other_libraries() -> None:
         fg.experimental.dlpack.to_dlpack(c("a"))
 
 
+@pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
+def test_bfloat16_is_shared_with_other_libraries(shape: tuple[int, ...]) -> None:
+    dlpack = fg.experimental.dlpack
+    x = fg.fill(shape, fg.constant(1.5, fg.bfloat16))
+    for shared in (x, dlpack.to_dlpack(x)):  # by the protocol's first version and by its second
+        back = dlpack.from_dlpack(shared)
+        assert back.dtype == fg.bfloat16 and back.shape == shape
+        assert bool(fg.reduce_all(back == 1.5))
+        assert not x.numpy().size or np.shares_memory(np.asarray(back), np.asarray(x))
+    capsule = dlpack.to_dlpack(x)
+    dlpack.from_dlpack(capsule)
+    with pytest.raises(ValueError):
+        dlpack.from_dlpack(capsule)  # once only
+    with pytest.raises(RuntimeError, match="Unsupported dtype"):
+        np.from_dlpack(x)  # NumPy has no such elements, and does not take them for others
+
+
 def test_shapes_are_checked_against_symbols() -> None:
     x, y = c([[1, 2]]), c([1, 2, 3])
     check = fg.debugging.assert_shapes
