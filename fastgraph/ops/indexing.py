@@ -55,7 +55,7 @@ def _is_mask(key: Any) -> bool:
         return True
     if isinstance(key, Tensor):
         return key.dtype is dtypes.bool_
-    return isinstance(key, (np.ndarray, np.bool_)) and key.dtype == np.bool_
+    return isinstance(key, np.ndarray) and key.dtype == np.bool_
 
 
 def _item(part: Any, positions: list[Any], traced: bool) -> tuple[Any, ...]:
@@ -77,11 +77,11 @@ def _number(value: Any, positions: list[Any], traced: bool) -> Any:
         return value
     if isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__"):
         tensor = convert(value)
-        if tensor.dtype not in (dtypes.int32, dtypes.int64) or tensor.shape.rank not in (None, 0):
+        if tensor.dtype not in (dtypes.int16, dtypes.int32, dtypes.int64) or tensor.shape.rank not in (None, 0):
             raise _no_index(value)
         if isinstance(tensor, EagerTensor) and not traced:
             return int(tensor)
-        positions.append(tensor)
+        positions.append(get_slot("cast")(tensor, dtypes.int32) if tensor.dtype is dtypes.int16 else tensor)
         return "t"
     if isinstance(value, (bool, np.bool_)) or (isinstance(value, np.ndarray) and value.ndim > 0):
         raise _no_index(value)

@@ -24,6 +24,8 @@ VALUES = [
     ("f2[f2>1]", "<tf.Tensor: shape=(1,), dtype=float32, numpy=array([2.], dtype=float32)>"),
     ("f2[tf.constant(1)]", "<tf.Tensor: shape=(), dtype=float32, numpy=2.0>"),
     ("f2[tf.constant(1,tf.int64)]", "<tf.Tensor: shape=(), dtype=float32, numpy=2.0>"),
+    ("f2[tf.constant(1,tf.int16)]", "<tf.Tensor: shape=(), dtype=float32, numpy=2.0>"),
+    ("tf.function(lambda k: f2[k])(tf.constant(1,tf.int16))", "<tf.Tensor: shape=(), dtype=float32, numpy=2.0>"),
     ("f2[(0,)]", "<tf.Tensor: shape=(), dtype=float32, numpy=1.0>"),
     ("f2[np.int64(1)]", "<tf.Tensor: shape=(), dtype=float32, numpy=2.0>"),
     ("f2[np.array(1)]", "<tf.Tensor: shape=(), dtype=float32, numpy=2.0>"),
@@ -113,6 +115,12 @@ ERRORS: list[tuple[str, type[Exception], str]] = [
         "dtype=int32)>",
     ),
     ("f2[True]", ValueError, "mask cannot be scalar."),
+    (
+        "f2[np.True_]",
+        TypeError,
+        "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are "
+        "valid indices, got np.True_",
+    ),
     (
         "f2[...,...]",
         InvalidArgumentError,
