@@ -17,7 +17,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.op_errors import message_name
 from fastgraph.ops.families import bind_named, dtype_set, shape_text
 from fastgraph.primitive import get
-from fastgraph.shapes import TensorShape
+from fastgraph.shapes import TensorShape, as_dims
 
 
 def as_tensor(value: Any, dtype: Any = None) -> Tensor:
@@ -100,11 +100,16 @@ def of_dtypes(value: Tensor, words: str, letter: str = "T") -> Tensor:
     return value
 
 
-def static_int(value: Any) -> int | None:
-    """An integer argument if it is known now, else None. TypeError if it is not an integer."""
+def static_int(value: Any, no_scalar: str = "") -> int | None:
+    """An integer argument if it is known now, else None. TypeError if it is not an integer.
+
+    One element is enough; with `no_scalar`, what is said (then its shape) of what is no scalar, it is not.
+    """
     if type(value) is int:
         return _held(value)
     if isinstance(value, Tensor):
+        if no_scalar and value.shape.rank:
+            raise InvalidArgumentError(None, None, f"{no_scalar} {shape_text(as_dims(value.shape))}")
         found = known_value(_integers(value))
         if found is not None and found.size != 1:
             raise InvalidArgumentError(None, None, f"Expected a single integer, got shape {shape_text(found.shape)}")
@@ -113,7 +118,7 @@ def static_int(value: Any) -> int | None:
         return int(value)
     if hasattr(type(value), "__index__"):
         return _held(int(value.__index__()))
-    return static_int(as_tensor(value))
+    return static_int(as_tensor(value), no_scalar)
 
 
 def _integers(value: Tensor) -> Tensor:
@@ -203,6 +208,9 @@ def extents(shape: Any) -> Extents:
         if isinstance(shape, Tensor):
             of_dtypes(tensor, "index", "Tshape")
         raise TypeError(f"A shape must be integers, not {tensor.dtype.name}: {shape!r}")
+    if tensor.shape.rank is not None and tensor.shape.rank > 1:
+        text = f"shape must be a vector of {{int32,int64}}, got shape {shape_text(as_dims(tensor.shape))}"
+        raise InvalidArgumentError(None, None, text)
     if value is not None:
         return Extents(tuple(_held(int(n)) for n in np.ravel(value)))
     return Extents(None, tensor)
@@ -215,6 +223,8 @@ def _mixed_extents(shape: Any) -> Extents:
             raise ValueError(f"Cannot convert a partially known TensorShape {TensorShape(list(shape))} to a Tensor.")
         if isinstance(n, float):
             raise TypeError(f"A shape must be integers: {shape!r}")
+        if isinstance(n, (list, tuple)):  # rows of them are no shape
+            return extents(as_tensor(shape))
         known.append(static_int(n))
     if None not in known:
         return Extents(tuple(_held(n) for n in known if n is not None))

@@ -397,6 +397,8 @@ def eye(
     rows = static_int(num_rows)
     columns = rows if num_columns is None else static_int(num_columns)
     target = as_dtype(dtype)
+    if target is string:
+        raise TypeError("Cannot convert 1 to EagerTensor of dtype string")
     if rows is None or columns is None:
         wide = num_rows if num_columns is None else num_columns
         result = named(name, eye_dynamic, cast(num_rows, "int32"), cast(wide, "int32"), dtype=target)

@@ -576,7 +576,7 @@ def one_hot(
                 None, None, f"{what} must be a scalar, but got: {shape_text(tuple(value.shape))}"
             )
     at = -1 if axis is None else whole(axis, "axis")
-    number = static_int(depth)
+    number = static_int(depth, "depth must be a scalar, but got:")
     if number is None:
         return named(name, one_hot_dynamic, indices, depth, on, off, axis=at)
     return named(name, one_hot_p, indices, on, off, depth=number, axis=at)

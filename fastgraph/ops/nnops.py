@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.indexed_slices import IndexedSlices
-from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, word
+from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, of_dtypes, word
 from fastgraph.ops.elementwise import (
     add,
     cast,
@@ -507,7 +507,7 @@ def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | No
 @public("nn.l2_loss")
 def l2_loss(t: Any, name: str | None = None) -> Any:
     """Half the sum of squares. f[*s] -> f[]. Source: tf.nn.l2_loss."""
-    t = as_tensor(t)
+    t = of_dtypes(as_tensor(t), "floating")
     return multiply(reduce_sum(t * t), 0.5, name=name)
 
 

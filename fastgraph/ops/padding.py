@@ -447,6 +447,10 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     counts, n = known_value(repeats), x.shape[axis]
     if n is not None and counts is not None:
         # NumPy does not see that the number of bytes overflows.
+        if counts.size == 1 and counts.dtype.kind == "i" and counts.min() < 0:
+            raise InvalidArgumentError(
+                None, None, f"Expected multiples[{axis + 1}] >= 0, but got {counts.min()} [Op:Tile]"
+            )
         total = sum(counts.ravel().tolist()) * (n if counts.size == 1 else 1) if counts.dtype.kind in "iu" else 0
         if total >= 2**40:
             raise ResourceExhaustedError(None, None, f"OOM when allocating tensor of {total} elements")

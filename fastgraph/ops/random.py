@@ -197,7 +197,7 @@ def categorical_of(source: Source, logits: Any, num_samples: Any, dtype: Any, op
         raise invalid(f"logits should be a matrix, got shape {shape_text(logits.shape.as_list())} [Op:{op}]")
     if logits.shape.rank is not None and logits.shape[1] == 0:
         raise invalid(f"num_classes should be positive, got 0 [Op:{op}]")
-    number = static_int(num_samples)
+    number = static_int(num_samples, "num_samples should be a scalar, got shape")
     if number is not None and number < 0:
         raise invalid(f"num_samples should be non-negative, got {number} [Op:{op}]")
     wide = cast(logits, "float64")

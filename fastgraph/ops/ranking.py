@@ -128,7 +128,7 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, 
 
     Raises: InvalidArgumentError for more than there are. Source: tf.math.top_k.
     """
-    number = static_int(k)
+    number = static_int(k, "k must be scalar, got shape")
     if number is None:
         x = as_tensor(input)
         if x.shape.rank == 0:
@@ -393,10 +393,9 @@ _UNLIKE_ROWS = "Leading dim_size of both tensors must match."
 
 
 def _infer_search(sequence: Aval, values: Aval, *, right: bool, out_type: DType) -> Aval:
-    if sequence.shape is not None and values.shape is not None:
-        n, m = sequence.shape[0], values.shape[0]
-        if n is not None and m is not None and n != m:
-            raise ValueError(_UNLIKE_ROWS)
+    rows = [None if x.shape is None else x.shape[0] for x in (sequence, values)]
+    if None not in rows and rows[0] != rows[1]:
+        raise InvalidArgumentError(None, None, _UNLIKE_ROWS)
     return Aval(out_type, values.shape)
 
 

@@ -236,7 +236,7 @@ unsorted_segment_min_p, unsorted_segment_min_dynamic = _unsorted_op("min")
 
 
 def _apply(static: Any, dynamic: Any, data: Any, segment_ids: Any, num_segments: Any, name: str | None) -> Any:
-    number, data = static_int(num_segments), as_tensor(data)
+    number, data = static_int(num_segments, "num_segments should be a scalar, not shape"), as_tensor(data)
     if data.dtype.name in HALF:  # many of them are added: in float32, rounded once
         wide = _apply(static, dynamic, cast(data, "float32"), segment_ids, num_segments, None)
         lowest, highest = (as_tensor(n, "float32") for n in (data.dtype.min, data.dtype.max))

@@ -1,0 +1,50 @@
+"""Sizes and shapes given as arguments: what is no scalar, or no vector, is refused as TensorFlow refuses it."""
+
+from __future__ import annotations
+
+import pytest
+
+import fastgraph as tf
+
+NO_VECTOR = r"shape must be a vector of \{int32,int64\}, got shape \[1,1\]"
+
+CASES = [
+    ("tf.zeros([[2]])", NO_VECTOR),
+    ("tf.ones(tf.constant([[2]]))", NO_VECTOR),
+    ("tf.fill([[2]], 1)", NO_VECTOR),
+    ("tf.reshape([1, 2], [[2]])", NO_VECTOR),
+    ("tf.reshape([1, 2], tf.constant([[2]]))", NO_VECTOR),
+    ("tf.random.normal([[2]])", NO_VECTOR),
+    ("tf.random.stateless_normal([[2]], [1, 2])", NO_VECTOR),
+    ("tf.scatter_nd([[0]], [1.0], [[3]])", NO_VECTOR),
+    ("tf.one_hot(1, [2])", r"depth must be a scalar, but got: \[1\]"),
+    ("tf.one_hot(1, tf.constant([2]))", r"depth must be a scalar, but got: \[1\]"),
+    ("tf.math.unsorted_segment_sum([1.0], [0], [2])", r"num_segments should be a scalar, not shape \[1\]"),
+    ("tf.nn.top_k([1.0, 2.0], [1])", r"k must be scalar, got shape \[1\]"),
+    ("tf.random.categorical([[1.0, 2.0]], [2])", r"num_samples should be a scalar, got shape \[1\]"),
+    ("tf.repeat([1, 2], -1)", r"Expected multiples\[1\] >= 0, but got -1 \[Op:Tile\]"),
+    ("tf.searchsorted([[1.0], [2.0]], [1.0])", r"Leading dim_size of both tensors must match\. \[Op:"),
+    (
+        "tf.nn.l2_loss([1, 2])",
+        r"Value for attr 'T' of int32 is not in the list of allowed values: bfloat16, half, float",
+    ),
+]
+
+
+@pytest.mark.parametrize(("expression", "text"), CASES, ids=[row[0] for row in CASES])
+def test_refused(expression: str, text: str) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+        eval(expression, {"tf": tf})
+
+
+def test_no_identity_of_strings() -> None:
+    with pytest.raises(TypeError, match="Cannot convert 1 to EagerTensor of dtype string"):
+        tf.eye(2, dtype=tf.string)
+
+
+def test_shapes_with_tensors_in_them() -> None:
+    two = tf.constant(2)
+    assert tf.zeros([two, 3]).shape == (2, 3)
+    assert tf.reshape(tf.range(4), [two, -1]).shape == (2, 2)
+    assert tf.function(lambda n: tf.zeros([n, 1]))(two).shape == (2, 1)
+    assert tf.zeros(two).shape == (2,)
