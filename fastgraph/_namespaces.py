@@ -126,12 +126,8 @@ PUBLIC: dict[str, str] = {
     **_same("graph.control_flow", "cond while_loop case switch_case"),
     "config.run_functions_eagerly": "staging.function:run_functions_eagerly",
     "config.functions_run_eagerly": "staging.function:functions_run_eagerly",
-    **_same(
-        "configuration",
-        "get_visible_devices set_visible_devices get_soft_device_placement set_soft_device_placement",
-        ("config",),
-    ),
-    **_same("devices", "PhysicalDevice LogicalDevice", ("config",)),
+    **_same("configuration", "get_visible_devices set_visible_devices", ("config",)),
+    **_same("devices", "PhysicalDevice LogicalDevice get_soft_device_placement set_soft_device_placement", ("config",)),
     **_same("devices", "list_physical_devices list_logical_devices", ("config", "config.experimental")),
     **_same(
         "configuration",

@@ -44,17 +44,6 @@ def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
         raise ValueError("The CPU cannot be made invisible: every program needs it.")
 
 
-def get_soft_device_placement() -> bool:
-    """Return whether an op for a missing device runs on another one: always True."""
-    return True
-
-
-def set_soft_device_placement(enabled: bool) -> None:
-    """Accept True. Raises ValueError for False: there is one kind of device."""
-    if not enabled:
-        raise ValueError("Soft device placement cannot be turned off: there is one kind of device.")
-
-
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
     """Say how a GPU takes memory. Raises ValueError: the CPU has no such setting."""
     raise ValueError(f"Cannot set memory growth on {device!r}: it is no GPU.")

@@ -118,10 +118,39 @@ def device_number(name: str) -> int:
     return 0
 
 
+_soft_placement = False
+
+
+def get_soft_device_placement() -> bool:
+    """Whether ops for a device that is not there run on the CPU. Source: tf.config.get_soft_device_placement."""
+    return _soft_placement
+
+
+def set_soft_device_placement(enabled: bool) -> None:
+    """Say whether ops for a device that is not there run on the CPU, which else is an error.
+
+    Source: tf.config.set_soft_device_placement.
+    """
+    global _soft_placement
+    _soft_placement = bool(enabled)
+
+
+def _placed(name: str) -> str:
+    """`name`, or the CPU's if there is no such device and that may be."""
+    try:
+        device_number(name)
+    except InvalidArgumentError:
+        if not _soft_placement:
+            raise
+        return CPU
+    return name
+
+
 class device:
     """Context manager: ops inside run on the device named (None: where they would anyway). Source: tf.device.
 
-    A callable gives the name. InvalidArgumentError on entering if the device is not there.
+    A callable gives the name. InvalidArgumentError on entering if the device is not there, unless
+    `set_soft_device_placement` lets the CPU stand for it.
     """
 
     def __init__(self, device_name: str | Callable[..., Any] | None) -> None:
@@ -133,7 +162,7 @@ class device:
         if name is not None and not isinstance(name, str):  # a DeviceSpec, or one of list_logical_devices()
             name = name.to_string() if hasattr(name, "to_string") else getattr(name, "name", name)
         if name is not None:
-            device_number(name)
+            name = _placed(name)
         state = current_state()
         self._previous.append(state.device)
         state.device = name

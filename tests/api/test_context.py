@@ -49,6 +49,22 @@ def test_a_missing_gpu_is_a_clear_error() -> None:
         fg.config.set_visible_devices([], "CPU")
 
 
+def test_the_cpu_may_stand_for_a_missing_device() -> None:
+    assert not fg.config.get_soft_device_placement()
+    fg.config.set_soft_device_placement(True)
+    try:
+        assert fg.config.get_soft_device_placement()
+        with fg.device("/gpu:0"):
+            assert c(1.0).device.endswith("CPU:0")
+            assert float(fg.function(lambda x: x + 1)(c(1.0))) == 2.0
+        with fg.device("/cpu:0"), pytest.raises(ValueError, match="is not a device name"):
+            fg.device("nowhere at all").__enter__()
+    finally:
+        fg.config.set_soft_device_placement(False)
+    with pytest.raises(fg.errors.InvalidArgumentError):
+        fg.device("/gpu:0").__enter__()
+
+
 def test_device_specs() -> None:
     spec = fg.DeviceSpec.from_string("/job:w/replica:1/task:2/gpu:3")
     assert spec.to_string() == "/job:w/replica:1/task:2/device:GPU:3"
