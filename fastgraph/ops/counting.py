@@ -169,7 +169,7 @@ def histogram_fixed_width(
         x = numbers(x)
     ends = as_tensor(value_range)
     if ends.shape.rank is not None and ends.shape.as_list() not in ([2], [None]):
-        raise invalid("value_range should be a vector of 2 elements.")
+        raise invalid("value_range should be a vector of 2 elements.", "HistogramFixedWidth")
     ends = interval(ends)
     low, high = cast(ends[0], x.dtype), cast(ends[1], x.dtype)
     scaled = cast(x - low, "float64") / cast(high - low, "float64") * cast(nbins, "float64")

@@ -117,9 +117,9 @@ def shape_text(shape: Sequence[int | None]) -> str:
     return "[" + ",".join("?" if d is None else str(d) for d in shape) + "]"
 
 
-def invalid(text: str) -> InvalidArgumentError:
-    """The error of an op that cannot take these shapes or numbers."""
-    return InvalidArgumentError(None, None, text)
+def invalid(text: str, op: str = "") -> InvalidArgumentError:
+    """The error of an op that cannot take these shapes or numbers; its name where no Primitive adds it."""
+    return InvalidArgumentError(None, None, f"{text} [Op:{op}]" if op else text)
 
 
 def known(aval: Aval) -> bool:

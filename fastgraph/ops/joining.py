@@ -360,7 +360,8 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
         if num_or_size_splits <= 0 or n % num_or_size_splits:
             raise invalid(
                 "Number of ways to split should evenly divide the split dimension, but got split_dim "
-                f"{along % rank} (size = {n}) and num_split {num_or_size_splits}"
+                f"{along % rank} (size = {n}) and num_split {num_or_size_splits}",
+                "Split",
             )
         sizes = (n // num_or_size_splits,) * num_or_size_splits
     else:
@@ -376,7 +377,7 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
                 return _parts(value, list(found), along % rank)
             found = tuple(n - sum(found) - 1 if s == -1 else s for s in found)
             if min(found) < 0:
-                raise invalid(f"Sizes {list(found)} do not fit a dimension of {n}")
+                raise invalid(f"Sizes {list(found)} do not fit a dimension of {n}", "SplitV")
         sizes = found
     return list(named(name if name != "split" else None, split_p, value, sizes=sizes, axis=along))
 

@@ -530,7 +530,7 @@ def cross(a: Any, b: Any, name: str | None = None) -> Any:
         text = f"{shape_text(a.shape.as_list())} vs. {shape_text(b.shape.as_list())}"
         raise invalid(f"Both inputs must be of same shape: {text}")
     if a.shape[-1] not in (None, 3):
-        raise FailedPreconditionError(None, None, "Cross-products are only defined for 3-element vectors.")
+        raise FailedPreconditionError(None, None, "Cross-products are only defined for 3-element vectors. [Op:Cross]")
     (a0, a1, a2), (b0, b1, b2) = unstack(a, 3, axis=-1), unstack(b, 3, axis=-1)
     return stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1, name=name or "stack")
 

@@ -470,15 +470,16 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = 
         raise ValueError(f"`data_format` must be of the form `N...C` or `NC...`. Received: data_format={data_format}")
     rank = value.shape.rank
     if rank is not None and rank < 2:
-        raise invalid(f"Input tensor must be at least 2D: {shape_text(value.shape)}")
+        raise invalid(f"Input tensor must be at least 2D: {shape_text(value.shape)}", "BiasAdd")
     if bias.shape.rank not in (None, 1):
-        raise invalid(f"Biases must be 1D: {shape_text(bias.shape)}")
+        raise invalid(f"Biases must be 1D: {shape_text(bias.shape)}", "BiasAdd")
     channels_first = data_format is not None and data_format.startswith("NC") and data_format[-1] != "C"
     own = value.shape[1 if channels_first else -1] if rank else None
     if own is not None and bias.shape.rank == 1 and bias.shape[0] not in (None, own):
         raise invalid(
             "Must provide as many biases as the last dimension of the input tensor: "
-            f"{shape_text(bias.shape)} vs. {shape_text(value.shape)}"
+            f"{shape_text(bias.shape)} vs. {shape_text(value.shape)}",
+            "BiasAdd",
         )
     if channels_first and rank is not None and rank > 2:
         bias = reshape(bias, (1, -1, *(1,) * (rank - 2)))

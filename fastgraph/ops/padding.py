@@ -406,13 +406,15 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
     """
     x = as_tensor(input)
     shifts, axes = _list(shift), known_axes(axis)
+    if any(isinstance(by, (list, tuple)) for by in shifts):
+        raise invalid(f"shift must be a scalar or a 1-D vector. Found: {shape_text(np.shape(shift))}", "Roll")
     if len(shifts) != len(axes):
-        raise invalid("shift and axis must have the same size")
+        raise invalid("shift and axis must have the same size", "Roll")
     if len(x.shape) == 0:
-        raise invalid("input must be 1-D or higher")
+        raise invalid("input must be 1-D or higher", "Roll")
     for by, along in zip(shifts, axes, strict=True):
         if not -len(x.shape) <= along < len(x.shape):
-            raise invalid(f"axis {along if along >= 0 else along + len(x.shape)} is out of range")
+            raise invalid(f"axis {along if along >= 0 else along + len(x.shape)} is out of range", "Roll")
         along %= len(x.shape)
         n = dim(x, along)
         by = by % (max(n, 1) if isinstance(n, int) else maximum(n, 1))  # an axis may turn out to be empty

@@ -1,4 +1,4 @@
-"""Sizes and shapes given as arguments: what is no scalar, or no vector, is refused as TensorFlow refuses it."""
+"""Arguments that do not fit are refused as TensorFlow refuses them, with the name of the op."""
 
 from __future__ import annotations
 
@@ -28,6 +28,13 @@ CASES = [
         "tf.nn.l2_loss([1, 2])",
         r"Value for attr 'T' of int32 is not in the list of allowed values: bfloat16, half, float",
     ),
+    ("tf.split([1, 2, 3], 2)", r"\(size = 3\) and num_split 2 \[Op:Split\]"),
+    ("tf.split([1, 2, 3], [4, -1])", r"\[Op:SplitV\]"),
+    ("tf.nn.bias_add([[1.0, 2.0]], [1.0])", r"dimension of the input tensor: \[1\] vs. \[1,2\] \[Op:BiasAdd\]"),
+    ("tf.nn.bias_add([1.0, 2.0], [1.0])", r"must be at least 2D: \[2\] \[Op:BiasAdd\]"),
+    ("tf.roll([1, 2], 1, 5)", r"axis 5 is out of range \[Op:Roll\]"),
+    ("tf.roll([1, 2], [[1]], 0)", r"shift must be a scalar or a 1-D vector. Found: \[1,1\] \[Op:Roll\]"),
+    ("tf.histogram_fixed_width([1.0], [0.0, 1.0, 2.0])", r"a vector of 2 elements. \[Op:HistogramFixedWidth\]"),
 ]
 
 
