@@ -120,8 +120,8 @@ class _Signature:
     """What map_fn's function gives: a structure of dtypes, and shapes where they are known."""
 
     def __init__(self, signature: Any) -> None:
-        self.structure = nesting.map_structure(_Leaf, signature)
-        self.leaves: list[_Leaf] = nesting.flatten(self.structure)
+        self.structure = nesting.map_structure(_leaf, signature)
+        self.leaves: list[Any] = nesting.flatten(self.structure)
 
     def flat(self, result: Any) -> list[Any]:
         """Return the tensors of one result. Raises ValueError or TypeError where they do not fit."""
@@ -131,6 +131,15 @@ class _Signature:
     def packed(self, leaves: Sequence[Any]) -> Any:
         """Return tensors in the structure of a result."""
         return nesting.pack_sequence_as(self.structure, list(leaves))
+
+
+def _leaf(given: Any) -> Any:
+    """One result of a signature: a tensor, or a RaggedTensor of the rows."""
+    if isinstance(given, TypeSpec) and hasattr(given, "ragged_rank"):
+        from fastgraph.graph.composite_maps import RaggedLeaf
+
+        return RaggedLeaf(given)  # type: ignore[arg-type]
+    return _Leaf(given)
 
 
 class _Leaf:
@@ -160,6 +169,16 @@ class _Leaf:
             raise ValueError(f"Incompatible shape for value ({tensor.shape}), expected ({self.shape})")
         return tensor
 
+    def stacked(self, rows: Sequence[Any]) -> Any:
+        """Return the rows as one tensor; without rows, an empty one. Raises ValueError where shapes differ."""
+        if not rows:
+            dims = self.shape.as_list() if self.shape.rank else []
+            return public_function("zeros")([0, *[n or 0 for n in dims]], self.dtype)
+        for tensor in rows:
+            if tensor.shape != rows[0].shape:
+                raise ValueError(f"Incompatible shape for value ({tensor.shape}), expected ({rows[0].shape})")
+        return stack(list(rows))
+
 
 def map_fn(
     fn: Callable[[Any], Any],
@@ -176,15 +195,16 @@ def map_fn(
 
     `elems` may be a structure of tensors with the same n: fn gets one element in that structure. `fn_output_signature`
     (before: `dtype`) says the structure and dtypes of fn's result where they are not those of elems: dtypes or
-    TensorSpecs. The results of all elements have one shape. `parallel_iterations` and `swap_memory` change nothing.
+    TensorSpecs, in eager mode also RaggedTensorSpecs; elems may then be RaggedTensors and SparseTensors, of which fn
+    gets rows. The tensors of all elements have one shape. `parallel_iterations` and `swap_memory` change nothing.
     Raises TypeError or ValueError for a result of another structure, ValueError for scalars, n that differ and shapes
     that differ, InvalidArgumentError for another dtype. Source: tf.map_fn.
     """
     _checked(fn, "map_fn")
-    elements = _Elements(elems, "map_fn")
+    elements = _elements(elems)
     wanted = fn_output_signature if fn_output_signature is not None else dtype
     if wanted is None:
-        wanted = nesting.map_structure(lambda leaf: as_tensor(leaf).dtype, elems)
+        wanted = nesting.map_structure(_row_spec, elems)
     signature = _Signature(wanted)
 
     def applied(element: Any) -> list[Any]:
@@ -198,21 +218,32 @@ def map_fn(
     return signature.packed(stacks)
 
 
-def _stacks(rows: Sequence[Sequence[Any]], leaves: Sequence[_Leaf]) -> list[Any]:
-    """The rows of each tensor as one tensor; without rows, an empty one. Raises ValueError where shapes differ."""
-    if not rows:
-        shapes = [leaf.shape.as_list() if leaf.shape.rank else [] for leaf in leaves]
-        return [
-            public_function("zeros")([0, *[n or 0 for n in dims]], leaf.dtype)
-            for dims, leaf in zip(shapes, leaves, strict=True)
-        ]
-    result = []
-    for column in zip(*rows, strict=True):
-        for tensor in column:
-            if tensor.shape != column[0].shape:
-                raise ValueError(f"Incompatible shape for value ({tensor.shape}), expected ({column[0].shape})")
-        result.append(stack(list(column)))
-    return result
+def _is_composite(leaf: Any) -> bool:
+    """Whether no one tensor can stand for `leaf`: a RaggedTensor or SparseTensor."""
+    return hasattr(type(leaf), "__fg_bind__")
+
+
+def _elements(elems: Any) -> Any:
+    if not any(_is_composite(leaf) for leaf in nesting.flatten(elems)):
+        return _Elements(elems, "map_fn")
+    from fastgraph.graph.composite_maps import CompositeElements
+
+    return CompositeElements(elems, "map_fn")
+
+
+def _row_spec(leaf: Any) -> Any:
+    """What fn gives where nothing is said: what it gets."""
+    if not _is_composite(leaf):
+        return as_tensor(leaf).dtype
+    from fastgraph.graph.composite_maps import row_spec
+
+    return row_spec(leaf)
+
+
+def _stacks(rows: Sequence[Sequence[Any]], leaves: Sequence[Any]) -> list[Any]:
+    """The rows of each result as one tensor, or RaggedTensor; without rows, an empty one."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(leaves)
+    return [leaf.stacked(column) for leaf, column in zip(leaves, columns, strict=True)]
 
 
 # ---- scan, foldl, foldr ---------------------------------------------------------------------------------------------

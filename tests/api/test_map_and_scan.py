@@ -232,3 +232,43 @@ def test_shapes_that_differ() -> None:
 def test_nothing_to_map_over() -> None:
     with pytest.raises(ValueError, match="unsupported type"):
         fg.map_fn(lambda x: x, None)
+
+
+# ---- composites -------------------------------------------------------------------------------------------------------
+
+
+def test_map_fn_over_ragged_and_sparse_rows() -> None:
+    ragged = fg.ragged.constant([[1, 2], [3], []])
+    total = fg.map_fn(fg.reduce_sum, ragged, fn_output_signature=fg.int32)
+    np.testing.assert_array_equal(total, [3, 3, 0])
+    row = fg.RaggedTensorSpec([None], fg.int32)
+    for signature in (None, row):
+        doubled = fg.map_fn(lambda e: e * 2, ragged, fn_output_signature=signature)
+        assert doubled.to_list() == [[2, 4], [6], []]
+    assert fg.map_fn(fg.range, fg.constant([1, 0, 2]), fn_output_signature=row).to_list() == [[0], [], [0, 1]]
+    deeper = fg.ragged.constant([[[1], [2, 3]], [[4]]])
+    assert fg.map_fn(lambda e: e + 1, deeper).to_list() == [[[2], [3, 4]], [[5]]]
+    none = fg.map_fn(fg.range, fg.zeros([0], fg.int32), fn_output_signature=row)
+    assert none.to_list() == [] and none.dtype == fg.int32
+    sparse = fg.sparse.from_dense([[1, 0], [0, 2]])
+    np.testing.assert_array_equal(fg.map_fn(fg.sparse.reduce_sum, sparse, fn_output_signature=fg.int32), [1, 2])
+
+
+def test_map_fn_over_ragged_rows_has_gradients() -> None:
+    values = fg.Variable([1.0, 2.0, 3.0])
+    with fg.GradientTape() as tape:
+        ragged = fg.RaggedTensor.from_row_lengths(values, [2, 0, 1])
+        y = fg.reduce_sum(fg.map_fn(lambda e: e**2, ragged).flat_values)
+    np.testing.assert_allclose(tape.gradient(y, values), [2.0, 4.0, 6.0])
+
+
+def test_map_fn_over_composites_that_does_not_fit() -> None:
+    ragged = fg.ragged.constant([[1, 2], [3]])
+    with pytest.raises(ValueError, match="Dimensions 2 and 3 are not compatible"):
+        fg.map_fn(lambda e: e[1], (ragged, fg.zeros([3])), fn_output_signature=fg.float32)
+    with pytest.raises(fg.errors.InvalidArgumentError, match="was to be float32"):
+        fg.map_fn(lambda e: e, ragged, fn_output_signature=fg.RaggedTensorSpec([None], fg.float32))
+    with pytest.raises(ValueError, match="ragged_rank 1, and has 0"):
+        fg.map_fn(lambda e: e, ragged, fn_output_signature=fg.RaggedTensorSpec([None, None], fg.int32))
+    with pytest.raises(NotImplementedError, match="where a function is traced"):
+        fg.function(lambda r: fg.map_fn(fg.reduce_sum, r, fn_output_signature=fg.int32))(ragged)
