@@ -17,7 +17,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.op_errors import message_name
 from fastgraph.ops.families import bind_named, dtype_set, shape_text
 from fastgraph.primitive import get
-from fastgraph.shapes import TensorShape, as_dims
+from fastgraph.shapes import TensorShape
 
 
 def as_tensor(value: Any, dtype: Any = None) -> Tensor:
@@ -109,7 +109,7 @@ def static_int(value: Any, no_scalar: str = "") -> int | None:
         return _held(value)
     if isinstance(value, Tensor):
         if no_scalar and value.shape.rank:
-            raise InvalidArgumentError(None, None, f"{no_scalar} {shape_text(as_dims(value.shape))}")
+            raise InvalidArgumentError(None, None, f"{no_scalar} {shape_text(value.shape.as_list())}")
         found = known_value(_integers(value))
         if found is not None and found.size != 1:
             raise InvalidArgumentError(None, None, f"Expected a single integer, got shape {shape_text(found.shape)}")
@@ -209,7 +209,7 @@ def extents(shape: Any) -> Extents:
             of_dtypes(tensor, "index", "Tshape")
         raise TypeError(f"A shape must be integers, not {tensor.dtype.name}: {shape!r}")
     if tensor.shape.rank is not None and tensor.shape.rank > 1:
-        text = f"shape must be a vector of {{int32,int64}}, got shape {shape_text(as_dims(tensor.shape))}"
+        text = f"shape must be a vector of {{int32,int64}}, got shape {shape_text(tensor.shape.as_list())}"
         raise InvalidArgumentError(None, None, text)
     if value is not None:
         return Extents(tuple(_held(int(n)) for n in np.ravel(value)))
