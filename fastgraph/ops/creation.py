@@ -263,6 +263,7 @@ def range_p(start: Array, limit: Array, delta: Array) -> Any:
     return (start.astype(wide) + steps * delta.astype(wide)).astype(start.dtype)
 
 
+_WORTH_KEEPING = 4096  # elements
 _RANGE_ORDER = ("int32", "int64", "float32", "float64")
 
 
@@ -277,7 +278,8 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, nam
         start, limit = 0, start
     plain = type(start) is type(limit) is type(delta) is int and dtype is None and current_trace() is None
     if plain and delta > 0 and -(2**31) <= start <= limit < 2**31 - delta:  # most calls: no tensors need be made
-        return from_array(np.arange(start, limit, delta, dtype=np.int32), int32, True)
+        steps = np.arange(start, limit, delta, dtype=np.int32)
+        return from_array(steps, int32, steps.size < _WORTH_KEEPING)  # a small copy costs less than NumPy's memory
     target = None if dtype is None else as_dtype(dtype)
     bounds = [_scalar(x, target) for x in (start, limit, delta)]
     if target is None:

@@ -432,14 +432,14 @@ def _lower_add_n(b: Any, node: Any) -> list[Any]:
 )
 def add_n_p(*inputs: Array) -> Any:
     """Sum of tensors of one shape, from the first to the last. t[*s]... -> t[*s]."""
-    total = inputs[0]
+    total: Any = inputs[0]
     for i, x in enumerate(inputs[1:], 1):
         if x.shape != total.shape:
             raise invalid(
                 "Inputs to operation AddN of type AddN must have the same size and shape.  "
                 f"Input 0: {shape_text(total.shape)} != input {i}: {shape_text(x.shape)}"
             )
-        total = total + x
+        total = total + x if i == 1 or not total.ndim else np.add(total, x, out=total)
     return total
 
 

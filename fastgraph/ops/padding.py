@@ -310,7 +310,10 @@ def tile_p(input: Array, *, multiples: tuple[int, ...]) -> Any:
         _tiled(input.shape, multiples)
     except ValueError as error:
         raise invalid(str(error)) from None
-    return np.tile(input, multiples)
+    # By one copy: [n, m] -> [1, n, 1, m] -> [a, n, b, m] -> [a * n, b * m].
+    dims = [n for pair in zip(multiples, input.shape, strict=True) for n in pair]
+    apart = input.reshape([n if i % 2 else 1 for i, n in enumerate(dims)])
+    return np.broadcast_to(apart, dims).reshape([a * n for a, n in zip(multiples, input.shape, strict=True)])
 
 
 @public("tile")

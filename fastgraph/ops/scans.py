@@ -24,13 +24,16 @@ def _running(x: Any, combine: Any, start: Any, axis: int, exclusive: bool, rever
     if not -x.ndim <= axis < x.ndim:
         raise invalid(f"ScanOp: Expected scan axis in the range [{-x.ndim}, {x.ndim}), but got {axis}")
     wide = x.astype(np.float32) if is_half(x.dtype) else x
+    total = np.empty(wide.shape, wide.dtype)
+    line = total
     if reverse:
-        wide = np.flip(wide, axis)
-    total = combine.accumulate(wide, axis=axis, dtype=wide.dtype)
+        wide, line = np.flip(wide, axis), np.flip(line, axis)
     if exclusive and x.shape[axis]:
-        total = np.roll(total, 1, axis)
-        total[(slice(None),) * (axis % x.ndim) + (0,)] = start
-    return (np.flip(total, axis) if reverse else total).astype(x.dtype)
+        before = (slice(None),) * (axis % x.ndim)
+        line[(*before, 0)] = start
+        wide, line = wide[(*before, slice(-1))], line[(*before, slice(1, None))]
+    combine.accumulate(wide, axis=axis, dtype=wide.dtype, out=line)
+    return total.astype(x.dtype, copy=False)
 
 
 def _infer_running(x: Aval, *, axis: int, exclusive: bool, reverse: bool) -> Aval:
