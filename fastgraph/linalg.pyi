@@ -103,7 +103,8 @@ def lu_matrix_inverse(lower_upper: Any, perm: Any, validate_args: builtins.bool 
 def lu_reconstruct(lower_upper: Any, perm: Any, validate_args: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """The matrix whose `lu` is given. t[*b, n, n], i[*b, n] -> t[*b, n, n].
 
-    Raises: ValueError for shapes that do not fit. Source: tf.linalg.lu_reconstruct."""
+    Raises: ValueError for shapes that do not fit, InvalidArgumentError for a `perm` that is no permutation. Source:
+    tf.linalg.lu_reconstruct."""
 def lu_solve(lower_upper: Any, perm: Any, rhs: Any, validate_args: builtins.bool = False, name: builtins.str | None = None) -> Any:
     """x with A x = rhs, given `lu` of A. t[*b, n, n], i[*b, n], t[*b, n, k] -> t[*b, n, k].
 

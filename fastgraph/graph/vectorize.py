@@ -343,6 +343,12 @@ def _outside(trace: GraphTrace) -> list[Part]:
     return [Part(tensor, False) for tensor in deref([held for held, _ in trace.graph.captures])]
 
 
+def _let_go(trace: GraphTrace) -> None:
+    """Give up what a trace of eager mode captured: trace and graph refer to one another, and would keep it."""
+    if trace.kind != "branch":
+        trace.graph.captures.clear()
+
+
 def vectorized_map(fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop: bool = True, warn: bool = True) -> Any:
     """Apply `fn` to each element of `elems` along the first axis, all at once: t[n, *s] -> u[n, *r].
 
@@ -375,6 +381,7 @@ def vectorized_map(fn: Callable[[Any], Any], elems: Any, fallback_to_while_loop:
     if warn and fallback_to_while_loop:
         _warn(graph)
     made = run.graph(graph, [*parts, *_outside(trace)])
+    _let_go(trace)
     full = iter([run.full(part, value.aval) for part, value in zip(made, graph.outputs, strict=True)])
     packed = [None if leaf is None else next(full) for leaf in nesting.flatten(result, expand_composites=True)]
     return nesting.pack_sequence_as(result, packed, expand_composites=True)
@@ -433,6 +440,7 @@ def walk(cotangents: Callable[[Any], list[Any]], target: Any, seeds: Any, n: Any
     graph = trace.finish(values)
     run = Run(n)
     made = run.graph(graph, [Part(seeds, True), *_outside(trace)])
+    _let_go(trace)
     full = iter([run.full(part, value.aval) for part, value in zip(made, graph.outputs, strict=True)])
     return [None if grad is None else next(full) for grad in found]
 

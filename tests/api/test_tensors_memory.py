@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -372,3 +373,34 @@ def test_objects_that_were_never_made() -> None:
         as_array(None)  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="with statement"):
         VariableWatcher().__exit__(None, None, None)
+
+
+def test_what_a_jacobian_used_is_released_without_the_collector() -> None:
+    x = tf.Variable(np.ones(300, np.float32))
+
+    def jacobian() -> Any:
+        with tf.GradientTape() as tape:
+            z = x * 2.0
+            y = tf.sin(z)
+        tape.jacobian(y, x)
+        return weakref.ref(z)
+
+    def batch_jacobian() -> Any:
+        rows = tf.ones([30, 10])
+        with tf.GradientTape() as tape:
+            tape.watch(rows)
+            z = rows * 2.0
+            y = tf.sin(z)
+        tape.batch_jacobian(y, rows)
+        return weakref.ref(z)
+
+    def mapped() -> Any:
+        z = tf.ones([1000]) * 2.0
+        tf.vectorized_map(lambda e: e * z, tf.ones([3]))
+        return weakref.ref(z)
+
+    gc.disable()
+    try:
+        assert [use()() for use in (jacobian, batch_jacobian, mapped)] == [None, None, None]
+    finally:
+        gc.enable()
