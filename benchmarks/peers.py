@@ -173,7 +173,7 @@ class Driver:
         if self.peer.module != "fastgraph":
             return
         for function in self.functions:
-            for concrete in function._concrete_functions():
+            for concrete in function._list_all_concrete_functions():
                 if not concrete.wait(120.0):
                     raise RuntimeError(f"{concrete.name}: no kernels after 120 s")
                 if concrete.host_steps:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from collections.abc import Iterator
 
 from fastgraph import expr
 
@@ -36,6 +37,10 @@ class Lock:
     def __exit__(self, *_: object) -> None:
         self._lock.release()
 
+    def is_mine(self) -> bool:
+        """Whether this thread holds it."""
+        return self._forks == _forks and bool(self._lock._is_owned())  # type: ignore[attr-defined]
+
     def _renew(self) -> None:
         with _renewing:
             if self._forks != _forks:
@@ -44,6 +49,65 @@ class Lock:
                     self._lock = threading.RLock()
                 self._forks = _forks
 
+
+class Turn:
+    """A reentrant lock for work that may wait for other such work: of threads that wait for each other one goes on.
+
+    Whoever would close a circle of waiting threads does not wait and works beside the holder. What a Turn protects must
+    bear that: it saves work that would be done twice, and what is done twice must come out right.
+    """
+
+    __slots__ = ("_forks", "_holder", "_lock")
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._holder = 0  # the thread that has it
+        self._forks = _forks
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[bool]:
+        """Hold it; gives False where the work is done beside that of the holder."""
+        if self._forks != _forks:
+            self._renew()
+        me = threading.get_ident()
+        if not self._lock.acquire(blocking=False) and not self._wait(me):
+            yield False
+            return
+        outermost, self._holder = self._holder != me, me
+        try:
+            yield True
+        finally:
+            if outermost:
+                self._holder = 0
+            self._lock.release()
+
+    def _wait(self, me: int) -> bool:
+        """Wait until it is free and take it; False if its holder waits for this thread, maybe by way of others."""
+        with _renewing:
+            turn: Turn | None = self
+            seen: set[int] = set()
+            while turn is not None and turn._holder not in seen:
+                if turn._holder == me:
+                    return False
+                seen.add(turn._holder)
+                turn = _waiting.get(turn._holder)
+            _waiting[me] = self
+        try:
+            return self._lock.acquire()
+        finally:
+            _waiting.pop(me, None)
+
+    def _renew(self) -> None:
+        with _renewing:
+            if self._forks != _forks:
+                if not self._lock._is_owned():  # type: ignore[attr-defined]
+                    self._lock = threading.RLock()
+                    self._holder = 0
+                self._forks = _forks
+
+
+#: Which threads wait for which Turn.
+_waiting: dict[int, Turn] = {}
 
 #: Held around imports that a call makes, and during a fork: Python's own lock of a module that another thread was
 #: importing would stay locked in the child.
@@ -67,6 +131,7 @@ def _after_fork_in_child() -> None:
     global _forks, _renewing
     _forks += 1
     _renewing = threading.Lock()
+    _waiting.clear()
     _after_fork_in_parent()
 
 

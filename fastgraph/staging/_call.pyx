@@ -157,11 +157,12 @@ cdef class Entry:
     cdef Plan plan             # None where only calls under tapes were seen
     cdef tuple candidates      # numbers of the operands that tapes may follow
     cdef list recordings       # for sources that they do follow: (Recording, the Plan that gives the residuals besides)
+    cdef object owner          # weak reference to what the Plan is of
     cdef int result
     cdef object structure      # CONSTANT: the result; NESTED: see _filled; PACKED: the function that packs
 
     def __cinit__(
-        self, Py_ssize_t n, tuple keywords, list pattern, list captures, tuple candidates, int result, structure
+        self, Py_ssize_t n, tuple keywords, list pattern, list captures, tuple candidates, int result, structure, owner
     ):
         cdef Py_ssize_t i, n_parts = len(pattern), size = 1
         cdef int64_t* token
@@ -190,6 +191,7 @@ cdef class Entry:
         self.recordings = []
         self.result = result
         self.structure = structure
+        self.owner = owner
 
     def __dealloc__(self):
         free(self.kinds)
@@ -344,7 +346,7 @@ cdef class FastCall:
     """Something that is called again and again with arguments of few kinds."""
 
     cdef list entries
-    cdef public int64_t _calls
+    cdef public int64_t _calls   # how many calls there were outside of traces
 
     def __cinit__(self, *args, **kwargs):
         self.entries = []
@@ -353,18 +355,19 @@ cdef class FastCall:
         cdef ThreadState state = thread_state()
         cdef Entry entry
         cdef Py_ssize_t i, n
-        cdef list inputs
+        cdef list inputs, entries
         cdef tuple recorded
         cdef tuple given = args, keywords = ()
-        self._calls += 1
         if kwargs:
             keywords = tuple(kwargs)
             given = args + tuple(kwargs.values())
         n = PyTuple_GET_SIZE(given)
         if run_eagerly or state.trace is not None:
             return self._call_slow(args, kwargs)
-        for i in range(len(self.entries)):
-            entry = <Entry>self.entries[i]
+        self._calls += 1
+        entries = self.entries  # no list that is here is ever changed but for the order
+        for i in range(PyList_GET_SIZE(entries)):
+            entry = <Entry>PyList_GET_ITEM(entries, i)
             if entry.n == n and entry.epoch == epoch and (
                 entry.keywords is keywords or entry.keywords == keywords  # no names: the one empty tuple
             ):
@@ -374,8 +377,8 @@ cdef class FastCall:
         else:
             return self._call_slow(args, kwargs)
         if i > 0:
-            self.entries[i] = self.entries[i - 1]
-            self.entries[i - 1] = entry
+            entries[i] = entries[i - 1]
+            entries[i - 1] = entry
         if PyList_GET_SIZE(state.tapes):
             for held in inputs:
                 if type(held) is Cell:
@@ -392,28 +395,39 @@ cdef class FastCall:
 
     def remember(
         self, tuple args, tuple keywords, list pattern, list captures, tuple candidates, str result, structure,
-        Plan plan, Recording recording,
+        Plan plan, Recording recording, owner,
     ) -> None:
         """Enter a kind of call: what runs without tapes (`plan`), or under tapes that follow something (`recording`).
 
-        The last of `args` were given by the names `keywords`. See keys.pattern for the pattern.
+        The last of `args` were given by the names `keywords`. See keys.pattern for the pattern. The Plan is of `owner`.
         """
         cdef int how = ("single", "constant", "tuple", "list", "nested", "packed").index(result)
         cdef Entry entry
         cdef Entry found = None
-        self.entries = [entry for entry in self.entries if (<Entry>entry).epoch == epoch]
-        for entry in self.entries:
+        cdef list entries = [entry for entry in self.entries if (<Entry>entry).epoch == epoch]
+        for entry in entries:
             if entry.n == len(args) and entry.keywords == keywords and entry.operands(args) is not None:
                 found = entry
                 break
         if found is None:
-            found = Entry(len(args), keywords, pattern, captures, candidates, how, structure)
-            self.entries.insert(0, found)
-            del self.entries[MOST_ENTRIES:]
+            found = Entry(len(args), keywords, pattern, captures, candidates, how, structure, weakref.ref(owner))
+            entries.insert(0, found)
+            del entries[MOST_ENTRIES:]
+        self.entries = entries
         if recording is None:
             found.plan = plan
         else:
             found.recordings.append((recording, plan))
+
+    def _owners(self) -> list:
+        """Whose Plans are remembered."""
+        return [(<Entry>entry).owner() for entry in self.entries]
+
+    def _forget_calls(self, owner=None) -> None:
+        """Forget the calls that were made, all or those that the owner served."""
+        self.entries = [] if owner is None else [
+            entry for entry in self.entries if (<Entry>entry).owner() is not owner
+        ]
 
     def _call_slow(self, args, kwargs):
         raise NotImplementedError

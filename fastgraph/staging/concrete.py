@@ -49,12 +49,12 @@ class ConcreteFunction(FastCall):
     if given must be those of the trace.
     """
 
-    def __init__(self, trace: GraphTrace, signature: Signature, structure: Any, name: str, guard: Any = None) -> None:
+    def __init__(self, trace: GraphTrace, signature: Signature, structure: Any, name: str) -> None:
         self._trace = trace
         self._signature = signature
         self._structure = structure  # of the result, SymbolicTensors as leaves
         self._runner = Runner(trace, name)
-        self._guard = guard
+        self.guard: keys.Guard | None = None  # of the objects that the trace was made for
         self._cell_names = [_cell_name(held) for held, _ in trace.graph.captures]
         flat = nesting.flatten(structure, expand_composites=True)
         self._flat = flat
@@ -174,7 +174,7 @@ class ConcreteFunction(FastCall):
         else:
             result, structure = "packed", self.pack
         call = (*args, *kwargs.values()), tuple(kwargs), parts, captures, self._runner.candidates
-        caller.remember(*call, result, structure, found, recording)
+        caller.remember(*call, result, structure, found, recording, self)
 
     def _in_order(self, n_positional: int, kwargs: dict[str, Any], given: list[Any], by_name: bool) -> bool:
         """Whether it shows that the graph takes what was given, the last of it by names, in just this order.

@@ -21,13 +21,14 @@ from fastgraph.graph import ir, passes
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.interpret import interpret
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach
-from fastgraph.locks import Lock
+from fastgraph.locks import Turn
 from fastgraph.shapes import Aval, TensorSpec, TypeSpec
 from fastgraph.staging import autograph, keys
 from fastgraph.staging._call import BoundCall, MethodCall, forget_all, set_run_eagerly
 from fastgraph.staging.concrete import ConcreteFunction, Signature
 from fastgraph.staging.keys import Arguments, Guard
 from fastgraph.staging.parameters import Parameters
+from fastgraph.staging.traces import Traces
 from fastgraph.staging.user_errors import in_user_code
 from fastgraph.variable import variable_creator_scope
 
@@ -94,9 +95,8 @@ class Function(MethodCall):
         self._reduce_retracing = reduce_retracing
         self._parameters = Parameters(python_function, self._name, target is not None, input_signature)
         self._target: Callable[[], Any] | None = target  # weak: the object whose method this is
-        self._cache: dict[Any, ConcreteFunction] = {}
-        self._general: list[tuple[Any, ConcreteFunction]] = []  # traced for shapes with unknown sizes
-        self._lock = Lock()
+        self._traces = Traces()
+        self._turn = Turn()  # held while tracing
         self._first_call_done = False
         self._n_traces = 0
         self._recent_traces: list[int] = []
@@ -138,10 +138,17 @@ class Function(MethodCall):
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """Return the signatures of all traces so far, in the order of tracing."""
-        return "\n\n".join(each.pretty_printed_signature(verbose=verbose) for each in self._concrete_functions())
+        return "\n\n".join(
+            each.pretty_printed_signature(verbose=verbose) for each in self._list_all_concrete_functions()
+        )
 
-    def _concrete_functions(self) -> list[ConcreteFunction]:
-        return list(dict.fromkeys([*self._cache.values(), *[found for _, found in self._general]]))
+    def _list_all_concrete_functions(self) -> list[ConcreteFunction]:
+        return self._traces.all()
+
+    def clear_cache(self) -> None:
+        """Forget all traces: the next call traces afresh. Variables that were made in the first call stay."""
+        self._traces.clear()
+        self._forget_calls()
 
     def __repr__(self) -> str:
         return f"<fastgraph.staging.function.Function object of {self._python_function!r}>"
@@ -180,46 +187,39 @@ class Function(MethodCall):
         arguments = keys.analyse(named)
         if self._parameters.input_signature is not None:
             arguments.key = _SIGNATURE
-        found = self._cache.get(arguments.key)
+        found = self._traces.find(arguments.key)
         if found is None:
-            found = self._find_or_trace(arguments)
+            with self._turn.held():
+                found = self._traces.find(arguments.key) or self._trace_for(arguments)
         return found, arguments.leaves
 
-    def _find_or_trace(self, arguments: Arguments) -> ConcreteFunction:
-        with self._lock:
-            key = arguments.key
-            found = self._cache.get(key)
-            if found is not None:
-                return found
-            for general, concrete in self._general:
-                if keys.serves(general, key):
-                    return concrete
-            if self._parameters.input_signature is not None:
-                signature = self._parameters.input_signature
-                general_shapes = [spec.aval.shape for spec in nesting.flatten(signature, True)]
-                specs = [spec for spec in nesting.flatten(signature) if not isinstance(spec, TensorSpec)]
-            else:
-                general_shapes, specs = arguments.shapes, arguments.specs
-                if self._reduce_retracing:
-                    key, general_shapes, specs = self._relax(arguments)
-            concrete = self._trace(arguments, general_shapes, specs)
-            general = key is not _SIGNATURE and any(shape is None or None in shape for shape in general_shapes)
-            if general:
-                self._general.append((key, concrete))
-            if not general or specs:  # a composite's shape may be known and yet not those of its tensors
-                self._cache[key] = concrete
-            self._warn_of_retracing()
-            return concrete
+    def _trace_for(self, arguments: Arguments) -> ConcreteFunction:
+        """Trace for these arguments, and keep the trace."""
+        key = arguments.key
+        if self._parameters.input_signature is not None:
+            signature = self._parameters.input_signature
+            shapes = [spec.aval.shape for spec in nesting.flatten(signature, True)]
+            specs = [spec for spec in nesting.flatten(signature) if not isinstance(spec, TensorSpec)]
+        else:
+            shapes, specs = arguments.shapes, arguments.specs
+            if self._reduce_retracing:
+                key, shapes, specs = self._relax(arguments)
+        concrete = self._trace(arguments, shapes, specs)
+        general = key is not _SIGNATURE and any(shape is None or None in shape for shape in shapes)
+        exact = not general or bool(specs)  # a composite's shape may be known and yet not those of its tensors
+        concrete = self._traces.add(key, concrete, exact, general, self._owners())
+        self._warn_of_retracing()
+        return concrete
 
     def _relax(self, arguments: Arguments) -> tuple[Any, list[Any], list[Any]]:
         """Return the key, shapes and specs to trace for: relaxed where an earlier trace differs in shapes only."""
         key = arguments.key
-        for other in reversed([*self._cache, *[general for general, _ in self._general]]):
-            relaxed = keys.general_key(key, other)
-            if relaxed is not None and relaxed != key:
-                specs: list[Any] = []
-                return relaxed, _shapes_in(relaxed, specs), specs
-        return key, arguments.shapes, arguments.specs
+        other = self._traces.alike(key)
+        relaxed = None if other is None else keys.general_key(key, other)
+        if relaxed is None or relaxed == key:
+            return key, arguments.shapes, arguments.specs
+        specs: list[Any] = []
+        return relaxed, _shapes_in(relaxed, specs), specs
 
     # -- tracing
 
@@ -288,10 +288,15 @@ class Function(MethodCall):
         described = keys.described(arguments, shapes, specs)
         parameters = self._parameters.flat(described)
         signature = Signature(self._name, parameters, described)
-        guard = Guard(arguments.objects, self._forget(arguments.key))
-        return ConcreteFunction(
-            trace, signature, structure, f"__inference_{_plain(self._name)}_{next(_numbers)}", guard
-        )
+        concrete = ConcreteFunction(trace, signature, structure, f"__inference_{_plain(self._name)}_{next(_numbers)}")
+        traces, made_for = weakref.ref(self._traces), weakref.ref(concrete)
+
+        def gone(_: Any) -> None:
+            if (table := traces()) is not None:
+                table.void(made_for)
+
+        concrete.guard = Guard(arguments.objects, gone)
+        return concrete
 
     def _as_output(self, leaf: Any) -> Any:
         """Return what a traced function returns as a tensor (or None). Raises TypeError for other objects."""
@@ -307,18 +312,6 @@ class Function(MethodCall):
                     f"of type {type(leaf)}, which is not a Tensor or ExtensionType."
                 ) from None
         return leaf
-
-    def _forget(self, key: Any) -> Callable[[], None]:
-        """Return what removes the entry of `key` once an object in it is gone."""
-        reference = weakref.ref(self)
-
-        def forget() -> None:
-            function = reference()
-            if function is not None:
-                function._cache.pop(key, None)
-                function._general = [entry for entry in function._general if entry[0] != key]
-
-        return forget
 
     def _warn_of_retracing(self) -> None:
         """Warn where most of the last calls have traced. Source: TensorFlow's retracing detector."""
@@ -416,9 +409,9 @@ def _shapes_in(key: Any, specs: list[Any]) -> list[Any]:
     """Return the shapes of the tensors in a key, in order; append the specs of its composites to `specs`."""
     if type(key) is not tuple:
         return []
-    if len(key) == 3 and key[0] == "T":
+    if key[:1] == (keys.TENSOR,):
         return [key[2]]
-    if key[:1] == ("C",):
+    if key[:1] == (keys.TYPE,):
         specs.append(key[1])
         return [part.aval.shape for part in nesting.flatten(key[1], expand_composites=True)]
     return [shape for part in key for shape in _shapes_in(part, specs)]

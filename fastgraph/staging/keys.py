@@ -21,6 +21,21 @@ from fastgraph._tensor import EagerTensor, Tensor, convert
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.shapes import TensorShape, TensorSpec, TypeSpec
 
+
+class _Mark:
+    """The first item of a key's part that is more than a value: equal to nothing a program could put there."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+#: A tensor: (TENSOR, dtype code, shape). A type with subtypes, a composite's spec for example: (TYPE, type).
+TENSOR, TYPE = _Mark("tensor"), _Mark("type")
+_VARIABLE, _OBJECT, _METHOD = _Mark("variable"), _Mark("object"), _Mark("method")
+
 _PRIMITIVES = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -137,16 +152,17 @@ def _encode(value: Any, name: str, found: Arguments) -> Any:
         found.names.append(name)
         aval = value.aval
         found.shapes.append(aval.shape)
-        return ("T", aval.dtype.code, aval.shape)
+        return (TENSOR, aval.dtype.code, aval.shape)
     if kind in _PRIMITIVES:
         return (kind, value.hex() if kind is float else value)
     if isinstance(value, TensorSpec):
         found.leaves.append(value)
         found.shapes.append(value.aval.shape)
         found.names.append(value.name or name)
-        return ("T", value.dtype.code, value.aval.shape)
+        return (TENSOR, value.dtype.code, value.aval.shape)
     if is_variable(value):
-        return ("V", value.__fg_cell__.id)
+        found.objects.append(value)
+        return (_VARIABLE, value.__fg_cell__.id)
     if nesting.is_nested(value):
         return _encode_nested(value, name, found)
     spec = value if isinstance(value, TypeSpec) else getattr(value, "_type_spec", None)
@@ -157,14 +173,14 @@ def _encode(value: Any, name: str, found: Arguments) -> Any:
             found.leaves.append(part)
             found.shapes.append(known.aval.shape)
             found.names.append(name)
-        return ("C", spec)
+        return (TYPE, spec)
     if isinstance(value, DType | TensorShape):
         return (kind, str(value))
     if isinstance(value, types.MethodType):  # each access makes a new one: the function and the object count
         found.objects += [value.__func__, value.__self__]
-        return ("M", id(value.__func__), id(value.__self__))
+        return (_METHOD, id(value.__func__), id(value.__self__))
     found.objects.append(value)
-    return ("O", id(value))
+    return (_OBJECT, id(value))
 
 
 def _encode_nested(value: Any, name: str, found: Arguments) -> Any:
@@ -288,14 +304,14 @@ def described(arguments: Arguments, shapes: list[Any], specs: Iterable[TypeSpec]
 class Guard:
     """Holds the objects of a key: weakly where possible, and calls `gone` when one of them is.
 
-    An id is given again once its object is gone, so a cache entry must go with it.
+    An id is given again once its object is gone, so the trace must go with it.
     """
 
-    def __init__(self, objects: list[Any], gone: Callable[[], None]) -> None:
+    def __init__(self, objects: list[Any], gone: Callable[[Any], None]) -> None:
         self.held: list[Any] = []
         for item in objects:
             try:
-                self.held.append(weakref.ref(item, lambda _: gone()))
+                self.held.append(weakref.ref(item, gone))
             except TypeError:
                 self.held.append(item)
 
@@ -303,22 +319,22 @@ class Guard:
 def general_key(key: Any, other: Any) -> Any | None:
     """Return the key that serves two calls: shapes of tensors relaxed to None where they differ; None if there is none.
 
-    Only shapes of tensors and composites may differ. Source: tf.function(reduce_retracing=True).
+    Only shapes of tensors and types with subtypes may differ. Source: tf.function(reduce_retracing=True).
     """
     if type(key) is not tuple or type(other) is not tuple:
         return key if key == other else None
-    if len(key) == 3 and len(other) == 3 and key[0] == "T" and other[0] == "T":
+    if len(key) != len(other):
+        return None
+    if key[:1] == other[:1] == (TENSOR,):
         if key[1] != other[1]:
             return None
         a, b = key[2], other[2]
         if a is None or b is None or len(a) != len(b):
-            return ("T", key[1], None)
-        return ("T", key[1], tuple([x if x == y else None for x, y in zip(a, b, strict=True)]))
-    if len(key) != len(other):
-        return None
-    if key[:1] == other[:1] == ("C",):
+            return (TENSOR, key[1], None)
+        return (TENSOR, key[1], tuple([x if x == y else None for x, y in zip(a, b, strict=True)]))
+    if key[:1] == other[:1] == (TYPE,):
         common = key[1].most_specific_common_supertype([other[1]])
-        return None if common is None else ("C", common)
+        return None if common is None else (TYPE, common)
     parts = []
     for x, y in zip(key, other, strict=True):
         part = general_key(x, y) if type(x) is tuple else x if x == y and type(x) is type(y) else None
@@ -328,19 +344,50 @@ def general_key(key: Any, other: Any) -> Any | None:
     return tuple(parts)
 
 
-def serves(general: Any, special: Any) -> bool:
-    """Whether a graph with the key `general` serves calls with the key `special`."""
-    if general == special:
-        return True
-    if type(general) is not tuple or type(special) is not tuple or len(general) != len(special):
-        return False
-    if len(general) == 3 and general[0] == "T" and special[0] == "T":
-        if general[1] != special[1]:
-            return False
-        if general[2] is None:
-            return True
-        a, b = general[2], special[2]
-        return b is not None and len(a) == len(b) and all(x is None or x == y for x, y in zip(a, b, strict=True))
-    if general[:1] == special[:1] == ("C",):
-        return bool(special[1].is_subtype_of(general[1]))
-    return all(serves(x, y) for x, y in zip(general, special, strict=True))
+#: For each tensor of a key, whether each of its sizes is unknown; None where its rank is.
+Mask = tuple[tuple[bool, ...] | None, ...]
+
+
+@dataclass(frozen=True)
+class Masked:
+    """A key with unknown sizes taken apart: what it is without sizes, which are unknown, the others, and its types."""
+
+    skeleton: Any
+    mask: Mask
+    sizes: Any
+    types: list[Any]
+
+
+def masked(key: Any) -> Masked:
+    """Take a key apart."""
+    shapes: list[Any] = []
+    types_: list[Any] = []
+    without = skeleton(key, shapes, types_)
+    mask = tuple([None if shape is None else tuple([d is None for d in shape]) for shape in shapes])
+    return Masked(without, mask, hidden(shapes, mask), types_)
+
+
+def skeleton(key: Any, shapes: list[Any], types_: list[Any]) -> Any:
+    """Return a key without the shapes of its tensors and the parts of its types, which are appended to the lists."""
+    if type(key) is not tuple or not key:
+        return key
+    if key[0] is TENSOR:
+        shapes.append(key[2])
+        return key[:2]
+    if key[0] is TYPE:
+        types_.append(key[1])
+        return (TYPE, type(key[1]))
+    return tuple([skeleton(part, shapes, types_) for part in key])
+
+
+def hidden(shapes: list[Any], mask: Mask) -> Any:
+    """Return the sizes that the mask leaves, None where the ranks do not fit."""
+    left: list[Any] = []
+    for shape, unknown in zip(shapes, mask, strict=True):
+        if unknown is None:
+            left.append(None)
+        elif shape is None or len(shape) != len(unknown):
+            return None
+        else:
+            left.append(tuple([size for size, is_unknown in zip(shape, unknown, strict=True) if not is_unknown]))
+    return tuple(left)

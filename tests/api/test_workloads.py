@@ -139,7 +139,7 @@ def counts(name: str, case: str) -> dict[str, int] | None:
     driver.settle()
     call()
     (function,) = driver.functions
-    (concrete,) = function._concrete_functions()
+    (concrete,) = function._list_all_concrete_functions()
     found = {**concrete.executable.counts(), "traces": function.experimental_get_tracing_count()}
     if name == "convnet":
         del found["arena_bytes"]  # how a gradient of filters is cut depends on the CPU's vectors

@@ -260,5 +260,5 @@ def test_a_range_is_counted_without_an_array(dtype: Any, step: int) -> None:
         numbers = range(a, b, step)
         n, last = count(fg.constant(a, dtype), fg.constant(b, dtype))
         assert (int(n), int(last)) == (len(numbers), numbers[-1] if numbers else -100)
-    (concrete,) = count._concrete_functions()
+    (concrete,) = count._list_all_concrete_functions()
     assert concrete.wait(60) and concrete.host_steps == 0

@@ -183,3 +183,117 @@ def test_an_error_in_a_thread_is_raised() -> None:
 
     with pytest.raises(AssertionError):
         hammer(1.0, wrong)
+
+
+def in_threads(*works: Callable[[], Any]) -> list[Any]:
+    """Run each work in a thread of its own and return what they return. Raises TimeoutError where one hangs."""
+    results: list[Any] = [None] * len(works)
+
+    def run(i: int) -> None:
+        results[i] = works[i]()
+
+    threads = [threading.Thread(target=run, args=(i,), daemon=True) for i in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20.0)
+    if any(thread.is_alive() for thread in threads):
+        raise TimeoutError("a thread hangs")
+    return results
+
+
+def test_two_functions_that_call_each_other_are_traced_from_two_threads() -> None:
+    inside = [threading.Event(), threading.Event()]
+
+    def meet(mine: int) -> None:
+        inside[mine].set()
+        inside[1 - mine].wait(5.0)
+
+    @tf.function(autograph=False)
+    def there(x: Any) -> Any:
+        if x.shape[0] == 1:
+            meet(0)
+            return back(x) + 1.0
+        return x * 2.0
+
+    @tf.function(autograph=False)
+    def back(x: Any) -> Any:
+        if x.shape[0] == 1:
+            meet(1)
+            return there(tf.ones([2]))[0] * x
+        return x
+
+    x = tf.ones([1])
+    # The thread that closes the circle traces `back` beside the other one, and meets nobody there.
+    found = in_threads(lambda: float(there(x)[0]), lambda: float(back(x)[0]))
+    assert found == [3.0, 2.0]
+    assert float(there(x)[0]) == 3.0 and float(back(x)[0]) == 2.0
+
+
+def test_a_circle_of_three_functions() -> None:
+    gate = threading.Barrier(3, timeout=5.0)
+    functions: list[Any] = []
+
+    def make(i: int) -> Any:
+        first = [True]
+
+        @tf.function(autograph=False)
+        def each(x: Any, depth: int) -> Any:
+            if depth == 0:
+                return x
+            if first.pop() if first else False:
+                gate.wait()
+            return functions[(i + 1) % 3](x, depth - 1) + float(i + 1)
+
+        return each
+
+    functions.extend(make(i) for i in range(3))
+    x = tf.constant(0.0)
+    found = in_threads(*[lambda i=i: float(functions[i](x, 3)) for i in range(3)])
+    assert found == [6.0, 6.0, 6.0]
+
+
+def test_variables_of_first_calls_in_functions_that_call_each_other() -> None:
+    inside = [threading.Event(), threading.Event()]
+    weights: dict[str, Any] = {}
+
+    def meet(mine: int) -> None:
+        inside[mine].set()
+        inside[1 - mine].wait(5.0)
+
+    @tf.function(autograph=False)
+    def there(x: Any, deep: bool) -> Any:
+        if "there" not in weights:
+            weights["there"] = tf.Variable(2.0)
+        if not deep:
+            return x * weights["there"]
+        meet(0)
+        return back(x, False) * weights["there"]
+
+    @tf.function(autograph=False)
+    def back(x: Any, deep: bool) -> Any:
+        if "back" not in weights:
+            weights["back"] = tf.Variable(3.0)
+        if not deep:
+            return x * weights["back"]
+        meet(1)
+        return there(x, False) * weights["back"]
+
+    x = tf.constant(1.0)
+    assert in_threads(lambda: float(there(x, True)), lambda: float(back(x, True))) == [6.0, 6.0]
+    weights["there"].assign(5.0)
+    assert in_threads(lambda: float(there(x, True)), lambda: float(back(x, True))) == [15.0, 15.0]
+
+
+def test_who_must_not_wait_for_long_still_waits_for_one_trace() -> None:
+    traced = []
+
+    @tf.function(autograph=False)
+    def slow(x: Any) -> Any:
+        traced.append(1)
+        time.sleep(0.2)
+        return x + 1.0
+
+    x = tf.constant(1.0)
+    assert in_threads(*[lambda: float(slow(x))] * 6) == [2.0] * 6
+    assert len(traced) == 1
