@@ -83,6 +83,25 @@ def is_nested(structure: Any) -> bool:
     return _kind(type(structure)) != _LEAF
 
 
+def children(container: Any) -> list[Any]:
+    """Return the values directly inside a container, in the order of `flatten`."""
+    return list(_children(_kind(type(container)), container))
+
+
+def steps(container: Any) -> list[tuple[str, Any]]:
+    """Return the values directly inside a container, each with what is appended to the container's name to reach it."""
+    kind = _kind(type(container))
+    if kind == _MAPPING:
+        return [(f"[{key!r}]", container[key]) for key in container]
+    if kind in (_NAMED, _ATTRS):
+        return [(f".{name}", getattr(container, name)) for name in _field_names(kind, type(container))]
+    return [(f"[{i}]", child) for i, child in enumerate(_children(kind, container))]
+
+
+def _field_names(kind: int, cls: Any) -> list[str]:
+    return list(cls._fields) if kind == _NAMED else [attribute.name for attribute in cls.__attrs_attrs__]
+
+
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """Return the leaves of `structure` in order; a leaf alone gives a list of one. Source: tf.nest.flatten.
 

@@ -77,9 +77,9 @@ def user_line(code: CodeType, number: int) -> SourceLine | None:
     return line
 
 
-def source_lines() -> tuple[SourceLine, ...]:
-    """Return the innermost lines of the user's code that led here, the innermost first."""
-    frame = sys._getframe(2)
+def source_lines(n_frames: int = 2) -> tuple[SourceLine, ...]:
+    """Return the innermost lines of the user's code that led here, the innermost first; so many frames are passed."""
+    frame = sys._getframe(n_frames)
     found: list[SourceLine] = []
     while frame is not None and len(found) < _MAX_SOURCE_LINES:
         code = frame.f_code

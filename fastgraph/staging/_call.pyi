@@ -42,7 +42,10 @@ class FastCall:
         structure: Any,
         plan: Plan,
         recording: Recording | None,
+        owner: Any,
     ) -> None: ...
+    def _owners(self) -> list[Any]: ...
+    def _forget_calls(self) -> None: ...
 
 class MethodCall(FastCall):
     _bound_class: type[BoundCall]

@@ -423,11 +423,9 @@ cdef class FastCall:
         """Whose Plans are remembered."""
         return [(<Entry>entry).owner() for entry in self.entries]
 
-    def _forget_calls(self, owner=None) -> None:
-        """Forget the calls that were made, all or those that the owner served."""
-        self.entries = [] if owner is None else [
-            entry for entry in self.entries if (<Entry>entry).owner() is not owner
-        ]
+    def _forget_calls(self) -> None:
+        """Forget the calls that were made."""
+        self.entries = []
 
     def _call_slow(self, args, kwargs):
         raise NotImplementedError

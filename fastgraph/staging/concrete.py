@@ -51,7 +51,7 @@ class ConcreteFunction(FastCall):
 
     def __init__(self, trace: GraphTrace, signature: Signature, structure: Any, name: str) -> None:
         self._trace = trace
-        self._signature = signature
+        self.signature = signature
         self._structure = structure  # of the result, SymbolicTensors as leaves
         self._runner = Runner(trace, name)
         self.guard: keys.Guard | None = None  # of the objects that the trace was made for
@@ -93,8 +93,8 @@ class ConcreteFunction(FastCall):
         """(positional arguments, keyword-only arguments) with TensorSpecs for tensors."""
         args, kwargs = [], {}
         values = iter(self.graph.inputs)
-        for parameter in self._signature.parameters:
-            value = keys.substitute(self._signature.structure[parameter.name], lambda _: _spec(next(values)))
+        for parameter in self.signature.parameters:
+            value = keys.substitute(self.signature.structure[parameter.name], lambda _: _spec(next(values)))
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
                 kwargs[parameter.name] = value
             else:
@@ -184,7 +184,7 @@ class ConcreteFunction(FastCall):
         """
         if all(type(tensor) is EagerTensor for tensor in given):
             return len({id(tensor) for tensor in given}) == len(given)
-        order = list(self._signature.structure)
+        order = list(self.signature.structure)
         places = [order.index(name) if name in order else -1 for name in kwargs]
         return by_name and places == sorted(places) and places[0] >= n_positional
 
@@ -224,7 +224,7 @@ class ConcreteFunction(FastCall):
             line = reader.source[0] if reader.source else None
             at = f" (defined at {line})" if line else ""
             where = f"\n\t [[node {reader.name}{at}]]"
-        function = self._signature.name
+        function = self.signature.name
         return FailedPreconditionError(
             None,
             None,
@@ -238,11 +238,11 @@ class ConcreteFunction(FastCall):
         """Return the input tensors that a call's arguments hold."""
         given = self._assign(args, kwargs)
         leaves: list[Any] = []
-        for parameter in self._signature.parameters:
+        for parameter in self.signature.parameters:
             name = parameter.name
-            traced = self._signature.structure[name]
+            traced = self.signature.structure[name]
             if name not in given:
-                if self._signature.has_tensors(name) and not _only_variables(traced):
+                if self.signature.has_tensors(name) and not _only_variables(traced):
                     raise TypeError(f"{self._summary()} missing required arguments: {name}.")
                 continue
             self._check(name, traced, given[name], leaves)
@@ -253,8 +253,8 @@ class ConcreteFunction(FastCall):
 
     def _assign(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Say which parameter each argument is for."""
-        positional = [p.name for p in self._signature.parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-        every = [p.name for p in self._signature.parameters]
+        positional = [p.name for p in self.signature.parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        every = [p.name for p in self.signature.parameters]
         if len(args) > len(positional):
             raise TypeError(
                 f"{self._summary()} takes {len(positional)} positional arguments but {len(args)} were given"
@@ -262,7 +262,7 @@ class ConcreteFunction(FastCall):
         unknown = [name for name in kwargs if name not in every]
         if unknown:
             raise TypeError(f"{self._summary()} got unexpected keyword arguments: {', '.join(unknown)}.")
-        with_tensors = [name for name in positional if self._signature.has_tensors(name) and name not in kwargs]
+        with_tensors = [name for name in positional if self.signature.has_tensors(name) and name not in kwargs]
         names = positional
         # Python values of the trace may be left out, leading ones too: then only tensors are given.
         if len(args) < len(positional) and len(args) == len(with_tensors):
@@ -303,9 +303,9 @@ class ConcreteFunction(FastCall):
             raise self._other_value(name, traced, value)
 
     def _other_value(self, name: str, traced: Any, value: Any) -> TypeError:
-        names = ", ".join(parameter.name for parameter in self._signature.parameters)
+        names = ", ".join(parameter.name for parameter in self.signature.parameters)
         return TypeError(
-            f"ConcreteFunction {self._signature.name}({names}) was constructed with {_kind(traced)} value "
+            f"ConcreteFunction {self.signature.name}({names}) was constructed with {_kind(traced)} value "
             f"{traced!r} in {name}, but was called with {type(value).__name__} value {value!r}"
         )
 
@@ -335,11 +335,11 @@ class ConcreteFunction(FastCall):
     def _summary(self) -> str:
         """The call as traced: `pow(a, b=2)`."""
         parts = []
-        for parameter in self._signature.parameters:
-            value = self._signature.structure[parameter.name]
-            shown = self._signature.has_tensors(parameter.name)
+        for parameter in self.signature.parameters:
+            value = self.signature.structure[parameter.name]
+            shown = self.signature.has_tensors(parameter.name)
             parts.append(parameter.name if shown else f"{parameter.name}={value!r}")
-        return f"{self._signature.name}({', '.join(parts)})"
+        return f"{self.signature.name}({', '.join(parts)})"
 
     def pretty_printed_signature(self, verbose: bool = True) -> str:
         """Return the signature over several lines: arguments and results with dtypes and shapes."""
@@ -347,7 +347,7 @@ class ConcreteFunction(FastCall):
             return self._summary()
         lines = [self._summary()]
         args, kwargs = self.structured_input_signature
-        positional = [p.name for p in self._signature.parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        positional = [p.name for p in self.signature.parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
         details = [*zip(positional, args, strict=True), *sorted(kwargs.items())]
         shown = [f"    {name}: {_pretty(spec)}" for name, spec in details if _has_spec(spec)]
         if shown:

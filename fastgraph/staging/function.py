@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-import logging
 import types
 import weakref
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph import ir, passes
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.interpret import interpret
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach, source_lines
 from fastgraph.locks import Turn
 from fastgraph.shapes import Aval, TensorSpec, TypeSpec
 from fastgraph.staging import autograph, keys
@@ -28,15 +27,14 @@ from fastgraph.staging._call import BoundCall, MethodCall, forget_all, set_run_e
 from fastgraph.staging.concrete import ConcreteFunction, Signature
 from fastgraph.staging.keys import Arguments, Guard
 from fastgraph.staging.parameters import Parameters
+from fastgraph.staging.retraces import Detector, History, code_of, detector_of
 from fastgraph.staging.traces import Traces
 from fastgraph.staging.user_errors import in_user_code
 from fastgraph.variable import variable_creator_scope
 
 flags.on_change(forget_all)
 
-_log = logging.getLogger("tensorflow")
 _numbers = itertools.count(1)
-_RETRACING_CALLS = 5
 _SIGNATURE = "input_signature"  # the key of the one trace that a Function with an input_signature has
 
 _NOT_FIRST_CALL = (
@@ -99,7 +97,11 @@ class Function(MethodCall):
         self._turn = Turn()  # held while tracing
         self._first_call_done = False
         self._n_traces = 0
-        self._recent_traces: list[int] = []
+        self._history = History()
+        self._code = code_of(python_function)
+        # A method has a Function for each instance, and each of them traces: that is no mistake.
+        self._detector = Detector() if target is not None else detector_of(self._code)
+        self._calls_seen = 0  # by the detector
         self._variables: list[Any] = []  # weak references to those made while tracing
         self._options: dict[str, Any] = {
             "name": name,
@@ -109,6 +111,11 @@ class Function(MethodCall):
             "reduce_retracing": reduce_retracing,
         }
         functools.update_wrapper(self, python_function, updated=())
+
+    def __del__(self) -> None:
+        detector = getattr(self, "_detector", None)
+        if detector is not None:
+            detector.freed(self._calls - self._calls_seen)
 
     # -- what it is
 
@@ -142,6 +149,13 @@ class Function(MethodCall):
             each.pretty_printed_signature(verbose=verbose) for each in self._list_all_concrete_functions()
         )
 
+    def explain_retraces(self) -> str:
+        """Return why each of the latest traces was made: the arguments that changed, old against new, and what helps.
+
+        Each trace is compared with the one of those before it that is nearest.
+        """
+        return self._history.explain(self._name)
+
     def _list_all_concrete_functions(self) -> list[ConcreteFunction]:
         return self._traces.all()
 
@@ -159,9 +173,11 @@ class Function(MethodCall):
         """Call the graph for arguments of this kind; trace it first if need be."""
         if _run_eagerly:
             return self._call_python(args, kwargs)
+        n_traces = self._n_traces
         concrete, leaves = self._find(args, kwargs)
-        state = current_state()
-        if state.trace is None:
+        if current_state().trace is None:
+            if self._n_traces != n_traces:
+                self._detector.traced(self, self._code, self._history.latest())
             for leaf in leaves:
                 if type(leaf) is not EagerTensor:
                     raise _no_value(leaf)
@@ -205,10 +221,10 @@ class Function(MethodCall):
             if self._reduce_retracing:
                 key, shapes, specs = self._relax(arguments)
         concrete = self._trace(arguments, shapes, specs)
+        self._history.note(concrete.signature.structure)
         general = key is not _SIGNATURE and any(shape is None or None in shape for shape in shapes)
         exact = not general or bool(specs)  # a composite's shape may be known and yet not those of its tensors
         concrete = self._traces.add(key, concrete, exact, general, self._owners())
-        self._warn_of_retracing()
         return concrete
 
     def _relax(self, arguments: Arguments) -> tuple[Any, list[Any], list[Any]]:
@@ -258,10 +274,11 @@ class Function(MethodCall):
             name: keys.substitute(value, lambda _: next(remaining), composites)
             for name, value in arguments.structure.items()
         }
+        before = {name: keys.substitute(value, lambda leaf: leaf) for name, value in named.items()}
 
         def creator(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
             if made is None:
-                raise ValueError(_NOT_FIRST_CALL)
+                raise ValueError(_NOT_FIRST_CALL + _made_where(kwargs))
             kwargs["initial_value"] = _lifted(kwargs.get("initial_value"), trace, arguments.leaves)
             with init_scope():
                 variable = next_creator(**kwargs)
@@ -274,6 +291,7 @@ class Function(MethodCall):
         try:
             with entering(trace), variable_creator_scope(creator):
                 result = self._call_traced(named)
+                self._check_unchanged(before, named)
                 structure = nesting.map_structure(lambda leaf: self._as_output(leaf), result)
                 flat = nesting.flatten(structure, expand_composites=True)
                 outputs = [trace.identity(leaf) for leaf in flat if leaf is not None]
@@ -298,6 +316,17 @@ class Function(MethodCall):
         concrete.guard = Guard(arguments.objects, gone)
         return concrete
 
+    def _check_unchanged(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+        """Raise ValueError if the traced function changed a list or dict that it was given: a copy, for the caller."""
+        changed = [name.lstrip("*") for name, value in before.items() if keys.changed(value, after[name])]
+        if changed:
+            parameters = ", ".join(before)
+            raise ValueError(
+                f"{self._name}({parameters}) should not modify its Python input arguments. Check if it modifies any "
+                "lists or dicts passed as arguments. Modifying a copy is allowed. What was modified: "
+                f"{', '.join(changed)}."
+            )
+
     def _as_output(self, leaf: Any) -> Any:
         """Return what a traced function returns as a tensor (or None). Raises TypeError for other objects."""
         if leaf is None or isinstance(leaf, Tensor):
@@ -312,27 +341,6 @@ class Function(MethodCall):
                     f"of type {type(leaf)}, which is not a Tensor or ExtensionType."
                 ) from None
         return leaf
-
-    def _warn_of_retracing(self) -> None:
-        """Warn where most of the last calls have traced. Source: TensorFlow's retracing detector."""
-        if self._calls == 0:
-            return
-        self._recent_traces = [call for call in self._recent_traces if self._calls - call < _RETRACING_CALLS]
-        self._recent_traces.append(self._calls)
-        if self._n_traces > 1 and len(self._recent_traces) >= _RETRACING_CALLS:
-            n = min(self._calls, max(_RETRACING_CALLS, self._n_traces))
-            _log.warning(
-                "%d out of the last %d calls to %s triggered tf.function retracing. Tracing is expensive and the "
-                "excessive number of tracings could be due to (1) creating @tf.function repeatedly in a loop, (2) "
-                "passing tensors with different shapes, (3) passing Python objects instead of tensors. For (1), please "
-                "define your @tf.function outside of the loop. For (2), @tf.function has reduce_retracing=True option "
-                "that can avoid unnecessary retracing. For (3), please refer to "
-                "https://www.tensorflow.org/guide/function#controlling_retracing and "
-                "https://www.tensorflow.org/api_docs/python/tf/function for  more details.",
-                n,
-                n,
-                self._python_function,
-            )
 
     # -- methods
 
@@ -415,6 +423,18 @@ def _shapes_in(key: Any, specs: list[Any]) -> list[Any]:
         specs.append(key[1])
         return [part.aval.shape for part in nesting.flatten(key[1], expand_composites=True)]
     return [shape for part in key for shape in _shapes_in(part, specs)]
+
+
+def _made_where(kwargs: dict[str, Any]) -> str:
+    """Name the Variable that a traced function makes in vain, the line, and the remedies."""
+    name = kwargs.get("name")
+    made_at = next(iter(source_lines(1)), None)
+    where = "" if made_at is None else f" at {made_at.file}:{made_at.line}, in {made_at.function}"
+    return (
+        f"\n\nThe Variable {f'{name!r} ' if name else ''}is made{where}, each time that the function is traced. Either "
+        "make it before the first call, outside of the function (in __init__, or at the top of the module); or keep it "
+        "where it outlives the call and make it only if it is not there: `if self.v is None: self.v = tf.Variable(...)`."
+    )
 
 
 def _placeholder_name(name: str) -> str:

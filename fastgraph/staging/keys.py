@@ -220,6 +220,18 @@ def substitute(structure: Any, replace: Callable[[Any], Any], specs: Iterable[Ty
     return each(structure)
 
 
+def changed(before: Any, after: Any) -> bool:
+    """Whether something in `after` is not what it is in `before`, a copy of the same containers."""
+    if before is after:
+        return False
+    if not nesting.is_nested(before) or type(before) is not type(after):
+        return True
+    if isinstance(before, Mapping):
+        return set(before) != set(after) or any(changed(before[key], after[key]) for key in before)
+    pairs = nesting.children(before), nesting.children(after)
+    return len(pairs[0]) != len(pairs[1]) or any(changed(a, b) for a, b in zip(*pairs, strict=True))
+
+
 def _sorted(value: Mapping[Any, Any]) -> list[Any]:
     try:
         return sorted(value)

@@ -1,0 +1,96 @@
+"""What a traced function must not do: change its arguments, make Variables again and again."""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict, namedtuple
+from typing import Any
+
+import pytest
+
+import fastgraph as fg
+
+Pair = namedtuple("Pair", "a b")
+
+CHANGES = {
+    "a new key": (lambda d: d.update(new=d["a"]), {"a": 1.0}),
+    "a key less": (lambda d: d.pop("a"), {"a": 1.0, "b": 2.0}),
+    "another value": (lambda d: d.update(a=d["a"] + 1.0), {"a": 1.0}),
+    "appended": (lambda d: d.append(d[0]), [1.0]),
+    "reversed": (lambda d: d.reverse(), [1.0, 2.0]),
+    "deep inside": (lambda d: d[0]["k"].b.clear(), ({"k": Pair(1.0, [2.0])},)),
+    "a Python value": (lambda d: d.update(n=2), {"n": 1, "x": 1.0}),
+    "ordered": (lambda d: d.update(z=1), OrderedDict(y=1.0, x=2.0)),
+}
+
+
+@pytest.mark.parametrize("autograph", [False, True])
+@pytest.mark.parametrize("name", CHANGES)
+def test_changed_arguments(name: str, autograph: bool) -> None:
+    change, given = CHANGES[name]
+
+    def f(first: Any, x: Any) -> Any:
+        change(x)
+        return fg.constant(1.0)
+
+    staged = fg.function(f, autograph=autograph)
+    tensors = fg.nest.map_structure(lambda leaf: fg.constant(leaf) if isinstance(leaf, float) else leaf, given)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"f\(first, x\) should not modify its Python input arguments") as caught:
+            staged(1, tensors)
+        assert "lists or dicts" in str(caught.value) and str(caught.value).rstrip().endswith("What was modified: x.")
+    fg.nest.assert_same_structure(given, tensors)  # what the caller has is as it was
+
+
+def test_keyword_dicts_and_copies_are_the_functions_own() -> None:
+    @fg.function
+    def f(*args: Any, **options: Any) -> Any:
+        options.pop("scale")
+        options["more"] = 1
+        d = dict(args[0])
+        d["b"] = d.pop("a")
+        return d["b"]
+
+    assert float(f({"a": fg.constant(2.0)}, scale=3)) == 2.0
+
+
+def test_a_failed_trace_is_not_said_to_change_its_arguments() -> None:
+    @fg.function
+    def f(d: Any) -> Any:
+        d.clear()
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        f({"a": fg.constant(1.0)})
+
+
+def test_a_variable_made_on_each_trace_is_named_with_line_and_remedies() -> None:
+    def make(x: Any) -> Any:
+        return fg.Variable(x, name="weights")
+
+    line = inspect.getsourcelines(make)[1] + 1
+
+    @fg.function
+    def f(x: Any) -> Any:
+        return make(x) * 2.0
+
+    with pytest.raises(ValueError, match="tried to create variables on non-first call") as caught:
+        f(fg.constant(1.0))
+    text = str(caught.value)
+    assert f"The Variable 'weights' is made at {__file__}:{line}, in make" in text
+    assert "in __init__" in text and "if self.v is None: self.v = tf.Variable(...)" in text
+
+
+def test_a_variable_made_in_a_later_trace_is_named() -> None:
+    made = []
+
+    @fg.function(autograph=False)
+    def f(x: Any, again: bool) -> Any:
+        if again or not made:
+            made.append(fg.Variable(1.0, name=f"v{len(made)}"))
+        return made[-1] + x
+
+    assert float(f(fg.constant(1.0), False)) == 2.0
+    with pytest.raises(ValueError, match=r"The Variable 'v1' is made at .*test_function_faults.py:\d+, in f, each"):
+        f(fg.constant(1.0), True)
+    assert float(f(fg.constant(1.0), False)) == 2.0
