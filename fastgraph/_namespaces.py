@@ -50,6 +50,8 @@ NAMESPACES: dict[str, str] = {
     "sparse": "tensors that are mostly zero",
     "strings": "functions of string tensors",
     "sysconfig": "how this fastgraph was built",
+    "types": "what may stand where",
+    "types.experimental": "how arguments of traced functions are told apart",
     "version": "the version of the API and of fastgraph",
 }
 
@@ -94,6 +96,10 @@ PUBLIC: dict[str, str] = {
     ),
     **_same("ops.algorithms", "Algorithm", ("random", "random.experimental")),
     **_same("names", "name_scope"),
+    **_same("staging.tracing_types", "SupportsTracingProtocol TraceType", ("types.experimental",)),
+    "types.experimental.ConcreteFunction": "staging.concrete:ConcreteFunction",
+    "types.experimental.GenericFunction": "staging.function:Function",
+    "types.experimental.PolymorphicFunction": "staging.function:Function",
     **_same("module", "Module"),
     **_same("tensor_array", "TensorArray"),
     **_same("indexed_slices", "IndexedSlices IndexedSlicesSpec"),

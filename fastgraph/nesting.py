@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph.shapes import TypeSpec
 
-_LEAF, _SEQUENCE, _NAMED, _MAPPING, _VIEW, _ATTRS = range(6)
+_LEAF, _SEQUENCE, _NAMED, _MAPPING, _VIEW, _ATTRS, _CUSTOM = range(7)
 _PLAIN_LEAVES = (int, float, complex, bool, str, bytes, type(None), np.ndarray)
 _MOST_KINDS = 1024  # classes made at run time must not be kept for ever
 
@@ -34,6 +34,8 @@ def _kind(cls: type) -> int:
 def _find_kind(cls: type) -> int:
     if issubclass(cls, (str, bytes)) or cls in _PLAIN_LEAVES:
         return _LEAF
+    if hasattr(cls, "__tf_flatten__") and hasattr(cls, "__tf_unflatten__"):  # it takes itself apart
+        return _CUSTOM
     if issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple):
         return _NAMED
     if issubclass(cls, Mapping):
@@ -75,6 +77,8 @@ def _children(kind: int, value: Any) -> Iterable[Any]:
         return [value[key] for key in _sorted_keys(value)]
     if kind == _ATTRS:
         return [getattr(value, attribute.name) for attribute in type(value).__attrs_attrs__]
+    if kind == _CUSTOM:
+        return tuple(value.__tf_flatten__()[1])
     return value  # type: ignore[no-any-return]
 
 
@@ -86,6 +90,20 @@ def is_nested(structure: Any) -> bool:
 def children(container: Any) -> list[Any]:
     """Return the values directly inside a container, in the order of `flatten`."""
     return list(_children(_kind(type(container)), container))
+
+
+def rebuilt(container: Any, children: Sequence[Any]) -> Any:
+    """Return a container of the class of `container` with other values directly inside."""
+    kind = _kind(type(container))
+    if kind == _MAPPING:
+        by_key = dict(zip(_sorted_keys(container), children, strict=True))
+        return like_mapping(container, [(key, by_key[key]) for key in container])
+    return _like(container, kind, list(children))
+
+
+def metadata(container: Any) -> Any:
+    """Return what a container that takes itself apart (`__tf_flatten__`) is besides its values; None for others."""
+    return container.__tf_flatten__()[0] if _kind(type(container)) == _CUSTOM else None
 
 
 def steps(container: Any) -> list[tuple[str, Any]]:
@@ -167,11 +185,11 @@ def _pack(structure: Any, leaves: Any, expand: bool) -> Any:
         return spec._from_components(_pack(_components(spec, structure), leaves, expand))
     if kind == _MAPPING:
         by_key = {key: _pack(structure[key], leaves, expand) for key in _sorted_keys(structure)}
-        return _like_mapping(structure, [(key, by_key[key]) for key in structure])
+        return like_mapping(structure, [(key, by_key[key]) for key in structure])
     return _like(structure, kind, [_pack(child, leaves, expand) for child in _children(kind, structure)])
 
 
-def _like_mapping(original: Any, items: list[tuple[Any, Any]]) -> Any:
+def like_mapping(original: Any, items: list[tuple[Any, Any]]) -> Any:
     """Return a mapping of the class of `original` with other items, in its order."""
     if isinstance(original, defaultdict):
         return type(original)(original.default_factory, items)
@@ -184,6 +202,8 @@ def _like_mapping(original: Any, items: list[tuple[Any, Any]]) -> Any:
 def _like(original: Any, kind: int, children: list[Any]) -> Any:
     """Return a container of the class of `original` with other children."""
     cls = type(original)
+    if kind == _CUSTOM:
+        return cls.__tf_unflatten__(original.__tf_flatten__()[0], tuple(children))
     if kind in (_NAMED, _ATTRS):
         return cls(*children)
     if kind == _VIEW or cls is range or isinstance(original, memoryview):
@@ -253,6 +273,10 @@ def _compare(a: Any, b: Any, check_types: bool, expand: bool) -> None:
         raise ValueError(
             "The two dictionaries don't have the same set of keys. First structure has keys "
             f"{_describe(list(a))}, while second structure has keys {_describe(list(b))}"
+        )
+    if kinds == (_CUSTOM, _CUSTOM) and metadata(a) != metadata(b):
+        raise ValueError(
+            f"The two structures differ in what they are besides their values: {metadata(a)}, {metadata(b)}"
         )
     children_a, children_b = list(_children(kinds[0], a)), list(_children(kinds[1], b))
     if len(children_a) != len(children_b):

@@ -413,6 +413,29 @@ class TypeSpec:
             raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
         return found
 
+    def flatten(self) -> list[Any]:
+        """Return the specs of the tensors in a value. Source: tf.types.experimental.TraceType, as the three below."""
+        from fastgraph import nesting
+
+        return nesting.flatten(self, expand_composites=True)
+
+    def to_tensors(self, value: Any) -> list[Any]:
+        """Return the tensors in a value, in the order of `flatten`."""
+        from fastgraph import nesting
+
+        return nesting.flatten(value, expand_composites=True)
+
+    def from_tensors(self, tensors: Iterator[Any]) -> Any:
+        """Return the value that has the next ones of these tensors."""
+        from fastgraph import nesting
+
+        parts = [next(tensors) for _ in self.flatten()]
+        return nesting.pack_sequence_as(self, parts, expand_composites=True)
+
+    def placeholder_value(self, placeholder_context: Any) -> Any:
+        """Return what stands for a value in a trace."""
+        return self.from_tensors(placeholder_context.tensors)
+
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self._serialize() == other._serialize()
 

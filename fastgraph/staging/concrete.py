@@ -21,8 +21,10 @@ from fastgraph.op_errors import message_name
 from fastgraph.shapes import TensorSpec, TypeSpec, generalises
 from fastgraph.staging import keys
 from fastgraph.staging._call import FastCall
+from fastgraph.staging.fields import apart, together
 from fastgraph.staging.keys import Held
 from fastgraph.staging.runner import Runner
+from fastgraph.staging.tracing_types import TraceType, has_type, type_of
 
 
 class Signature:
@@ -37,7 +39,9 @@ class Signature:
         """Whether the parameter takes tensors (or a Variable)."""
         value = self.structure[name]
         return any(
-            isinstance(leaf, TensorSpec) or (isinstance(leaf, Held) and leaf.is_variable)
+            isinstance(leaf, TensorSpec)
+            or (isinstance(leaf, Held) and leaf.is_variable)
+            or (isinstance(leaf, TraceType) and leaf.flatten() != [])
             for leaf in nesting.flatten(value, expand_composites=True)
         )
 
@@ -92,9 +96,8 @@ class ConcreteFunction(FastCall):
     def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(positional arguments, keyword-only arguments) with TensorSpecs for tensors."""
         args, kwargs = [], {}
-        values = iter(self.graph.inputs)
         for parameter in self.signature.parameters:
-            value = keys.substitute(self.signature.structure[parameter.name], lambda _: _spec(next(values)))
+            value = together(self.signature.structure[parameter.name])
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
                 kwargs[parameter.name] = value
             else:
@@ -283,6 +286,12 @@ class ConcreteFunction(FastCall):
         if isinstance(traced, TensorSpec):
             leaves.append(value)
             return
+        if isinstance(traced, TraceType):
+            if not has_type(value) or not type_of(value).is_subtype_of(traced):
+                raise self._other_value(name, traced, value)
+            leaves += traced.to_tensors(value)
+            return
+        value = apart(value)
         if _parts(traced):
             try:
                 nesting.assert_same_structure(traced, value, expand_composites=True)

@@ -25,10 +25,12 @@ from fastgraph.shapes import Aval, TensorSpec, TypeSpec
 from fastgraph.staging import autograph, keys
 from fastgraph.staging._call import BoundCall, MethodCall, forget_all, set_run_eagerly
 from fastgraph.staging.concrete import ConcreteFunction, Signature
+from fastgraph.staging.fields import together
 from fastgraph.staging.keys import Arguments, Guard
 from fastgraph.staging.parameters import Parameters
 from fastgraph.staging.retraces import Detector, History, code_of, detector_of
 from fastgraph.staging.traces import Traces
+from fastgraph.staging.tracing_types import TraceType
 from fastgraph.staging.user_errors import in_user_code
 from fastgraph.variable import variable_creator_scope
 
@@ -203,6 +205,7 @@ class Function(MethodCall):
         arguments = keys.analyse(named)
         if self._parameters.input_signature is not None:
             arguments.key = _SIGNATURE
+            self._parameters.rename(arguments)
         found = self._traces.find(arguments.key)
         if found is None:
             with self._turn.held():
@@ -222,7 +225,10 @@ class Function(MethodCall):
                 key, shapes, specs = self._relax(arguments)
         concrete = self._trace(arguments, shapes, specs)
         self._history.note(concrete.signature.structure)
-        general = key is not _SIGNATURE and any(shape is None or None in shape for shape in shapes)
+        general = any(shape is None or None in shape for shape in shapes) or any(
+            isinstance(s, TraceType) for s in specs
+        )
+        general = general and key is not _SIGNATURE
         exact = not general or bool(specs)  # a composite's shape may be known and yet not those of its tensors
         concrete = self._traces.add(key, concrete, exact, general, self._owners())
         return concrete
@@ -274,7 +280,7 @@ class Function(MethodCall):
             name: keys.substitute(value, lambda _: next(remaining), composites)
             for name, value in arguments.structure.items()
         }
-        before = {name: keys.substitute(value, lambda leaf: leaf) for name, value in named.items()}
+        before, named = named, {name: together(keys.copied(value)) for name, value in named.items()}
 
         def creator(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
             if made is None:
@@ -421,7 +427,7 @@ def _shapes_in(key: Any, specs: list[Any]) -> list[Any]:
         return [key[2]]
     if key[:1] == (keys.TYPE,):
         specs.append(key[1])
-        return [part.aval.shape for part in nesting.flatten(key[1], expand_composites=True)]
+        return [part.aval.shape for part in key[1].flatten()]
     return [shape for part in key for shape in _shapes_in(part, specs)]
 
 
@@ -431,9 +437,10 @@ def _made_where(kwargs: dict[str, Any]) -> str:
     made_at = next(iter(source_lines(1)), None)
     where = "" if made_at is None else f" at {made_at.file}:{made_at.line}, in {made_at.function}"
     return (
-        f"\n\nThe Variable {f'{name!r} ' if name else ''}is made{where}, each time that the function is traced. Either "
-        "make it before the first call, outside of the function (in __init__, or at the top of the module); or keep it "
-        "where it outlives the call and make it only if it is not there: `if self.v is None: self.v = tf.Variable(...)`."
+        f"\n\nThe Variable {f'{name!r} ' if name else ''}is made{where}, each time that the function is traced. "
+        "Either make it before the first call, outside of the function (in __init__, or at the top of the module); or "
+        "keep it where it outlives the call and make it only if it is not there: `if self.v is None: self.v = "
+        "tf.Variable(...)`."
     )
 
 

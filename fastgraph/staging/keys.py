@@ -6,7 +6,6 @@ structure, any other object by identity, held weakly where it can be.
 
 from __future__ import annotations
 
-import contextlib
 import types
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -20,6 +19,8 @@ from fastgraph._buffer import Cell
 from fastgraph._tensor import EagerTensor, Tensor, convert
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.shapes import TensorShape, TensorSpec, TypeSpec
+from fastgraph.staging.fields import Fields, counts_by_fields, fields_of, is_frozen
+from fastgraph.staging.tracing_types import PlaceholderContext, TraceType, Typed, has_type, type_of
 
 
 class _Mark:
@@ -45,15 +46,17 @@ class Arguments:
 
     `structure` holds the arguments as given, tensors where arrays were; `leaves` are its tensors (and TensorSpecs) in
     order, those inside composites included; `shapes` those they are traced with (inside composites, what the spec
-    knows), `specs` those of the composites; `key` says which graph serves them; `objects` are those that count by
-    identity, to be held weakly beside the key.
+    knows), `specs` those of the composites; `names` are what the placeholders are called, `paths` what the specs are,
+    each after where it is in the arguments (d_a_0); `key` says which graph serves them; `objects` are those that count
+    by identity, to be held weakly beside the key.
     """
 
     structure: Any
     leaves: list[Any] = field(default_factory=list)
     shapes: list[Any] = field(default_factory=list)
-    specs: list[TypeSpec] = field(default_factory=list)
+    specs: list[Any] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     objects: list[Any] = field(default_factory=list)
     key: Any = None
 
@@ -113,7 +116,18 @@ def pattern(value: Any, parts: list[Part], tensors: list[Any]) -> bool:
 def _has_more_to_it(value: Any) -> bool:
     if isinstance(value, Tensor | TypeSpec | types.MethodType) or is_array(value) or nesting.is_nested(value):
         return True
-    return getattr(value, "_type_spec", None) is not None
+    if getattr(value, "_type_spec", None) is not None or has_type(value):
+        return True
+    return counts_by_fields(value) and not _is_constant(value)
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether a dataclass never changes."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return is_frozen(value)
 
 
 def becomes(given: Any, leaf: Any) -> bool:
@@ -128,30 +142,46 @@ def analyse(named: Mapping[str, Any]) -> Arguments:
     found = Arguments({})
     keys = []
     for name, value in named.items():
-        found.structure[name] = taken = _arrays_as_tensors(value)
-        keys.append(_encode(taken, name, found))
+        found.structure[name] = taken = _taken(value)
+        keys.append(_encode(taken, name.lstrip("*"), "" if name.startswith("**") else name.lstrip("*"), found))
     found.key = tuple(keys)
     return found
 
 
-def _arrays_as_tensors(value: Any) -> Any:
+def _taken(value: Any) -> Any:
+    """Return an argument with tensors for arrays, and taken apart what says how, or is a dataclass."""
     if isinstance(value, EagerTensor):
         return value
     if is_array(value):
         return convert(value)
-    if type(value) in _PRIMITIVES or not nesting.is_nested(value):
+    if type(value) in _PRIMITIVES:
         return value
-    return nesting.map_structure(lambda leaf: convert(leaf) if is_array(leaf) else leaf, value)
+    if nesting.is_nested(value):
+        return _mapped(value, _taken)
+    if has_type(value):
+        return Typed(type_of(value), value)
+    if counts_by_fields(value):
+        return _mapped(fields_of(value), _taken)
+    return value
 
 
-def _encode(value: Any, name: str, found: Arguments) -> Any:
+def _mapped(container: Any, function: Callable[[Any], Any]) -> Any:
+    """Return a container with `function` of what is directly inside, called in the order of the leaves."""
+    if isinstance(container, Mapping):
+        items = {key: function(container[key]) for key in _sorted(container)}
+        return nesting.like_mapping(container, [(key, items[key]) for key in container])
+    return nesting.rebuilt(container, [function(child) for child in nesting.children(container)])
+
+
+def _encode(value: Any, name: str, path: str, found: Arguments) -> Any:
     """Return the key of one value, noting its tensors and objects."""
     kind = type(value)
     if isinstance(value, Tensor):
-        found.leaves.append(value)
-        found.names.append(name)
         aval = value.aval
+        found.leaves.append(value)
         found.shapes.append(aval.shape)
+        found.names.append(name)
+        found.paths.append(path)
         return (TENSOR, aval.dtype.code, aval.shape)
     if kind in _PRIMITIVES:
         return (kind, value.hex() if kind is float else value)
@@ -159,21 +189,20 @@ def _encode(value: Any, name: str, found: Arguments) -> Any:
         found.leaves.append(value)
         found.shapes.append(value.aval.shape)
         found.names.append(value.name or name)
+        found.paths.append(value.name or path)
         return (TENSOR, value.dtype.code, value.aval.shape)
     if is_variable(value):
         found.objects.append(value)
         return (_VARIABLE, value.__fg_cell__.id)
     if nesting.is_nested(value):
-        return _encode_nested(value, name, found)
+        return _encode_nested(value, name, path, found)
+    if kind is Typed:
+        parts = value.type.to_tensors(value.value), value.type.flatten()
+        return _encode_parts(value.type, *parts, name, path, found)
     spec = value if isinstance(value, TypeSpec) else getattr(value, "_type_spec", None)
     if isinstance(spec, TypeSpec):
-        found.specs.append(spec)
         parts = nesting.flatten(value, expand_composites=True), nesting.flatten(spec, expand_composites=True)
-        for part, known in zip(*parts, strict=True):
-            found.leaves.append(part)
-            found.shapes.append(known.aval.shape)
-            found.names.append(name)
-        return (TYPE, spec)
+        return _encode_parts(spec, *parts, name, path, found)
     if isinstance(value, DType | TensorShape):
         return (kind, str(value))
     if isinstance(value, types.MethodType):  # each access makes a new one: the function and the object count
@@ -183,19 +212,43 @@ def _encode(value: Any, name: str, found: Arguments) -> Any:
     return (_OBJECT, id(value))
 
 
-def _encode_nested(value: Any, name: str, found: Arguments) -> Any:
+def _encode_parts(
+    type_: Any, tensors: list[Any], specs: list[TensorSpec], name: str, path: str, found: Arguments
+) -> Any:
+    """Return the key of a value that has a type, noting the tensors in it."""
+    found.specs.append(type_)
+    for tensor, spec in zip(tensors, specs, strict=True):
+        found.leaves.append(tensor)
+        found.shapes.append(spec.aval.shape)
+        found.names.append(name)
+        found.paths.append(path)
+    return (TYPE, type_)
+
+
+def _encode_nested(value: Any, name: str, path: str, found: Arguments) -> Any:
+    def at(step: Any) -> str:
+        return f"{path}_{step}" if path else str(step)
+
     if isinstance(value, Mapping):
-        keys = list(value)
-        with contextlib.suppress(TypeError):
-            keys = sorted(keys)
-        return (type(value), tuple([(key, _encode(value[key], name, found)) for key in keys]))
-    if isinstance(value, list | tuple):
-        return (type(value), tuple([_encode(item, name, found) for item in value]))
-    children = nesting.flatten(value)  # attrs classes and the like
-    return (type(value), tuple([_encode(item, name, found) for item in children]))
+        # The keyword arguments that a function collects are called by their own names.
+        keys = [(key, _encode(value[key], name if path else str(key), at(key), found)) for key in _sorted(value)]
+        return (type(value), tuple(keys))
+    steps = [step.lstrip(".").strip("[]") for step, _ in nesting.steps(value)]
+    children = [
+        _encode(child, name, at(step), found) for step, child in zip(steps, nesting.children(value), strict=True)
+    ]
+    if (metadata := nesting.metadata(value)) is not None:
+        beside = Arguments({})
+        children.append(_encode(_taken(metadata), name, path, beside))
+        if beside.leaves:
+            raise TypeError(
+                f"What {type(value).__name__}.__tf_flatten__ returns first must hold no tensors: {metadata!r}"
+            )
+        found.objects += beside.objects
+    return (type(value), tuple(children))
 
 
-def substitute(structure: Any, replace: Callable[[Any], Any], specs: Iterable[TypeSpec] | None = None) -> Any:
+def substitute(structure: Any, replace: Callable[[Any], Any], specs: Iterable[Any] | None = None) -> Any:
     """Return the structure with `replace(leaf)` for each of its tensors and specs, in the order of the leaves.
 
     `specs` are those of the composites that are to be in it, in order; without them its specs of composites stay.
@@ -205,25 +258,31 @@ def substitute(structure: Any, replace: Callable[[Any], Any], specs: Iterable[Ty
     def each(value: Any) -> Any:
         if isinstance(value, Tensor | TensorSpec):
             return replace(value)
-        if isinstance(value, dict):
-            return _like_dict(value, {key: each(value[key]) for key in _sorted(value)})
-        if nesting.is_nested(value) or _has_parts(value):
-            flat = nesting.flatten(value, expand_composites=False)
-            if len(flat) == 1 and flat[0] is value:  # a composite
-                parts = [replace(part) for part in nesting.flatten(value, expand_composites=True)]
-                if remaining is None:
-                    return value
-                return nesting.pack_sequence_as(next(remaining), parts, expand_composites=True)
-            return nesting.map_structure(each, value)
+        if nesting.is_nested(value):
+            return _mapped(value, each)
+        if isinstance(value, Typed | TraceType):
+            flat = value.type.to_tensors(value.value) if isinstance(value, Typed) else value.flatten()
+            parts = [replace(part) for part in flat]
+            return value if remaining is None else next(remaining).placeholder_value(PlaceholderContext(iter(parts)))
+        if _has_parts(value):
+            parts = [replace(part) for part in nesting.flatten(value, expand_composites=True)]
+            return value if remaining is None else next(remaining).from_tensors(iter(parts))
         return value
 
     return each(structure)
+
+
+def copied(value: Any) -> Any:
+    """Return a copy of the containers; what is in them is the same."""
+    return _mapped(value, copied) if nesting.is_nested(value) else value
 
 
 def changed(before: Any, after: Any) -> bool:
     """Whether something in `after` is not what it is in `before`, a copy of the same containers."""
     if before is after:
         return False
+    if isinstance(before, Fields) and type(after) is before.of:
+        after = fields_of(after)
     if not nesting.is_nested(before) or type(before) is not type(after):
         return True
     if isinstance(before, Mapping):
@@ -239,16 +298,14 @@ def _sorted(value: Mapping[Any, Any]) -> list[Any]:
         return list(value)
 
 
-def _like_dict(original: dict[Any, Any], items: dict[Any, Any]) -> Any:
-    ordered = {key: items[key] for key in original}
-    if type(original) is dict:
-        return ordered
-    return nesting.pack_sequence_as(original, nesting.flatten(ordered))
-
-
 def _has_parts(value: Any) -> bool:
     spec = value if isinstance(value, TypeSpec) else getattr(value, "_type_spec", None)
     return isinstance(spec, TypeSpec) and not is_variable(value)
+
+
+def _plain(name: str) -> str:
+    """Return a name as TensorFlow's specs have it."""
+    return "".join(c if c.isalnum() or c in "_./-" else "_" for c in name)
 
 
 class Held:
@@ -286,21 +343,23 @@ def _is_method(value: Any) -> bool:
     return isinstance(value, types.MethodType)
 
 
-def described(arguments: Arguments, shapes: list[Any], specs: Iterable[TypeSpec]) -> dict[str, Any]:
+def described(arguments: Arguments, shapes: list[Any], specs: Iterable[Any]) -> dict[str, Any]:
     """Return the arguments as a trace remembers them: specs for tensors (with these shapes), objects held weakly."""
-    remaining = iter(zip(shapes, arguments.names, strict=True))
+    remaining = iter(zip(shapes, arguments.paths, strict=True))
     composites = iter(specs)
 
     def each(value: Any) -> Any:
         if isinstance(value, Tensor | TensorSpec):
             shape, name = next(remaining)
-            return TensorSpec(shape, value.dtype, name)
+            return TensorSpec(shape, value.dtype, _plain(name))
         if is_variable(value):
             return Held(value)
-        if isinstance(value, dict):
-            return _like_dict(value, {key: each(value[key]) for key in _sorted(value)})
         if nesting.is_nested(value):
-            return nesting.map_structure(each, value)
+            return _mapped(value, each)
+        if isinstance(value, Typed):
+            for _ in value.type.flatten():
+                next(remaining)
+            return next(composites)
         spec = value if isinstance(value, TypeSpec) else getattr(value, "_type_spec", None)
         if isinstance(spec, TypeSpec):
             for _ in nesting.flatten(value, expand_composites=True):
@@ -388,7 +447,7 @@ def skeleton(key: Any, shapes: list[Any], types_: list[Any]) -> Any:
         return key[:2]
     if key[0] is TYPE:
         types_.append(key[1])
-        return (TYPE, type(key[1]))
+        return (TYPE, type(key[1]) if isinstance(key[1], TypeSpec) else None)  # a program's may be subtypes of any
     return tuple([skeleton(part, shapes, types_) for part in key])
 
 

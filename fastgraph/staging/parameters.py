@@ -99,6 +99,13 @@ class Parameters:
             fitted["*" + str(self.variadic)] = tuple(cast[len(names) :])
         return fitted
 
+    def rename(self, arguments: keys.Arguments) -> None:
+        """Call the tensors of a call as the input_signature does."""
+        names = [getattr(spec, "name", None) for spec in nesting.flatten(self.input_signature, expand_composites=True)]
+        for i, name in enumerate(names[: len(arguments.names)]):
+            if name:
+                arguments.names[i] = arguments.paths[i] = name
+
     def _misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> InputSignatureError:
         def listed(items: Any) -> str:
             return ",\n    ".join(str(item) for item in items)

@@ -123,6 +123,8 @@ def _change(path: str, a: Any, b: Any) -> str:
     if isinstance(a, Held) and isinstance(b, Held):
         if a.is_variable and b.is_variable:
             return "another tf.Variable; pass its value as a tensor, or the same Variable"
+        if a.type_name == b.type_name and a.text.startswith("<") and " object at 0x" not in a.text:
+            return f"{a.text} -> {b.text}; each has a graph of its own"  # a class, a function, a member of an enum
         if a.type_name == b.type_name:
             return (
                 f"another object of class {b.type_name}, and objects count by identity; pass the same one, or tensors, "
