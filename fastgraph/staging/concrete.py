@@ -59,6 +59,7 @@ class ConcreteFunction(FastCall):
         self._structure = structure  # of the result, SymbolicTensors as leaves
         self._runner = Runner(trace, name)
         self.guard: keys.Guard | None = None  # of the objects that the trace was made for
+        self.latest_use = 0  # a number that grows with time
         self._cell_names = [_cell_name(held) for held, _ in trace.graph.captures]
         flat = nesting.flatten(structure, expand_composites=True)
         self._flat = flat

@@ -45,10 +45,11 @@ class Traces:
     def __init__(self) -> None:
         self._lock = Lock()
         self._numbers = itertools.count()
+        self._uses = itertools.count()
         self._exact: dict[Any, ConcreteFunction] = {}
         self._general: dict[Any, dict[keys.Mask, dict[Any, list[_Kept]]]] = {}
         self._alike: dict[Any, Any] = {}  # a key without its sizes -> the latest key that is the same without its own
-        self._kept: dict[ConcreteFunction, _Kept] = {}  # in the order of use
+        self._kept: dict[ConcreteFunction, _Kept] = {}
         self._n_nodes = 0
         self._void: list[Any] = []  # weak references to traces whose key has an object in it that is gone
 
@@ -62,15 +63,16 @@ class Traces:
 
     def find(self, key: Any) -> ConcreteFunction | None:
         """Return the trace that serves calls with this key, None if there is none."""
-        with self._lock:
-            if self._void:
+        if self._void:
+            with self._lock:
                 self._forget_void()
-            found = self._exact.get(key)
-            if found is None and self._general:
+        found = self._exact.get(key)
+        if found is None and self._general:
+            with self._lock:
                 found = self._find_general(key)
-            if found is not None:
-                self._kept[found] = self._kept.pop(found)
-            return found
+        if found is not None:
+            found.latest_use = next(self._uses)
+        return found
 
     def _find_general(self, key: Any) -> ConcreteFunction | None:
         shapes: list[Any] = []
@@ -96,6 +98,7 @@ class Traces:
             if other is not None:  # made meanwhile, beside this one
                 return other
             masked = keys.masked(key) if general else None
+            concrete.latest_use = next(self._uses)
             kept = self._kept[concrete] = _Kept(next(self._numbers), concrete, key, exact, masked)
             self._n_nodes += kept.n_nodes
             if exact:
@@ -109,7 +112,10 @@ class Traces:
 
     def _shrink(self, newest: ConcreteFunction, in_use: Collection[Any]) -> None:
         """Let the traces go that were not used for the longest time, until there is room."""
-        for concrete in list(self._kept):
+        n = len(self._kept)
+        if n <= FEWEST_TRACES or (n <= MOST_TRACES and self._n_nodes <= MOST_NODES):
+            return
+        for concrete in sorted(self._kept, key=lambda concrete: concrete.latest_use):
             n = len(self._kept)
             if n <= FEWEST_TRACES or (n <= MOST_TRACES and self._n_nodes <= MOST_NODES):
                 return
