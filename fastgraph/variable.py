@@ -33,6 +33,7 @@ from fastgraph._tensor import (
 from fastgraph.dtype import DType, DTypeLike, as_dtype
 from fastgraph.names import current_scope
 from fastgraph.primitive import Primitive
+from fastgraph.resource_handles import ResourceHandle
 from fastgraph.shapes import Aval, ShapeLike, TensorShape, as_dims, compatible, dims_text, shape_of
 from fastgraph.variable_ops import ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ
 from fastgraph.variable_parts import Parts
@@ -219,6 +220,12 @@ class Variable(Parts, metaclass=_VariableType):
     def name(self) -> str:
         """The name, ending in ":0"."""
         return self._name
+
+    @property
+    def handle(self) -> ResourceHandle:
+        """The tensor of dtype resource that stands for it in graphs."""
+        found: ResourceHandle = self.__dict__.setdefault("_handle", ResourceHandle(self.__fg_cell__))
+        return found
 
     @property
     def dtype(self) -> DType:

@@ -18,10 +18,12 @@ from fastgraph.errors import FailedPreconditionError, InvalidArgumentError
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 from fastgraph.op_errors import message_name
+from fastgraph.resource_handles import ResourceHandle
 from fastgraph.shapes import TensorSpec, TypeSpec, generalises
 from fastgraph.staging import keys
-from fastgraph.staging._call import FastCall
+from fastgraph.staging._call import FastCall, forget_all
 from fastgraph.staging.fields import apart, together
+from fastgraph.staging.function_types import FunctionType, of_trace
 from fastgraph.staging.keys import Held
 from fastgraph.staging.runner import Runner
 from fastgraph.staging.tracing_types import TraceType, has_type, type_of
@@ -117,19 +119,35 @@ class ConcreteFunction(FastCall):
 
     @property
     def captured_inputs(self) -> list[Any]:
-        """The eager tensors and Variables' cells that the graph uses from outside."""
-        return [held() if isinstance(held, weakref.ref) else held for held, _ in self.graph.captures]
+        """What the graph uses from outside: eager tensors, and handles of Variables (None where one is gone)."""
+        return [_shown(held) for held, _ in self.graph.captures]
+
+    def set_external_captures(self, captures: Sequence[Any]) -> None:
+        """Let the graph use other tensors and Variables from outside, one for each of `captured_inputs`.
+
+        Raises ValueError if their number, or a dtype or shape, differs. A graph that calls this one keeps the old ones.
+        """
+        now = self.graph.captures
+        if len(captures) != len(now):
+            raise ValueError(f"{self.name} captures {len(now)} tensors and Variables, got {len(captures)}")
+        new = [_held(capture, old) for capture, (old, _) in zip(captures, now, strict=True)]
+        self.graph.captures[:] = [(held, value) for held, (_, value) in zip(new, now, strict=True)]
+        self._cell_names = [_cell_name(held) for held, _ in self.graph.captures]
+        self._runner = Runner(self._trace, self.name)
+        forget_all()
+
+    @property
+    def function_type(self) -> FunctionType:
+        """The signature of the trace, with the specs of tensors and the values of the others."""
+        result = nesting.map_structure(lambda leaf: leaf if leaf is None else _type_of(leaf), self.structured_outputs)
+        return of_trace(self.signature.parameters, self.signature.structure, result)
 
     @property
     def variables(self) -> tuple[Any, ...]:
         """The Variables that the graph uses."""
-        found = []
-        for held in self.captured_inputs:
-            reference = getattr(held, "variable", None)
-            variable = reference() if callable(reference) else None
-            if variable is not None:
-                found.append(variable)
-        return tuple(found)
+        cells = [held() for held, _ in self.graph.captures if isinstance(held, weakref.ref)]
+        found = [cell.variable() for cell in cells if cell is not None and cell.variable is not None]
+        return tuple([variable for variable in found if variable is not None])
 
     @property
     def trainable_variables(self) -> tuple[Any, ...]:
@@ -420,6 +438,31 @@ def _kind(traced: Any) -> str:
 def _cell_name(held: Any) -> str | None:
     cell = held() if isinstance(held, weakref.ref) else None
     return None if cell is None else (cell.name or f"_AnonymousVar{cell.id}")
+
+
+def _shown(held: Any) -> Any:
+    """Return a capture as a tensor: of a Cell its Variable's handle."""
+    if not isinstance(held, weakref.ref):
+        return held
+    cell = held()
+    if cell is None:
+        return None
+    variable = None if cell.variable is None else cell.variable()
+    return ResourceHandle(cell) if variable is None else variable.handle
+
+
+def _held(capture: Any, old: Any) -> Any:
+    """Return a capture in the place of another as the graph holds it. Raises ValueError if it is not like that."""
+    if isinstance(old, weakref.ref):
+        cell = capture.cell if isinstance(capture, ResourceHandle) else getattr(capture, "__fg_cell__", None)
+        before = old()
+        if cell is None or (before is not None and cell.aval != before.aval):
+            raise ValueError(f"A Variable like {None if before is None else before.name!r} is wanted, got {capture!r}")
+        return weakref.ref(cell)
+    tensor = capture if isinstance(capture, EagerTensor) else convert(capture, old.dtype)
+    if tensor.dtype != old.dtype or tensor.shape != old.shape:
+        raise ValueError(f"A {old.dtype.name} tensor of shape {old.shape} is wanted, got {capture!r}")
+    return tensor
 
 
 def _spec(value: Value) -> TensorSpec:

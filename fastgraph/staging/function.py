@@ -5,9 +5,11 @@ Rule: what the cache key says is all that decides which graph serves a call; a g
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import itertools
+import sys
 import types
 import weakref
 from collections.abc import Callable
@@ -26,6 +28,7 @@ from fastgraph.staging import autograph, keys
 from fastgraph.staging._call import BoundCall, MethodCall, forget_all, set_run_eagerly
 from fastgraph.staging.concrete import ConcreteFunction, Signature
 from fastgraph.staging.fields import together
+from fastgraph.staging.function_types import FunctionType, of_function
 from fastgraph.staging.keys import Arguments, Guard
 from fastgraph.staging.parameters import Parameters
 from fastgraph.staging.retraces import Detector, History, code_of, detector_of
@@ -114,6 +117,22 @@ class Function(MethodCall):
         }
         functools.update_wrapper(self, python_function, updated=())
 
+    def __reduce__(self) -> Any:
+        name = str(getattr(self._python_function, "__qualname__", ""))
+        module = sys.modules.get(str(getattr(self._python_function, "__module__", "")))
+        found: Any = module
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is self:  # it stands where its Python function stood
+            return name
+        return _made_again, (self._python_function, self._options)
+
+    def __copy__(self) -> Function:
+        return _made_again(self._python_function, self._options)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+        return _made_again(copy.deepcopy(self._python_function, memo), self._options)
+
     def __del__(self) -> None:
         detector = getattr(self, "_detector", None)
         if detector is not None:
@@ -140,6 +159,28 @@ class Function(MethodCall):
     def function_spec(self) -> inspect.Signature:
         """The Python signature."""
         return inspect.signature(self._python_function)
+
+    @property
+    def function_type(self) -> FunctionType:
+        """The Python signature, of a method without the instance."""
+        return of_function(self._python_function, self._target is not None)
+
+    def experimental_get_compiler_ir(self, *args: Any, **kwargs: Any) -> Callable[..., str]:
+        """Return a function that gives what the compiler makes of the trace for these arguments, as text.
+
+        It takes `stage`: "hlo" is the optimised graph, "optimized_hlo" all that `explain` tells. The text is
+        fastgraph's own: there is no XLA. It raises ValueError for other stages.
+        """
+        concrete = self.get_concrete_function(*args, **kwargs)
+
+        def text(stage: str = "hlo", device_name: str | None = None, platform_name: str | None = None) -> str:
+            if stage == "hlo":
+                return str(concrete.executable.graph)
+            if stage == "optimized_hlo":
+                return concrete.explain()
+            raise ValueError(f"Invalid stage selected: {stage!r}. Valid values are: 'hlo', 'optimized_hlo'")
+
+        return text
 
     def experimental_get_tracing_count(self) -> int:
         """Return how many times the Python function was traced."""
@@ -376,6 +417,11 @@ class Function(MethodCall):
 boundaries.add(Function._trace_once.__code__)
 
 
+def _made_again(python_function: Callable[..., Any], options: dict[str, Any]) -> Function:
+    """Return a Function with these options; it has traced nothing."""
+    return Function(python_function, **options)
+
+
 class BoundFunction(BoundCall):
     """A Function as a method of an object: calls the Function of this instance, and has its attributes."""
 
@@ -395,6 +441,9 @@ class BoundFunction(BoundCall):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.function, name)
+
+    def __reduce__(self) -> Any:
+        return getattr, (self.__self__, self.function.python_function.__name__)
 
     def __repr__(self) -> str:
         return f"<bound {self.function!r} of {self.__self__!r}>"
