@@ -109,10 +109,10 @@ def test_captured_inputs_are_tensors() -> None:
 
 
 def test_a_handle_does_not_keep_the_variable() -> None:
-    v = fg.Variable(2.0)
-    concrete = concrete_of(lambda x: x * v, scalar)
-    handle, reference = v.handle, weakref.ref(v)
-    del v
+    held = [fg.Variable(2.0)]
+    concrete = concrete_of(lambda x: x * held[0], scalar)
+    handle, reference = held[0].handle, weakref.ref(held[0])
+    held.clear()
     assert reference() is None and handle.cell is None
     assert concrete.captured_inputs == [None] and concrete.variables == ()
 
