@@ -48,14 +48,6 @@ def _is_internal(code: CodeType) -> bool:
 #: Where tracing begins: what is further out in the stack is not part of the traced function.
 boundaries: set[CodeType] = set()
 
-# Generated files (AutoGraph's) -> line -> the user's line that it was made from.
-_origins: dict[str, dict[int, SourceLine]] = {}
-
-
-def register_origins(file: str, lines: dict[int, SourceLine]) -> None:
-    """Say which lines of the user's files the lines of a generated file come from."""
-    _origins[file] = lines
-
 
 def user_line(code: CodeType, number: int) -> SourceLine | None:
     """Return the line of the user's program that a line of `code` is, None for a line of ours."""
@@ -69,11 +61,7 @@ def user_line(code: CodeType, number: int) -> SourceLine | None:
     if line is None:
         if len(_lines) > 100_000:
             _lines.clear()
-        origins = _origins.get(code.co_filename)
-        if origins is None:
-            line = _lines[key] = SourceLine(code.co_filename, number, code.co_name)
-        elif number in origins:
-            line = _lines[key] = origins[number]
+        line = _lines[key] = SourceLine(code.co_filename, number, code.co_name)
     return line
 
 

@@ -10,7 +10,6 @@ import ast
 import builtins
 import functools
 import inspect
-import textwrap
 import types
 import warnings
 import weakref
@@ -18,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastgraph.locks import importing, parsing
+from fastgraph.staging import autograph_sources
 
 _STAGED = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert)
 _LIBRARIES = frozenset({
@@ -120,31 +120,20 @@ def needs_conversion(function: types.FunctionType, instance: Any = None, seen: s
         return known
     if getattr(function, _NO_CONVERSION, False) or is_library(function):
         return False
+    if _converter is not None and _converter.made(code):
+        return False
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return False
     seen = set() if seen is None else seen
     if code in seen:
         return False
     seen.add(code)
-    tree = _tree(function)
+    tree = autograph_sources.definition(function)
     result = tree is not None and _Scan(function, instance, seen).finds(tree)
     # What a free variable or an instance calls may change: only what stands in the text alone is remembered.
     if tree is not None and any(isinstance(node, _STAGED) for node in ast.walk(tree)):
         _needs[code] = True
     return result
-
-
-def _tree(function: types.FunctionType) -> ast.AST | None:
-    """Return the syntax tree of the function, or None if its source is not to be had."""
-    try:
-        source = textwrap.dedent(inspect.getsource(function))
-    except (OSError, TypeError):
-        return None
-    with parsing:
-        try:
-            return ast.parse(source)
-        except SyntaxError:  # a lambda amid an expression: assume the worst, the converter reads it better
-            return ast.parse("if True: pass")
 
 
 class _Scan:
@@ -266,18 +255,13 @@ def _get_converter() -> Any:
     return _converter
 
 
-def converted_call(
-    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, scope: Any = None, options: Any = None
-) -> Any:
-    """Call `function` from converted code: converted itself if it needs that and is not a library's."""
-    kwargs = kwargs or {}
-    if function in _builtin_overloads():
-        return _builtin_overloads()[function](*args, **kwargs)
-    if function in (super, eval, globals, locals):
-        from malt.impl import api
-
-        return api.converted_call(function, args, kwargs or None, scope, options)
-    return convert(function)(*args, **kwargs)
+def callee(function: Any) -> Any:
+    """Return what converted code calls where the user calls `function`."""
+    try:
+        overload = _builtin_overloads().get(function)
+    except TypeError:  # an object without a hash
+        overload = None
+    return convert(function) if overload is None else overload
 
 
 def _builtin_overloads() -> dict[Any, Callable[..., Any]]:
@@ -293,5 +277,4 @@ def to_code(entity: Any, recursive: bool = True, experimental_optional_features:
         raise ValueError(f"AutoGraph converts Python functions, not {entity!r}.")
     convert_with_malt = _get_converter()
     with parsing:  # malt, too, converts one function at a time
-        converted = convert_with_malt(function)
-    return textwrap.dedent(inspect.getsource(converted))
+        return str(convert_with_malt.code(function))

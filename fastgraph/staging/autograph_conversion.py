@@ -1,19 +1,35 @@
-"""Converted functions: malt's translator with the operators of autograph_statements.py and autograph_builtins.py."""
+"""Converted functions: malt's passes with the operators of autograph_statements.py and autograph_builtins.py.
+
+Rule: a function's text is converted once, and the result is bound to the globals, cells and defaults of each function
+that has this text.
+"""
 
 from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Callable
+import weakref
 from typing import Any
 
+from malt.converters import (
+    break_statements,
+    call_trees,
+    conditional_expressions,
+    continue_statements,
+    control_flow,
+    directives,
+    functions,
+    logical_expressions,
+    return_statements,
+    variables,
+)
 from malt.core import converter
 from malt.impl import api
-from malt.pyct import anno, inspect_utils, qual_names
+from malt.operators.variables import UndefinedReturnValue
+from malt.pyct import anno, inspect_utils, naming, qual_names, transformer
 
-from fastgraph.graph.ir import SourceLine
-from fastgraph.graph.trace import register_origins
 from fastgraph.locks import Lock
+from fastgraph.staging import autograph_lines, autograph_matching, autograph_rewrites, autograph_sources
 from fastgraph.staging.autograph_builtins import (
     and_,
     assert_stmt,
@@ -27,6 +43,7 @@ from fastgraph.staging.autograph_builtins import (
     print_,
     range_,
 )  # fmt: skip
+from fastgraph.staging.autograph_sources import ConversionError
 from fastgraph.staging.autograph_statements import for_stmt, if_stmt, while_stmt
 
 _OPERATORS = (
@@ -34,21 +51,60 @@ _OPERATORS = (
 )  # fmt: skip
 
 
+#: What malt calls the functions that get and set the state of a block, which the user did not write.
+_STATE = ("get_state", "set_state")
+
+
+def ret(value: Any) -> Any:
+    """What a function returns: None where no return was reached."""
+    return None if isinstance(value, UndefinedReturnValue) else value
+
+
+_MATCHING = (
+    autograph_matching.in_, autograph_matching.not_in, autograph_matching.matches_sequence,
+    autograph_matching.matches_mapping, autograph_matching.rest_of_mapping, autograph_matching.matches_class,
+    autograph_matching.matched_attribute, autograph_matching.raise_if_of_staging,
+)  # fmt: skip
+
+
 class Converter:
-    """Turns Python functions into converted ones, each source once (malt keeps what it made)."""
+    """Turns Python functions into converted ones."""
 
     def __init__(self) -> None:
         self._translator = _Translator()
+        # By the file as well: code is equal to code of the same text at the same lines elsewhere.
+        self._factories: weakref.WeakKeyDictionary[types.CodeType, dict[str, types.CodeType]] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._own: weakref.WeakSet[types.CodeType] = weakref.WeakSet()
 
-    def __call__(self, function: types.FunctionType) -> Callable[..., Any]:
-        options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=())
-        converted, _, source_map = self._translator.transform(function, converter.ProgramContext(options=options))
-        converted.ag_source_map = source_map
-        register_origins(converted.__code__.co_filename, {
-            made.lineno: SourceLine(origin.loc.filename, origin.loc.lineno, origin.function_name)
-            for made, origin in source_map.items()
-        })  # fmt: skip
-        return converted  # type: ignore[no-any-return]
+    def made(self, code: types.CodeType) -> bool:
+        """Say whether this is converted code."""
+        return code in self._own
+
+    def __call__(self, function: types.FunctionType) -> types.FunctionType:
+        """Return `function` converted. Raises ConversionError if its source cannot be found."""
+        file = function.__code__.co_filename
+        factory = self._factories.get(function.__code__, {}).get(file)
+        if factory is None:
+            node, names = self._translator.translate(function)
+            factory = autograph_lines.compiled(node, function, names)
+            self._factories.setdefault(function.__code__, {})[file] = factory
+            self._own.update(autograph_lines.codes(factory))
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        closure = tuple(cells[name] for name in factory.co_freevars)
+        make = types.FunctionType(factory, function.__globals__, closure=closure)
+        converted: types.FunctionType = make(self._translator.operators())
+        converted.__defaults__ = function.__defaults__
+        converted.__kwdefaults__ = function.__kwdefaults__
+        converted.__name__, converted.__qualname__ = function.__name__, function.__qualname__
+        converted.__module__, converted.__doc__ = function.__module__, function.__doc__
+        return converted
+
+    def code(self, function: types.FunctionType) -> str:
+        """Return the text of the converted function."""
+        node, _ = self._translator.translate(function)
+        return ast.unparse(ast.fix_missing_locations(node)) + "\n"
 
 
 class _ExceptionName(str):
@@ -57,34 +113,93 @@ class _ExceptionName(str):
     _fields = _attributes = ()
 
 
-class _Translator(api.PyToPy):  # type: ignore[misc]
-    """malt's own, but for the meaning of the operators; other users of malt in the process keep theirs."""
+class _Logical(logical_expressions.LogicalExpressionTransformer):  # type: ignore[misc]
+    """and, or, not, and `in` as well."""
 
-    def get_transformed_name(self, node: Any) -> str:
-        return "tf__" + str(super().get_transformed_name(node)).removeprefix("ag__")
+    def _overload_of(self, operator: Any) -> str | None:
+        if isinstance(operator, ast.In):
+            return "ag__.in_"
+        if isinstance(operator, ast.NotIn):
+            return "ag__.not_in"
+        return super()._overload_of(operator)  # type: ignore[no-any-return]
+
+
+class _OwnNames(ast.NodeTransformer):
+    """`ag__` stands for the operators; it is no variable of the program that might not be defined."""
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        if ast.unparse(node) == "ag__.ld(ag__)":
+            return ast.Name("ag__", ast.Load())
+        return self.generic_visit(node)
+
+
+class _Translator(api.PyToPy):  # type: ignore[misc]
+    """malt's own passes, and what they need; other users of malt in the process keep theirs."""
 
     def __init__(self) -> None:
         super().__init__()
         # Instead of those that a forked child might find locked.
         self._cache_lock = Lock()
         inspect_utils._linecache_lock = Lock()
-        self._names: dict[str, Any] | None = None
+        self._names: types.ModuleType | None = None
+        self._options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=())
+
+    def translate(self, function: types.FunctionType) -> tuple[Any, dict[str, str | None]]:
+        """Return the converted definition, and the names of the functions in it that stand for blocks."""
+        code = function.__code__
+        node: Any = autograph_sources.definition(function)
+        if node is None:
+            raise ConversionError(f"the source code of {function.__qualname__!r} ({code.co_filename}) is not available")
+        namespace = inspect_utils.getnamespace(function)
+        namer = naming.Namer(namespace)
+        taken = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        node = autograph_rewrites.rewrite(node, code.co_qualname, lambda root: namer.new_symbol(root, taken))
+        autograph_lines.annotate(node, code.co_filename, code.co_name)
+        written = {each.name for each in ast.walk(node) if isinstance(each, ast.FunctionDef)}
+        is_lambda = isinstance(node, ast.Lambda)
+        name = namer.new_symbol("tf__lam" if is_lambda else f"tf__{node.name}", ())
+        info = transformer.EntityInfo(name, "", code.co_filename, (), namespace)
+        context = transformer.Context(info, namer, converter.ProgramContext(options=self._options))
+        node = self.transform_ast(self._erase_arg_defaults(node), context)
+        if is_lambda:
+            node = ast.Assign([ast.Name(name, ast.Store())], node)
+        else:
+            node.name = name
+        node = _OwnNames().visit(node)
+        autograph_lines.fill(node)
+        made = {each.name for each in ast.walk(node) if isinstance(each, ast.FunctionDef)} - written - {name}
+        return node, {each: None if each.startswith(_STATE) else code.co_name for each in made}
+
+    def transform_ast(self, node: Any, ctx: Any) -> Any:
+        node = self.initial_analysis(node, ctx)
+        for each in (functions, directives, break_statements, continue_statements, return_statements):
+            node = each.transform(node, ctx)
+        autograph_lines.fill(node)  # before what stands in a block moves into a function
+        warned, call_trees.set_trace_warned = call_trees.set_trace_warned, True  # debuggers do land in the user's code
+        try:
+            for each in (call_trees, control_flow, conditional_expressions):
+                node = each.transform(node, ctx)
+        finally:
+            call_trees.set_trace_warned = warned
+        return variables.transform(_Logical(ctx).visit(node), ctx)
 
     def initial_analysis(self, node: Any, ctx: Any) -> Any:
         for each in ast.walk(node):
+            if isinstance(each, (ast.Yield, ast.YieldFrom)):
+                raise ConversionError("generators inside of a function are not converted")
             if isinstance(each, ast.ExceptHandler) and each.name is not None:
                 each.name = _ExceptionName(each.name)
                 anno.setanno(each.name, anno.Basic.QN, qual_names.QN(str(each.name)))
         return super().initial_analysis(node, ctx)
 
-    def get_extra_locals(self) -> dict[str, Any]:
+    def operators(self) -> types.ModuleType:
+        """Return what `ag__` stands for."""
         if self._names is None:
-            from fastgraph.staging.autograph import converted_call
+            from fastgraph.staging.autograph import callee
 
             names = super().get_extra_locals()["ag__"].__dict__
             module = types.ModuleType("fastgraph_autograph")
             module.__dict__.update({k: v for k, v in names.items() if k not in ("__name__", "__spec__", "__loader__")})
-            module.__dict__.update({operator.__name__: operator for operator in _OPERATORS})
-            module.__dict__["converted_call"] = converted_call
-            self._names = {"ag__": module}
+            module.__dict__.update({operator.__name__: operator for operator in (*_OPERATORS, *_MATCHING, ret, callee)})
+            self._names = module
         return self._names

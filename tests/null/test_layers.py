@@ -66,6 +66,8 @@ LATE_MODULES = {
     "staging.autograph_builtins",
     "staging.autograph_statements",
     "staging.autograph_conversion",
+    "staging.autograph_lines",
+    "staging.autograph_matching",
 }
 
 IMPORT_LINE = re.compile(

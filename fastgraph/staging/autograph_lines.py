@@ -1,0 +1,243 @@
+"""Converted code as code of the user's file: each instruction has the line that it was made from.
+
+Rule: tracebacks, debuggers, profilers and coverage see the file that the user wrote, the function's own name, and no
+frame of ours that need not be there: a callee is converted first and then called from where the user calls it.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from malt.pyct import anno, origin_info
+
+from fastgraph.staging import autograph_sources
+
+_INTERNAL = "<fastgraph autograph>"  # what the user did not write
+_FACTORY = "__fastgraph_factory"
+_FUTURE_FLAGS = 0
+for _name in __future__.all_feature_names:
+    _FUTURE_FLAGS |= getattr(__future__, _name).compiler_flag
+
+
+class _Origin(origin_info.OriginInfo):  # type: ignore[misc]
+    """Where a node was written, and (line, column) of its end."""
+
+    end: tuple[int, int]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Where each node was written
+
+
+def annotate(node: Any, file: str, function: str) -> None:
+    """Note in each node of a parsed tree where it stands. What malt makes of a node keeps this note."""
+    if isinstance(node, ast.FunctionDef):
+        function = node.name
+    line = getattr(node, "lineno", None)
+    if line is not None:
+        place = origin_info.Location(file, line, node.col_offset)
+        origin = _Origin(place, function, autograph_sources.text(node, file), None)
+        origin.end = _end(node)
+        anno.setanno(node, anno.Basic.ORIGIN, origin)
+    for child in ast.iter_child_nodes(node):
+        annotate(child, file, function)
+
+
+def _end(node: Any) -> tuple[int, int]:
+    """Return where a node ends; of a compound statement, where its first line's expression does."""
+    if isinstance(node, (ast.If, ast.While)):
+        node = node.test
+    elif isinstance(node, ast.For):
+        node = node.iter
+    elif isinstance(node, (ast.With, ast.Try, ast.FunctionDef, ast.ClassDef)):
+        return node.lineno, node.col_offset + 1
+    return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+
+
+def _origin(node: ast.AST) -> _Origin | None:
+    found: _Origin | None = anno.getanno(node, anno.Basic.ORIGIN, default=None)
+    return found
+
+
+def fill(node: ast.AST) -> None:
+    """Give statements that malt has made the place of what they hold, else of the statement beside them."""
+    for _, value in ast.iter_fields(node):
+        if not isinstance(value, list) or not value or not isinstance(value[0], ast.AST):
+            continue
+        if isinstance(value[0], ast.stmt):
+            for statement in value:
+                if _origin(statement) is None and not isinstance(statement, ast.FunctionDef):
+                    _note(statement, next(_origins(statement), None))
+            for sequence in (value[::-1], value):  # first what comes next, else what came before
+                beside = None
+                for statement in sequence:
+                    if _origin(statement) is None:
+                        _note(statement, beside)
+                    beside = _origin(statement)
+    for child in ast.iter_child_nodes(node):
+        fill(child)
+
+
+def _note(node: ast.AST, origin: _Origin | None) -> None:
+    if origin is not None:
+        anno.setanno(node, anno.Basic.ORIGIN, origin)
+
+
+def _origins(node: ast.AST) -> Iterator[_Origin]:
+    for child in ast.iter_child_nodes(node):
+        found = _origin(child)
+        if found is not None:
+            yield found
+        yield from _origins(child)
+
+
+def _place(node: Any, around: _Origin) -> None:
+    """Set the line and columns of a node and all below it."""
+    origin = _origin(node) or around
+    if "lineno" in node._attributes:
+        node.lineno, node.col_offset = origin.loc.lineno, origin.loc.col_offset
+        node.end_lineno, node.end_col_offset = origin.end
+    for child in ast.iter_child_nodes(node):
+        _place(child, origin)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What is run differs from what to_code shows
+
+
+class _Run(ast.NodeTransformer):
+    """Leaves out what malt's own runtime needs, and calls from where the user calls."""
+
+    def __init__(self) -> None:
+        self.scopes: set[str] = set()
+
+    def visit_With(self, node: ast.With) -> Any:
+        scope = node.items[0].context_expr
+        if not _is_operator(scope, "FunctionScope"):
+            return self.generic_visit(node)
+        self.scopes.add(node.items[0].optional_vars.id)  # type: ignore[union-attr]
+        return self.generic_visit(node).body  # type: ignore[attr-defined]
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
+        node.name = node.name and str(node.name)  # Python takes no class derived from str
+        return self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        node.decorator_list = [each for each in node.decorator_list if not _is_name(each, "autograph_artifact")]
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        function = node.func
+        if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+            return node
+        if function.value.id in self.scopes and function.attr == "ret":
+            function.value.id = "ag__"
+            node.args = node.args[:1]
+        elif function.value.id != "ag__":
+            pass
+        elif function.attr == "autograph_artifact":
+            return node.args[0]
+        elif function.attr == "with_function_scope":
+            return node.args[0].body  # type: ignore[attr-defined]
+        elif function.attr == "converted_call":
+            return _called(node)
+        return node
+
+
+def _called(node: ast.Call) -> ast.Call:
+    """ag__.converted_call(f, (a,), dict(b=b), scope) as ag__.callee(f)(a, b=b)."""
+    function, arguments, keywords = node.args[:3]
+    callee = ast.Call(ast.Attribute(ast.Name("ag__", ast.Load()), "callee", ast.Load()), [function], [])
+    _note(callee, _origin(function))
+    plain: list[ast.expr] = (
+        [ast.Starred(arguments, ast.Load())] if not isinstance(arguments, ast.Tuple) else list(arguments.elts)
+    )
+    named = keywords.keywords if isinstance(keywords, ast.Call) else []
+    call = ast.Call(callee, plain, named)
+    _note(call, _origin(node))
+    return call
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == name
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "ag__"
+    )
+
+
+def _is_operator(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Call) and _is_name(node.func, name)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Code
+
+
+def compiled(node: Any, function: types.FunctionType, names: dict[str, str | None]) -> types.CodeType:
+    """Return the code of a factory, which called with the operators makes the function; free variables are cells.
+
+    `node` is the converted definition of `function`, or the assignment of a converted lambda. `names` says what the
+    functions that the conversion has made are called: None for those that the user did not write at all.
+    """
+    name = node.name if isinstance(node, ast.FunctionDef) else node.targets[0].id
+    start = _origin(node) or next(_origins(node))
+    node = _Run().visit(node)
+    arguments = node.args if isinstance(node, ast.FunctionDef) else node.value.args
+    for each in ast.walk(arguments):
+        if isinstance(each, ast.arg):
+            each.annotation = None  # they may name what only the place of the definition knows
+    if isinstance(node, ast.FunctionDef):
+        node.returns = None
+    _place(node, start)
+    inner = ast.parse(f"def {_FACTORY}(ag__):\n return {name}").body[0]
+    inner.body.insert(0, node)  # type: ignore[attr-defined]
+    outer = ast.parse(f"def {_FACTORY}():\n return {_FACTORY}").body[0]
+    cells = [ast.Assign([ast.Name(free, ast.Store())], ast.Constant(None)) for free in function.__code__.co_freevars]
+    outer.body[:0] = [*cells, inner]  # type: ignore[attr-defined]
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    file, flags = function.__code__.co_filename, function.__code__.co_flags & _FUTURE_FLAGS
+    code = compile(module, file, "exec", flags, dont_inherit=True)
+    (factory,) = (each for each in code.co_consts if isinstance(each, types.CodeType))
+    (factory,) = (each for each in factory.co_consts if isinstance(each, types.CodeType))
+    owner = function.__code__
+    names = {**names, name: owner.co_name}
+    if owner.co_name == "<lambda>":
+        names["<lambda>"] = "<lambda>"
+    return factory.replace(
+        co_filename=_INTERNAL,
+        co_consts=tuple(
+            _named(each, names, owner.co_name, owner.co_qualname, True) if isinstance(each, types.CodeType) else each
+            for each in factory.co_consts
+        ),
+    )
+
+
+def _named(
+    code: types.CodeType, names: dict[str, str | None], owner: str, qualname: str, top: bool = False
+) -> types.CodeType:
+    """Return code with the names that the user knows its functions by."""
+    if not top:
+        name = names.get(code.co_name, code.co_name)
+        if name is None:
+            return code.replace(co_filename=_INTERNAL)
+        if code.co_name not in names:  # the user's own
+            owner, qualname = name, f"{qualname}.<locals>.{name}"
+    consts = tuple(
+        _named(each, names, owner, qualname) if isinstance(each, types.CodeType) else each for each in code.co_consts
+    )
+    return code.replace(co_name=owner, co_qualname=qualname, co_consts=consts)
+
+
+def codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """All code inside of `code`."""
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield each
+            yield from codes(each)

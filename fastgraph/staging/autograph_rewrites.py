@@ -1,0 +1,272 @@
+"""Statements that malt does not know, in terms of those it knows: else of loops, match, assert, super(), mangled names.
+
+Rule: a rewrite keeps Python's meaning, and every new node stands where what it replaces stood, so that errors and
+debuggers still find the user's lines.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+_Pattern = tuple[list[ast.expr], list[tuple[str, ast.expr]]]  # what must hold, and what it then binds
+
+
+def rewrite(node: Any, qualname: str, new_name: Callable[[str], str]) -> Any:
+    """Return the definition of a function without what malt does not know. `new_name` makes names that are free."""
+    _Class(qualname).visit(node)
+    return _Statements(new_name).visit(node)
+
+
+def operator(name: str, *arguments: ast.expr) -> ast.Call:
+    """Return a call of one of the operators of converted code."""
+    function = ast.Attribute(ast.Name("ag__", ast.Load()), name, ast.Load())
+    return ast.Call(function, list(arguments), [])
+
+
+def _load(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _assign(name: str, value: ast.expr) -> ast.Assign:
+    return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+def _placed(new: Any, old: ast.AST) -> Any:
+    """Give `new` nodes that have no place yet that of `old`."""
+    for each in new if isinstance(new, list) else [new]:
+        for node in ast.walk(each):
+            if "lineno" in node._attributes and not hasattr(node, "lineno"):
+                ast.copy_location(node, old)
+    return new
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What stands in a class
+
+
+class _Class(ast.NodeTransformer):
+    """Writes out the names that a method has from its class: self.__x is self._Class__x, super() has arguments."""
+
+    def __init__(self, qualname: str) -> None:
+        parts = qualname.split(".")
+        owner = parts[-2] if len(parts) > 1 else ""
+        self.owner = "" if owner == "<locals>" else owner.lstrip("_")
+        self.first: list[str | None] = []
+
+    def _mangled(self, name: str) -> str:
+        private = self.owner and name.startswith("__") and not name.endswith("__")
+        return f"_{self.owner}{name}" if private else name
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        positional = [*node.args.posonlyargs, *node.args.args]
+        self.first.append(positional[0].arg if positional else None)
+        self.generic_visit(node)
+        self.first.pop()
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        self.generic_visit(node)
+        node.attr = self._mangled(node.attr)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        node.id = self._mangled(node.id)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> Any:
+        node.arg = self._mangled(node.arg)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        without = isinstance(node.func, ast.Name) and node.func.id == "super" and not (node.args or node.keywords)
+        if without and self.first and self.first[-1] is not None:
+            node.args = _placed([_load("__class__"), _load(self.first[-1])], node)
+        return node
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Statements
+
+
+class _Statements(ast.NodeTransformer):
+    def __init__(self, new_name: Callable[[str], str]) -> None:
+        self.new_name = new_name
+
+    def visit_Assert(self, node: ast.Assert) -> Any:
+        """assert is an operator; without a message the text of the test is the message."""
+        message = node.msg or ast.Constant(f"assert {ast.unparse(node.test)}")
+        self.generic_visit(node)
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        call = operator("assert_stmt", node.test, ast.Lambda(nothing, node.msg or message))
+        return _placed(ast.Expr(call), node)
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
+        """What cannot be staged is no exception of the program: no handler of it may hide that."""
+        self.generic_visit(node)
+        node.body.insert(0, _placed(ast.Expr(operator("raise_if_of_staging")), node.body[0]))
+        return node
+
+    def _loop(self, node: Any) -> Any:
+        self.generic_visit(node)
+        if not node.orelse:
+            return node
+        orelse, node.orelse = node.orelse, []
+        broke = self.new_name("broke")
+        breaks = _Breaks(broke)
+        node.body = [breaks.visit(each) for each in node.body]
+        node.body = [each for group in node.body for each in (group if isinstance(group, list) else [group])]
+        if not breaks.found:
+            return [node, *orelse]
+        guard = ast.If(ast.UnaryOp(ast.Not(), _load(broke)), orelse, [])
+        return [_placed(_assign(broke, ast.Constant(False)), node), node, _placed(guard, orelse[0])]
+
+    visit_While = visit_For = _loop
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        self.generic_visit(node)
+        start: list[ast.stmt] = []
+        if isinstance(node.subject, ast.Name):
+            name = node.subject.id
+        else:
+            name = self.new_name("subject")
+            start.append(_placed(_assign(name, node.subject), node.subject))
+        rest: list[ast.stmt] = []
+        for case in reversed(node.cases):
+            tests, bound = _pattern(case.pattern, _load(name))
+            if case.guard is not None:
+                # The guard sees the names that the pattern binds, which it binds only where it matches.
+                tests.append(_Bound(dict(bound)).visit(case.guard))
+            body = [*(_assign(each, value) for each, value in bound), *case.body]
+            rest = [ast.If(_all(tests), body, rest)] if tests else body
+            _placed(rest, case.pattern)
+        return [*start, *rest]
+
+
+class _Breaks(ast.NodeTransformer):
+    """Sets a flag before each break of one loop."""
+
+    def __init__(self, flag: str) -> None:
+        self.flag = flag
+        self.found = False
+
+    def _other(self, node: Any) -> Any:
+        return node
+
+    visit_While = visit_For = visit_FunctionDef = visit_ClassDef = visit_Lambda = _other
+
+    def visit_Break(self, node: ast.Break) -> Any:
+        self.found = True
+        return [_placed(_assign(self.flag, ast.Constant(True)), node), node]
+
+
+class _Bound(ast.NodeTransformer):
+    """Puts what a pattern binds to names in their place."""
+
+    def __init__(self, values: dict[str, ast.expr]) -> None:
+        self.values = values
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        return _placed(_again(self.values[node.id]), node) if node.id in self.values else node
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Patterns of match
+
+
+def _again(node: Any) -> Any:
+    """Return a tree like `node`: a tree has no node twice."""
+    if isinstance(node, list):
+        return [_again(each) for each in node]
+    if not isinstance(node, ast.AST):
+        return node
+    return type(node)(**{name: _again(value) for name, value in ast.iter_fields(node)})
+
+
+def _all(tests: Sequence[ast.expr]) -> ast.expr:
+    return ast.BoolOp(ast.And(), list(tests)) if len(tests) > 1 else tests[0]
+
+
+def _item(subject: ast.expr, index: int) -> ast.expr:
+    return ast.Subscript(_again(subject), ast.Constant(index), ast.Load())
+
+
+def _pattern(pattern: Any, subject: ast.expr) -> _Pattern:
+    """Return the tests that say whether `subject` matches, and what is bound where it does."""
+    match pattern:
+        case ast.MatchValue():
+            return [ast.Compare(_again(subject), [ast.Eq()], [pattern.value])], []
+        case ast.MatchSingleton():
+            return [ast.Compare(_again(subject), [ast.Is()], [ast.Constant(pattern.value)])], []
+        case ast.MatchAs():
+            tests, bound = ([], []) if pattern.pattern is None else _pattern(pattern.pattern, subject)
+            return tests, bound if pattern.name is None else [*bound, (pattern.name, _again(subject))]
+        case ast.MatchOr():
+            return _either([_pattern(each, subject) for each in pattern.patterns])
+        case ast.MatchSequence():
+            return _sequence(pattern.patterns, subject)
+        case ast.MatchMapping():
+            keys = ast.Tuple(pattern.keys, ast.Load())
+            parts = [
+                (each, ast.Subscript(_again(subject), _again(key), ast.Load()))
+                for key, each in zip(pattern.keys, pattern.patterns, strict=True)
+            ]
+            tests, bound = _parts(operator("matches_mapping", _again(subject), keys), parts)
+            if pattern.rest is not None:
+                bound.append((pattern.rest, operator("rest_of_mapping", _again(subject), _again(keys))))
+            return tests, bound
+        case ast.MatchClass():
+            names = ast.Tuple([ast.Constant(name) for name in pattern.kwd_attrs], ast.Load())
+            n_positional = ast.Constant(len(pattern.patterns))
+            test = operator("matches_class", _again(subject), pattern.cls, n_positional, names)
+            places = [*range(len(pattern.patterns)), *pattern.kwd_attrs]
+            attributes: list[tuple[Any, ast.expr]] = [
+                (each, operator("matched_attribute", _again(subject), _again(pattern.cls), ast.Constant(place)))
+                for each, place in zip([*pattern.patterns, *pattern.kwd_patterns], places, strict=True)
+            ]
+            return _parts(test, attributes)
+    raise NotImplementedError(f"the pattern {type(pattern).__name__} of match")
+
+
+def _parts(test: ast.expr, parts: Iterable[tuple[Any, ast.expr]]) -> _Pattern:
+    tests, bound = [test], []
+    for pattern, subject in parts:
+        more, names = _pattern(pattern, subject)
+        tests += more
+        bound += names
+    return tests, bound
+
+
+def _sequence(patterns: Sequence[Any], subject: ast.expr) -> _Pattern:
+    star = next((i for i, each in enumerate(patterns) if isinstance(each, ast.MatchStar)), None)
+    n = len(patterns)
+    n_least = ast.Constant(n if star is None else n - 1)
+    test = operator("matches_sequence", _again(subject), n_least, ast.Constant(star is None))
+    parts = [
+        (each, _item(subject, i if star is None or i < star else i - n)) for i, each in enumerate(patterns) if i != star
+    ]
+    tests, bound = _parts(test, parts)
+    if star is not None and patterns[star].name is not None:
+        end = ast.Constant(star + 1 - n) if star + 1 < n else None
+        rest = ast.Subscript(_again(subject), ast.Slice(ast.Constant(star), end), ast.Load())
+        bound.append((patterns[star].name, ast.Call(_load("list"), [rest], [])))
+    return tests, bound
+
+
+def _either(alternatives: list[_Pattern]) -> _Pattern:
+    """The first alternative that matches binds the names, which are the same in all."""
+    if any(not tests for tests, _ in alternatives):
+        tests: list[ast.expr] = []
+    else:
+        tests = [ast.BoolOp(ast.Or(), [_all(each) for each, _ in alternatives])]
+    bound = []
+    for name, value in alternatives[-1][1]:
+        for other, names in reversed(alternatives[:-1]):
+            value = ast.IfExp(_again(_all(other)), _again(dict(names)[name]), value)
+        bound.append((name, value))
+    return tests, bound
