@@ -49,6 +49,25 @@ def _is_internal(code: CodeType) -> bool:
 boundaries: set[CodeType] = set()
 
 
+#: Why AutoGraph has left functions as they are, for errors where a tensor would decide in one.
+unconverted: weakref.WeakKeyDictionary[CodeType, str] = weakref.WeakKeyDictionary()
+
+
+def _remedy() -> str:
+    """Say what to do where a symbolic tensor would have to be a Python value."""
+    frame = sys._getframe(2)
+    while frame is not None and _is_internal(frame.f_code):
+        frame = frame.f_back  # type: ignore[assignment]
+    reason = None if frame is None else unconverted.get(frame.f_code)
+    if reason is None:
+        return _REMEDY
+    code = frame.f_code
+    return (
+        f" is not allowed in {code.co_name!r} (file {code.co_filename!r}, line {frame.f_lineno}), which AutoGraph has "
+        f"not converted: {reason}. Use tf.cond, tf.while_loop or tf.where there instead."
+    )
+
+
 def user_line(code: CodeType, number: int) -> SourceLine | None:
     """Return the line of the user's program that a line of `code` is, None for a line of ours."""
     known = _internal_code.get(code)
@@ -168,10 +187,10 @@ class SymbolicTensor(Tensor):
         self.value.aval = Aval(aval.dtype, None if merged.rank is None else tuple(merged), aval.value)
 
     def __bool__(self) -> bool:
-        raise OperatorNotAllowedInGraphError("Using a symbolic `tf.Tensor` as a Python `bool`" + _REMEDY)
+        raise OperatorNotAllowedInGraphError("Using a symbolic `tf.Tensor` as a Python `bool`" + _remedy())
 
     def __iter__(self) -> Any:
-        raise OperatorNotAllowedInGraphError("Iterating over a symbolic `tf.Tensor`" + _REMEDY)
+        raise OperatorNotAllowedInGraphError("Iterating over a symbolic `tf.Tensor`" + _remedy())
 
     def __len__(self) -> int:
         raise TypeError(

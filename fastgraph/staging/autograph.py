@@ -16,10 +16,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from fastgraph.graph.trace import unconverted
 from fastgraph.locks import importing, parsing
 from fastgraph.staging import autograph_sources
 
-_STAGED = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert)
+_STAGED = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert, ast.Match)
 _LIBRARIES = frozenset({
     "fastgraph", "numpy", "scipy", "numba", "malt", "ml_dtypes", "optree", "collections", "copy", "functools",
     "itertools", "inspect", "math", "operator", "pathlib", "pdb", "random", "re", "threading", "time", "typing",
@@ -118,10 +119,15 @@ def needs_conversion(function: types.FunctionType, instance: Any = None, seen: s
     known = _needs.get(code)
     if known is not None:
         return known
-    if getattr(function, _NO_CONVERSION, False) or is_library(function):
+    if getattr(function, _NO_CONVERSION, False):
+        unconverted.setdefault(code, "it is marked with do_not_convert")
+        return False
+    if is_library(function):
         return False
     if _converter is not None and _converter.made(code):
         return False
+    if code.co_flags & inspect.CO_GENERATOR:
+        unconverted[code] = "it is a generator"
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return False
     seen = set() if seen is None else seen
@@ -129,11 +135,23 @@ def needs_conversion(function: types.FunctionType, instance: Any = None, seen: s
         return False
     seen.add(code)
     tree = autograph_sources.definition(function)
+    if tree is None:
+        unconverted[code] = (
+            "its source code is not available, as it was not read from a file or a cell (source that is given to exec "
+            "can be entered in linecache.cache under the name that it is compiled with)"
+        )
     result = tree is not None and _Scan(function, instance, seen).finds(tree)
     # What a free variable or an instance calls may change: only what stands in the text alone is remembered.
-    if tree is not None and any(isinstance(node, _STAGED) for node in ast.walk(tree)):
+    if tree is not None and any(map(_is_staged, ast.walk(tree))):
         _needs[code] = True
     return result
+
+
+def _is_staged(node: ast.AST) -> bool:
+    """Say whether a tensor could decide in this statement or expression."""
+    if isinstance(node, ast.Compare):  # a chain of comparisons is an `and`
+        return len(node.ops) > 1 or isinstance(node.ops[0], (ast.In, ast.NotIn))
+    return isinstance(node, _STAGED) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
 class _Scan:
@@ -156,9 +174,7 @@ class _Scan:
     def finds(self, tree: ast.AST) -> bool:
         """Say whether the text has control flow or a call that may lead to some."""
         nodes = list(ast.walk(tree))
-        if any(isinstance(node, _STAGED) for node in nodes):
-            return True
-        if any(isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) for node in nodes):
+        if any(map(_is_staged, nodes)):
             return True
         for node in nodes:
             self._bind(node)
@@ -231,9 +247,12 @@ def _convert_function(function: types.FunctionType) -> Callable[..., Any] | None
         with parsing:
             converted: Callable[..., Any] = convert_with_malt(function)
         return converted
+    except RecursionError:
+        raise  # of the program: the stack was full before
     except Exception as error:
         if not getattr(function, _NO_CONVERSION, False):
             setattr(function, _NO_CONVERSION, True)
+            unconverted[function.__code__] = str(error)
             warnings.warn(
                 f"AutoGraph could not transform {function!r} and will run it as-is. Cause: {error}. To silence "
                 "this warning, decorate the function with @tf.autograph.experimental.do_not_convert",

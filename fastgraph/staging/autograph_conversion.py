@@ -124,6 +124,17 @@ class _Logical(logical_expressions.LogicalExpressionTransformer):  # type: ignor
         return super()._overload_of(operator)  # type: ignore[no-any-return]
 
 
+class _Conditional(conditional_expressions.ConditionalExpressionTransformer):  # type: ignore[misc]
+    """Conditional expressions, and those inside of them."""
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        test = ast.unparse(node.test)
+        self.generic_visit(node)
+        made = super().visit_IfExp(node)
+        made.args[3] = ast.Constant(test)
+        return made
+
+
 class _OwnNames(ast.NodeTransformer):
     """`ag__` stands for the operators; it is no variable of the program that might not be defined."""
 
@@ -177,11 +188,10 @@ class _Translator(api.PyToPy):  # type: ignore[misc]
         autograph_lines.fill(node)  # before what stands in a block moves into a function
         warned, call_trees.set_trace_warned = call_trees.set_trace_warned, True  # debuggers do land in the user's code
         try:
-            for each in (call_trees, control_flow, conditional_expressions):
-                node = each.transform(node, ctx)
+            node = control_flow.transform(call_trees.transform(node, ctx), ctx)
         finally:
             call_trees.set_trace_warned = warned
-        return variables.transform(_Logical(ctx).visit(node), ctx)
+        return variables.transform(_Logical(ctx).visit(_Conditional(ctx).visit(node)), ctx)
 
     def initial_analysis(self, node: Any, ctx: Any) -> Any:
         for each in ast.walk(node):

@@ -83,6 +83,8 @@ def match_of_python(x: Any, mode: Any) -> Any:
                 y = x
             else:
                 y = -x
+        case (1, (2, inner)) as whole:
+            y = x + inner + len(whole)
         case [first, *_, last] if first < last:
             y = x + first + last
         case [] | [_]:
@@ -95,8 +97,6 @@ def match_of_python(x: Any, mode: Any) -> Any:
             y = x * a + b
         case None:
             y = x
-        case (1, (2, inner)) as whole:
-            y = x + inner + len(whole)
         case _:
             y = x * 0
     return y
@@ -130,6 +130,10 @@ def contained_in_python(x: Any) -> Any:
     return x + (1 if "a" in {"a": 2} and 3 not in range(3) else 2)
 
 
+def conditionals_in_each_other(x: Any) -> Any:
+    return x * 2 if x > 5 else x * 3 if x > 2 else -x if (x if x > 0 else -x) > 1 else x
+
+
 def asserted(x: Any) -> Any:
     assert x > -100, f"too small: {x}"
     assert isinstance(x, object)
@@ -152,6 +156,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     *((not_contained, (v,)) for v in (1, 5)),
     *((contained_in_a_tensor, (v,)) for v in (2, 3, 9)),
     *((contained_in_python, (v,)) for v in (2, 3)),
+    *((conditionals_in_each_other, (v,)) for v in (-3, 0, 1, 2, 4, 9)),
     *((asserted, (v,)) for v in (1, -4)),
 ]
 

@@ -14,9 +14,9 @@ import pytest
 import fastgraph as fg
 from fastgraph.staging import autograph_sources
 
-TABLE = {"a": lambda v: v * 2 if v > 0 else v, "b": lambda v: (v if v > 5 else -v)}
+TABLE = {"a": lambda v: v * 2 if v > 0 else v, "b": lambda v: v if v > 5 else -v}
 FIRST, SECOND = lambda x: x if x > 0 else -x, lambda x: x if x > 1 else x * 10
-NESTED = lambda x: (lambda x: x * 2 if x > 1 else x)(x) if x > 0 else -x  # noqa: E731
+NESTED = lambda x: (lambda x: x * 2 if x > 1 else x)(x) if x > 0 else -x
 SEVERAL_LINES = [
     lambda x: (
         x * 3
