@@ -114,7 +114,10 @@ def enable_traceback_filtering() -> None:
 
 
 def disable_traceback_filtering() -> None:
-    """Let errors of ops keep the Python exception inside as their cause. Source: tf.debugging."""
+    """Show what happens inside fastgraph in tracebacks, and the Python exceptions behind errors of ops.
+
+    Source: tf.debugging.disable_traceback_filtering.
+    """
     op_errors.TRACEBACKS = True
 
 

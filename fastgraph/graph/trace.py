@@ -49,6 +49,19 @@ def _is_internal(code: CodeType) -> bool:
 boundaries: set[CodeType] = set()
 
 
+_BLOCK = ".<block>"
+
+
+def block_name(qualname: str) -> str:
+    """Return the qualified name of the code of a block, which is part of the function of this name."""
+    return qualname if qualname.endswith(_BLOCK) else qualname + _BLOCK
+
+
+def is_block(code: CodeType) -> bool:
+    """Say whether `code` is a block of a function: of a staged statement, which runs in a frame of its own."""
+    return code.co_qualname.endswith(_BLOCK)
+
+
 #: Why AutoGraph has left functions as they are, for errors where a tensor would decide in one.
 unconverted: weakref.WeakKeyDictionary[CodeType, str] = weakref.WeakKeyDictionary()
 
@@ -88,6 +101,7 @@ def source_lines(n_frames: int = 2) -> tuple[SourceLine, ...]:
     """Return the innermost lines of the user's code that led here, the innermost first; so many frames are passed."""
     frame = sys._getframe(n_frames)
     found: list[SourceLine] = []
+    within = False  # a block of the next function that is met
     while frame is not None and len(found) < _MAX_SOURCE_LINES:
         code = frame.f_code
         known = _internal_code.get(code)
@@ -95,8 +109,9 @@ def source_lines(n_frames: int = 2) -> tuple[SourceLine, ...]:
             known = _is_internal(code)
         if not known:
             line = _lines.get((code, frame.f_lineno)) or user_line(code, frame.f_lineno)
-            if line is not None and (not found or found[-1] != line):
+            if line is not None and not within and (not found or found[-1] != line):
                 found.append(line)
+            within = is_block(code)
         elif code in boundaries:
             break
         frame = frame.f_back  # type: ignore[assignment]

@@ -14,9 +14,11 @@ from typing import Any
 
 from malt.pyct import anno, origin_info
 
+from fastgraph.graph.trace import block_name
 from fastgraph.staging import autograph_sources
 
 _INTERNAL = "<fastgraph autograph>"  # what the user did not write
+_BLOCK = "ag__block"  # the parameter of a lambda that stands for a part of an expression
 _FACTORY = "__fastgraph_factory"
 _FUTURE_FLAGS = 0
 for _name in __future__.all_feature_names:
@@ -38,7 +40,7 @@ def annotate(node: Any, file: str, function: str) -> None:
     if isinstance(node, ast.FunctionDef):
         function = node.name
     line = getattr(node, "lineno", None)
-    if line is not None:
+    if line is not None and not getattr(node, "of_a_statement", False):
         place = origin_info.Location(file, line, node.col_offset)
         origin = _Origin(place, function, autograph_sources.text(node, file), None)
         origin.end = _end(node)
@@ -130,6 +132,12 @@ class _Run(ast.NodeTransformer):
         node.decorator_list = [each for each in node.decorator_list if not _is_name(each, "autograph_artifact")]
         return self.generic_visit(node)
 
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        if _origin(node) is None:  # part of an expression
+            node.args.kwonlyargs.append(ast.arg(_BLOCK))
+            node.args.kw_defaults.append(ast.Constant(None))
+        return self.generic_visit(node)
+
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
         function = node.func
@@ -207,9 +215,6 @@ def compiled(node: Any, function: types.FunctionType, names: dict[str, str | Non
     (factory,) = (each for each in code.co_consts if isinstance(each, types.CodeType))
     (factory,) = (each for each in factory.co_consts if isinstance(each, types.CodeType))
     owner = function.__code__
-    names = {**names, name: owner.co_name}
-    if owner.co_name == "<lambda>":
-        names["<lambda>"] = "<lambda>"
     return factory.replace(
         co_filename=_INTERNAL,
         co_consts=tuple(
@@ -227,8 +232,10 @@ def _named(
         name = names.get(code.co_name, code.co_name)
         if name is None:
             return code.replace(co_filename=_INTERNAL)
-        if code.co_name not in names:  # the user's own
-            owner, qualname = name, f"{qualname}.<locals>.{name}"
+        if code.co_name in names or _BLOCK in code.co_varnames[: code.co_kwonlyargcount]:
+            qualname = block_name(qualname)
+        else:  # the user's own
+            owner, qualname = name, f"{qualname.removesuffix(block_name(''))}.<locals>.{name}"
     consts = tuple(
         _named(each, names, owner, qualname) if isinstance(each, types.CodeType) else each for each in code.co_consts
     )

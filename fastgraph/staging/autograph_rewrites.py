@@ -103,7 +103,9 @@ class _Statements(ast.NodeTransformer):
         message = node.msg or ast.Constant(f"assert {ast.unparse(node.test)}")
         self.generic_visit(node)
         nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        call = operator("assert_stmt", node.test, ast.Lambda(nothing, node.msg or message))
+        told = ast.Lambda(nothing, node.msg or message)
+        told.of_a_statement = True  # type: ignore[attr-defined]
+        call = operator("assert_stmt", node.test, told)
         return _placed(ast.Expr(call), node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:

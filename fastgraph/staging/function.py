@@ -34,7 +34,7 @@ from fastgraph.staging.parameters import Parameters
 from fastgraph.staging.retraces import Detector, History, code_of, detector_of
 from fastgraph.staging.traces import Traces
 from fastgraph.staging.tracing_types import TraceType
-from fastgraph.staging.user_errors import in_user_code
+from fastgraph.staging.user_errors import in_user_code, with_user_frames
 from fastgraph.variable import variable_creator_scope
 
 flags.on_change(forget_all)
@@ -212,6 +212,7 @@ class Function(MethodCall):
 
     # -- calling it
 
+    @with_user_frames
     def _call_slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the graph for arguments of this kind; trace it first if need be."""
         if _run_eagerly:
@@ -232,6 +233,7 @@ class Function(MethodCall):
             return self._python_function(self._target(), *args, **kwargs)
         return self._python_function(*args, **kwargs)
 
+    @with_user_frames
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """Return the ConcreteFunction for arguments of this kind (TensorSpecs stand for tensors); runs nothing."""
         if self._parameters.input_signature is not None and not args and not kwargs:
@@ -346,7 +348,7 @@ class Function(MethodCall):
             told = in_user_code(error) if outermost and self._autograph else None
             if told is None:
                 raise
-            raise told from None
+            raise told from error.__cause__
         finally:
             state.device = device
         trace.finish(outputs)

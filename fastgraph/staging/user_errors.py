@@ -1,37 +1,53 @@
 """Errors of traced functions, told in terms of the user's own lines.
 
-Rule: the class of an exception stays; only its text changes, and only where the class can be made from a text.
+Rule: the class of an exception stays. Its text changes only where the class can be made from a text; else the lines are
+a note. A traceback shows the user's frames, and those of this package only where it is asked for.
 """
 
 from __future__ import annotations
 
+import functools
 import linecache
 import types
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+from fastgraph import op_errors
+from fastgraph._tensor import current_trace
 from fastgraph.errors import OpError
-from fastgraph.graph.trace import user_line
+from fastgraph.graph.trace import is_block, user_line
 
 _HEAD = "in user code:"
+_MAX_LINES = 20  # at either end of a deep recursion
+_Callable = TypeVar("_Callable", bound=Callable[..., Any])
 
 
 def in_user_code(error: Exception) -> Exception | None:
-    """Return `error` with the user's lines that led to it in its text; None if it cannot be rewritten.
+    """Return `error` with the user's lines that led to it in its text; None if they are a note now, or none are known.
 
     Source: the errors that tf.function raises while it traces.
     """
     text = error.message if isinstance(error, OpError) else str(error)
-    if text.startswith(_HEAD):
+    if text.startswith(_HEAD) or any(note.startswith(_HEAD) for note in getattr(error, "__notes__", ())):
         return None
     lines = _user_lines(error.__traceback__)
     if not lines:
         return None
+    told = f"{_HEAD}\n\n" + "\n".join(lines)
     body = "\n".join(f"    {line}" if line else "" for line in f"{type(error).__name__}: {text}".split("\n"))
-    message = f"{_HEAD}\n\n" + "\n".join(lines) + f"\n\n{body}\n"
+    new = _remade(error, f"{told}\n\n{body}\n")
+    if new is None:
+        error.add_note(told)
+    return new
+
+
+def _remade(error: Exception, message: str) -> Exception | None:
+    """Return an exception of the class of `error` with another text, None where the class does not allow that."""
     try:
         new = type(error)(None, None, message) if isinstance(error, OpError) else type(error)(message)
+        if not str(new).startswith(_HEAD):  # KeyError quotes its text, others do what they like
+            return None
     except Exception:
-        return None
-    if not str(new).startswith(_HEAD):  # KeyError quotes its text, others do what they like
         return None
     for name, value in vars(error).items():
         if not hasattr(new, name):
@@ -42,12 +58,68 @@ def in_user_code(error: Exception) -> Exception | None:
 def _user_lines(traceback: types.TracebackType | None) -> list[str]:
     """The lines of the user's code on the way to an error, from the traced function on; converted ones are starred."""
     found = []
+    for entry in _user_entries(traceback):
+        line = user_line(entry.tb_frame.f_code, entry.tb_lineno)
+        assert line is not None
+        text = f'    File "{line.file}", line {line.line}, in {line.function}  *'
+        source = linecache.getline(line.file, line.line).strip()
+        found.append(f"{text}\n        {source}" if source else text)
+    if len(found) > 2 * _MAX_LINES:
+        left_out = f"    [{len(found) - 2 * _MAX_LINES} more calls]"
+        found[_MAX_LINES:-_MAX_LINES] = [left_out]
+    return found
+
+
+def _user_entries(traceback: types.TracebackType | None) -> list[types.TracebackType]:
+    """The parts of a traceback that are the user's, each function with the line that it had come to.
+
+    A staged statement's block runs in a frame of its own: the frame around it stands at the statement, and is left out.
+    """
+    found: list[types.TracebackType] = []
     while traceback is not None:
-        line = user_line(traceback.tb_frame.f_code, traceback.tb_lineno)
-        if line is not None:
-            found.append(f'    File "{line.file}", line {line.line}, in {line.function}  *')
-            source = linecache.getline(line.file, line.line).strip()
-            if source:
-                found.append(f"        {source}")
+        code = traceback.tb_frame.f_code
+        if user_line(code, traceback.tb_lineno) is not None:
+            if found and is_block(code):
+                found.pop()
+            found.append(traceback)
         traceback = traceback.tb_next
     return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tracebacks
+
+
+def with_user_frames(call: _Callable) -> _Callable:
+    """Return `call` with tracebacks that show the user's frames only, where no Function around it does that.
+
+    Source: tf.debugging.enable_traceback_filtering, disable_traceback_filtering.
+    """
+
+    @functools.wraps(call)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return call(*args, **kwargs)
+        except Exception as error:
+            if not op_errors.TRACEBACKS and current_trace() is None:
+                _filter(error)
+            raise  # adds no frame of its own
+
+    return called  # type: ignore[return-value]
+
+
+def _filter(error: BaseException) -> None:
+    seen: set[int] = set()
+    rest: list[BaseException | None] = [error]
+    while rest:
+        each = rest.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        rest += [each.__cause__, each.__context__]
+        kept = _user_entries(each.__traceback__)
+        traceback = None
+        for entry in reversed(kept):
+            traceback = types.TracebackType(traceback, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+        if each is error or traceback is not None:
+            each.__traceback__ = traceback

@@ -1,0 +1,160 @@
+"""Errors while tracing: the user's lines and no others, the class of the exception, the switch of the filter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastgraph as fg
+
+
+@pytest.fixture
+def unfiltered() -> Iterator[None]:
+    fg.debugging.disable_traceback_filtering()
+    yield
+    fg.debugging.enable_traceback_filtering()
+
+
+def line_of(mark: str) -> int:
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    (found,) = (number for number, line in enumerate(lines, 1) if line.endswith(f"# {mark}"))
+    return found
+
+
+def product(x: Any) -> Any:
+    return fg.matmul(
+        x,  # not the line
+        x,
+    )
+
+
+@fg.function
+def staged(x: Any) -> Any:
+    for _ in fg.range(3):
+        if fg.reduce_sum(x) > 0:
+            while fg.reduce_sum(x) < 9:
+                x = product(x)  # called
+    return x
+
+
+def error_of_staged() -> Exception:
+    with pytest.raises(ValueError, match="in user code") as caught:
+        staged(fg.constant([1.0, 2.0]))
+    return caught.value
+
+
+def test_a_line_for_each_function_and_no_more() -> None:
+    lines = [line.strip() for line in str(error_of_staged()).splitlines() if line.strip().startswith("File ")]
+    first = line_of("not the line") - 1
+    assert lines == [
+        f'File "{__file__}", line {line_of("called")}, in staged  *',
+        f'File "{__file__}", line {first}, in product  *',
+    ]
+
+
+def test_tracebacks_have_the_frames_of_the_user() -> None:
+    frames = traceback.extract_tb(error_of_staged().__traceback__)
+    own = [frame.name for frame in frames if frame.filename == __file__]
+    assert own == ["error_of_staged", "staged", "product"]
+    assert len(frames) - len(own) <= 1  # what called the Function
+
+
+@pytest.mark.usefixtures("unfiltered")
+def test_the_filter_can_be_switched_off() -> None:
+    assert not fg.debugging.is_traceback_filtering_enabled()
+    files = [Path(frame.filename).name for frame in traceback.extract_tb(error_of_staged().__traceback__)]
+    assert "function.py" in files and "contraction.py" in files
+
+
+def test_the_filter_is_on() -> None:
+    assert fg.debugging.is_traceback_filtering_enabled()
+
+
+@fg.function
+def called_inside(x: Any) -> Any:
+    return staged(x) + 1
+
+
+def test_functions_inside_of_functions() -> None:
+    with pytest.raises(ValueError, match="in user code") as caught:
+        called_inside(fg.constant([1.0, 2.0]))
+    own = [f.name for f in traceback.extract_tb(caught.value.__traceback__) if f.filename == __file__]
+    assert own == ["test_functions_inside_of_functions", "called_inside", "staged", "product"]
+    with pytest.raises(ValueError, match="in user code") as caught:
+        called_inside.get_concrete_function(fg.constant([1.0, 2.0]))
+    assert len(traceback.extract_tb(caught.value.__traceback__)) <= 5
+
+
+class TwoArguments(Exception):
+    def __init__(self, a: int, b: int) -> None:
+        super().__init__(f"{a}-{b}")
+        self.a = a
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (TwoArguments(1, 2), "1-2"),
+        (KeyError("missing"), "'missing'"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), "'utf-8' codec can't decode"),
+    ],
+)
+def test_classes_that_are_not_made_from_a_text_get_a_note(error: Exception, text: str) -> None:
+    @fg.function
+    def raising(x: Any) -> Any:
+        if x > 0:
+            raise error  # raised here
+        return x
+
+    with pytest.raises(type(error)) as caught:
+        raising(fg.constant(1))
+    assert caught.value is error and str(error).startswith(text)
+    assert len(error.__notes__) == 1
+    assert error.__notes__[0].startswith("in user code:")
+    assert f"line {line_of('raised here')}, in raising" in error.__notes__[0]
+
+
+def test_the_cause_of_an_error_stays() -> None:
+    @fg.function
+    def translated(x: Any) -> Any:
+        try:
+            raise ValueError("first")
+        except ValueError as error:
+            if x > 0:
+                raise RuntimeError("second") from error
+        return x
+
+    with pytest.raises(RuntimeError, match="second") as caught:
+        translated(fg.constant(1))
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_a_deep_recursion_is_told_in_few_lines() -> None:
+    @fg.function
+    def deep(x: Any) -> Any:
+        return deep(x) + 1
+
+    with pytest.raises(RecursionError) as caught:
+        deep(fg.constant(1))
+    told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+    assert "more calls]" in told and told.count("\n") < 100
+
+
+def test_what_python_prints(tmp_path: Path) -> None:
+    path = tmp_path / "printed.py"
+    path.write_text(
+        "import fastgraph as fg\n\n@fg.function\ndef f(x):\n    if x > 0:\n        x = x + 'a'\n    return x\n\n"
+        "f(fg.constant(1))\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120)
+    told = [line.strip() for line in done.stderr.splitlines() if line.strip().startswith("File ")]
+    outer = [f'File "{path}", line 9, in <module>', f'File "{path}", line 6, in f']
+    assert [line for line in told[: told.index(outer[1]) + 1] if str(path) in line] == outer
+    assert len(told) == 4  # the two, what called the Function, and the line in the text of the error
