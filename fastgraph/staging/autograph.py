@@ -46,11 +46,18 @@ _OVERLOADED = frozenset(
         "super",
     }
 )
+_OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.MatMult: "matmul", ast.Div: "truediv", ast.Mod: "mod",
+    ast.FloorDiv: "floordiv", ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitAnd: "and_",
+    ast.BitOr: "or_", ast.BitXor: "xor", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq",
+    ast.NotEq: "ne", ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert",
+}  # fmt: skip
 _NO_CONVERSION = "_fastgraph_do_not_convert"
 _UNKNOWN = object()
 _LIBRARY_VALUE = object()
 
 _needs: weakref.WeakKeyDictionary[types.CodeType, bool] = weakref.WeakKeyDictionary()
+_trees: weakref.WeakKeyDictionary[types.CodeType, ast.AST | None] = weakref.WeakKeyDictionary()
 _converter: Any = None
 
 
@@ -134,7 +141,9 @@ def needs_conversion(function: types.FunctionType, instance: Any = None, seen: s
     if code in seen:
         return False
     seen.add(code)
-    tree = autograph_sources.definition(function)
+    tree = _trees.get(code)
+    if tree is None:
+        tree = _trees[code] = autograph_sources.definition(function)
     if tree is None:
         unconverted[code] = (
             "its source code is not available, as it was not read from a file or a cell (source that is given to exec "
@@ -154,8 +163,31 @@ def _is_staged(node: ast.AST) -> bool:
     return isinstance(node, _STAGED) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
+def special_names(function: types.FunctionType, instance: Any = None) -> tuple[set[str], set[str]]:
+    """Return the names of properties, and the operators, for which a class that the function shows needs conversion."""
+    from fastgraph.staging import autograph_calls
+
+    names = {name for cls in autograph_calls.visible(function, instance) for name in autograph_calls.special(cls)}
+    operators = {name for name, methods in autograph_calls.METHODS.items() if not names.isdisjoint(methods)}
+    return {name for name in names if not name.startswith("__")}, operators
+
+
+def operator_of(node: ast.AST) -> str | None:
+    """Return the name in `operator` of what an expression or augmented assignment does, None for another node."""
+    if isinstance(node, (ast.BinOp, ast.AugAssign)):
+        return _OPERATORS[type(node.op)]
+    if isinstance(node, ast.UnaryOp):
+        return _OPERATORS.get(type(node.op))
+    if isinstance(node, ast.Compare):
+        return _OPERATORS.get(type(node.ops[0])) if len(node.ops) == 1 else None
+    return "getitem" if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) else None
+
+
 class _Scan:
     """One function's text, and what its names stand for."""
+
+    attributes: set[str]
+    operators: set[str]
 
     def __init__(self, function: types.FunctionType, instance: Any, seen: set[Any]) -> None:
         self.seen = seen
@@ -170,6 +202,7 @@ class _Scan:
             self.names[name] = _UNKNOWN
         if instance is not None and parameters:
             self.names[parameters[0]] = instance
+        self.shows = functools.partial(special_names, function, instance)
 
     def finds(self, tree: ast.AST) -> bool:
         """Say whether the text has control flow or a call that may lead to some."""
@@ -178,7 +211,16 @@ class _Scan:
             return True
         for node in nodes:
             self._bind(node)
-        return any(isinstance(node, ast.Call) and self._call_matters(node) for node in nodes)
+        if any(isinstance(node, ast.Call) and self._call_matters(node) for node in nodes):
+            return True
+        self.attributes, self.operators = self.shows()
+        return any(map(self._uses, nodes)) if self.attributes or self.operators else False
+
+    def _uses(self, node: ast.AST) -> bool:
+        """Say whether an attribute may be a property, or an operator a method, that needs conversion."""
+        if isinstance(node, ast.Attribute):
+            return node.attr in self.attributes and self.value(node.value) is not _LIBRARY_VALUE
+        return operator_of(node) in self.operators
 
     def _bind(self, node: ast.AST) -> None:
         """Note local names that hold what the library returned: their methods are the library's."""
@@ -228,9 +270,20 @@ class _Scan:
             return True
         if isinstance(target, functools.partial):
             target = target.func
+        from fastgraph.staging import autograph_calls
+
+        if autograph_calls.is_higher_order(target):
+            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            if any(self._function_matters(self.value(each)) for value in given for each in ast.walk(value)):
+                return True
         if inspect.isbuiltin(target) or isinstance(target, type):
-            return getattr(target, "__name__", "") in _OVERLOADED and getattr(target, "__module__", "") == "builtins"
-        if is_library(target):
+            if getattr(target, "__module__", "") == "builtins":
+                return getattr(target, "__name__", "") in _OVERLOADED
+            return isinstance(target, type) and bool(autograph_calls.constructors(target))
+        return self._function_matters(target)
+
+    def _function_matters(self, target: Any) -> bool:
+        if target is _UNKNOWN or target is _LIBRARY_VALUE or is_library(target):
             return False
         function, instance = _underlying(target)
         return function is not None and needs_conversion(function, instance, self.seen)
@@ -253,10 +306,12 @@ def _convert_function(function: types.FunctionType) -> Callable[..., Any] | None
         if not getattr(function, _NO_CONVERSION, False):
             setattr(function, _NO_CONVERSION, True)
             unconverted[function.__code__] = str(error)
-            warnings.warn(
+            warnings.warn_explicit(
                 f"AutoGraph could not transform {function!r} and will run it as-is. Cause: {error}. To silence "
                 "this warning, decorate the function with @tf.autograph.experimental.do_not_convert",
-                stacklevel=2,
+                UserWarning,
+                function.__code__.co_filename,
+                function.__code__.co_firstlineno,
             )
         return None
 
@@ -272,21 +327,6 @@ def _get_converter() -> Any:
             assert importlib.util is not None
             _converter = autograph_conversion.Converter()
     return _converter
-
-
-def callee(function: Any) -> Any:
-    """Return what converted code calls where the user calls `function`."""
-    try:
-        overload = _builtin_overloads().get(function)
-    except TypeError:  # an object without a hash
-        overload = None
-    return convert(function) if overload is None else overload
-
-
-def _builtin_overloads() -> dict[Any, Callable[..., Any]]:
-    from fastgraph.staging import autograph_builtins
-
-    return autograph_builtins.BUILTINS
 
 
 def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:

@@ -7,6 +7,7 @@ that has this text.
 from __future__ import annotations
 
 import ast
+import functools
 import types
 import weakref
 from typing import Any
@@ -25,11 +26,16 @@ from malt.converters import (
 )
 from malt.core import converter
 from malt.impl import api
-from malt.operators.variables import UndefinedReturnValue
 from malt.pyct import anno, inspect_utils, naming, qual_names, transformer
 
 from fastgraph.locks import Lock
-from fastgraph.staging import autograph_lines, autograph_matching, autograph_rewrites, autograph_sources
+from fastgraph.staging import (
+    autograph_calls,
+    autograph_lines,
+    autograph_matching,
+    autograph_rewrites,
+    autograph_sources,
+)
 from fastgraph.staging.autograph_builtins import (
     and_,
     assert_stmt,
@@ -55,16 +61,14 @@ _OPERATORS = (
 _STATE = ("get_state", "set_state")
 
 
-def ret(value: Any) -> Any:
-    """What a function returns: None where no return was reached."""
-    return None if isinstance(value, UndefinedReturnValue) else value
-
-
 _MATCHING = (
     autograph_matching.in_, autograph_matching.not_in, autograph_matching.matches_sequence,
     autograph_matching.matches_mapping, autograph_matching.rest_of_mapping, autograph_matching.matches_class,
     autograph_matching.matched_attribute, autograph_matching.raise_if_of_staging,
 )  # fmt: skip
+
+
+_CALLS = (autograph_calls.callee, autograph_calls.attribute, autograph_calls.operate, autograph_calls.augment)
 
 
 class Converter:
@@ -205,11 +209,11 @@ class _Translator(api.PyToPy):  # type: ignore[misc]
     def operators(self) -> types.ModuleType:
         """Return what `ag__` stands for."""
         if self._names is None:
-            from fastgraph.staging.autograph import callee
-
             names = super().get_extra_locals()["ag__"].__dict__
             module = types.ModuleType("fastgraph_autograph")
             module.__dict__.update({k: v for k, v in names.items() if k not in ("__name__", "__spec__", "__loader__")})
-            module.__dict__.update({operator.__name__: operator for operator in (*_OPERATORS, *_MATCHING, ret, callee)})
+            module.__dict__.update({operator.__name__: operator for operator in (*_OPERATORS, *_MATCHING, *_CALLS)})
+            # What a function returns: malt's scopes are left out of what is run.
+            module.__dict__["ret"] = functools.partial(module.__dict__["FunctionScope"].ret, None)
             self._names = module
         return self._names

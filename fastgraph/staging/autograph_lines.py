@@ -15,7 +15,7 @@ from typing import Any
 from malt.pyct import anno, origin_info
 
 from fastgraph.graph.trace import block_name
-from fastgraph.staging import autograph_sources
+from fastgraph.staging import autograph, autograph_sources
 
 _INTERNAL = "<fastgraph autograph>"  # what the user did not write
 _BLOCK = "ag__block"  # the parameter of a lambda that stands for a part of an expression
@@ -114,8 +114,10 @@ def _place(node: Any, around: _Origin) -> None:
 class _Run(ast.NodeTransformer):
     """Leaves out what malt's own runtime needs, and calls from where the user calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, attributes: set[str], operators: set[str]) -> None:
         self.scopes: set[str] = set()
+        self.attributes = attributes
+        self.operators = operators
 
     def visit_With(self, node: ast.With) -> Any:
         scope = node.items[0].context_expr
@@ -138,6 +140,33 @@ class _Run(ast.NodeTransformer):
             node.args.kw_defaults.append(ast.Constant(None))
         return self.generic_visit(node)
 
+    def _operator(self, node: Any) -> Any:
+        name = autograph.operator_of(node)
+        self.generic_visit(node)
+        if name not in self.operators:
+            return node
+        if isinstance(node, ast.AugAssign):
+            if not isinstance(node.target, ast.Name):
+                return node
+            left = ast.Name(node.target.id, ast.Load())
+            call = _operation("augment", ast.Constant(name), left, node.value)
+            return _like(ast.Assign([node.target], _like(call, node)), node)
+        if isinstance(node, ast.Subscript):
+            operands = [node.value, _index(node.slice)]
+        elif isinstance(node, ast.UnaryOp):
+            operands = [node.operand]
+        else:
+            operands = [node.left, node.comparators[0] if isinstance(node, ast.Compare) else node.right]
+        return _like(_operation("operate", ast.Constant(name), *operands), node)
+
+    visit_BinOp = visit_UnaryOp = visit_Compare = visit_Subscript = visit_AugAssign = _operator
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        self.generic_visit(node)
+        if node.attr not in self.attributes or not isinstance(node.ctx, ast.Load) or _is_name(node, node.attr):
+            return node
+        return _like(_operation("attribute", node.value, ast.Constant(node.attr)), node)
+
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
         function = node.func
@@ -145,7 +174,6 @@ class _Run(ast.NodeTransformer):
             return node
         if function.value.id in self.scopes and function.attr == "ret":
             function.value.id = "ag__"
-            node.args = node.args[:1]
         elif function.value.id != "ag__":
             pass
         elif function.attr == "autograph_artifact":
@@ -157,10 +185,27 @@ class _Run(ast.NodeTransformer):
         return node
 
 
+def _operation(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Attribute(ast.Name("ag__", ast.Load()), name, ast.Load()), list(arguments), [])
+
+
+def _like(new: Any, old: ast.AST) -> Any:
+    _note(new, _origin(old))
+    return new
+
+
+def _index(node: ast.expr) -> ast.expr:
+    """Return what stands in brackets as an expression."""
+    if isinstance(node, ast.Slice):
+        parts = [part or ast.Constant(None) for part in (node.lower, node.upper, node.step)]
+        return ast.Call(ast.Name("slice", ast.Load()), parts, [])
+    return ast.Tuple([_index(each) for each in node.elts], ast.Load()) if isinstance(node, ast.Tuple) else node
+
+
 def _called(node: ast.Call) -> ast.Call:
     """ag__.converted_call(f, (a,), dict(b=b), scope) as ag__.callee(f)(a, b=b)."""
     function, arguments, keywords = node.args[:3]
-    callee = ast.Call(ast.Attribute(ast.Name("ag__", ast.Load()), "callee", ast.Load()), [function], [])
+    callee = _operation("callee", function)
     _note(callee, _origin(function))
     plain: list[ast.expr] = (
         [ast.Starred(arguments, ast.Load())] if not isinstance(arguments, ast.Tuple) else list(arguments.elts)
@@ -196,7 +241,7 @@ def compiled(node: Any, function: types.FunctionType, names: dict[str, str | Non
     """
     name = node.name if isinstance(node, ast.FunctionDef) else node.targets[0].id
     start = _origin(node) or next(_origins(node))
-    node = _Run().visit(node)
+    node = _Run(*autograph.special_names(function)).visit(node)
     arguments = node.args if isinstance(node, ast.FunctionDef) else node.value.args
     for each in ast.walk(arguments):
         if isinstance(each, ast.arg):

@@ -1,0 +1,209 @@
+"""What converted code calls where the user's code calls something: constructors, callbacks, properties, operators too.
+
+Rule: only functions of the user's are converted, and of those only the ones that need it; what cannot be converted is
+called as Python calls it.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import inspect
+import operator
+import sys
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fastgraph.staging import autograph
+
+#: Callables of libraries that call the functions they are given, in the graph that is being traced.
+_HIGHER_ORDER = frozenset({
+    "map_fn", "scan", "foldl", "foldr", "vectorized_map", "cond", "while_loop", "case", "switch_case", "map_structure",
+    "map_structure_with_path", "custom_gradient", "recompute_grad", "map_flat_values", "jvp",
+    "map", "filter", "reduce", "flat_map", "interleave", "take_while", "group_by_window",
+    "sorted", "min", "max", "sort",
+    "accumulate", "starmap", "takewhile", "dropwhile", "filterfalse", "groupby",
+})  # fmt: skip
+_DEEPEST = 3  # lists of pairs of functions, as tf.case takes
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Calls
+
+
+def callee(function: Any) -> Any:
+    """Return what converted code calls where the user calls `function`."""
+    from fastgraph.staging.autograph_builtins import BUILTINS
+
+    try:
+        overload = BUILTINS.get(function)
+    except TypeError:  # an object without a hash
+        overload = None
+    if is_higher_order(function):
+        return functools.partial(_with_callbacks, overload or function)
+    if overload is not None:
+        return overload
+    if isinstance(function, type) and constructors(function):
+        return functools.partial(_construct, function)
+    return autograph.convert(function)
+
+
+def is_higher_order(function: Any) -> bool:
+    """Say whether a builtin or a function of a library calls the functions it is given."""
+    name = getattr(function, "__name__", None)
+    if name not in _HIGHER_ORDER:
+        return False
+    return getattr(function, "__module__", None) in (None, "builtins", "_functools") or autograph.is_library(function)
+
+
+def _with_callbacks(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return function(*map(_callback, args), **{name: _callback(value) for name, value in kwargs.items()})
+
+
+def _callback(value: Any, depth: int = 0) -> Any:
+    """Return an argument with the functions in it converted; tensors and other objects stay what they are."""
+    if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)):
+        return autograph.convert(value)
+    if type(value) in (list, tuple) and depth < _DEEPEST:
+        items = [_callback(item, depth + 1) for item in value]
+        return value if all(map(operator.is_, items, value)) else type(value)(items)
+    if type(value) is dict and depth < _DEEPEST:
+        return {key: _callback(item, depth + 1) for key, item in value.items()}
+    return value
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Constructors
+
+
+def constructors(cls: type) -> list[types.FunctionType]:
+    """Return the __new__ and __init__ of a user's class that need conversion."""
+    if autograph.is_library(cls) or type(cls).__call__ is not type.__call__:
+        return []
+    found = [inspect.getattr_static(cls, name, None) for name in ("__new__", "__init__")]
+    found = [each.__func__ if isinstance(each, staticmethod) else each for each in found]
+    return [each for each in found if isinstance(each, types.FunctionType) and autograph.needs_conversion(each)]
+
+
+def _construct(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """As type.__call__, with the class's own functions converted."""
+    if cls.__new__ is object.__new__:
+        instance = object.__new__(cls)
+    else:
+        instance = autograph.convert(cls.__new__)(cls, *args, **kwargs)
+    if isinstance(instance, cls):
+        autograph.convert(type(instance).__init__)(instance, *args, **kwargs)
+    return instance
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Properties and operators
+
+_BINARY = {
+    name: (f"__{name}__", f"__r{name}__")
+    for name in ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift")
+} | {"and_": ("__and__", "__rand__"), "or_": ("__or__", "__ror__"), "xor": ("__xor__", "__rxor__")}
+_COMPARISONS = {
+    "lt": ("__lt__", "__gt__"), "le": ("__le__", "__ge__"), "gt": ("__gt__", "__lt__"), "ge": ("__ge__", "__le__"),
+    "eq": ("__eq__", "__eq__"), "ne": ("__ne__", "__ne__"),
+}  # fmt: skip
+_UNARY = {"neg": ("__neg__",), "pos": ("__pos__",), "invert": ("__invert__",)}
+#: Operator -> the methods that it calls, of the left operand and of the right one.
+METHODS: dict[str, tuple[str, ...]] = {**_BINARY, **_COMPARISONS, **_UNARY, "getitem": ("__getitem__",)}
+_NAMES = frozenset(name for names in METHODS.values() for name in names)
+
+_looked_at: contextvars.ContextVar[frozenset[type]] = contextvars.ContextVar("_looked_at", default=frozenset())
+_special: weakref.WeakKeyDictionary[type, dict[str, types.FunctionType]] = weakref.WeakKeyDictionary()
+
+
+def special(cls: type) -> dict[str, types.FunctionType]:
+    """Return the getters of properties and the operators of a user's class, by name, that need conversion."""
+    known = _special.get(cls)
+    if known is not None:
+        return known
+    if cls in _looked_at.get():
+        return {}  # its functions lead here again
+    token = _looked_at.set(_looked_at.get() | {cls})
+    try:
+        found: dict[str, types.FunctionType] = {}
+        for owner in reversed(cls.__mro__):
+            library = autograph.is_library(owner) or owner.__module__ == "builtins"
+            for name, value in vars(owner).items():
+                found.pop(name, None)
+                function = None if library else _getter(value) or (value if name in _NAMES else None)
+                if isinstance(function, types.FunctionType) and autograph.needs_conversion(function):
+                    found[name] = function
+    finally:
+        _looked_at.reset(token)
+    _special[cls] = found
+    return found
+
+
+def _getter(value: Any) -> Any:
+    if isinstance(value, property):
+        return value.fget
+    return value.func if isinstance(value, functools.cached_property) else None
+
+
+def visible(function: types.FunctionType, instance: Any = None) -> Iterator[type]:
+    """The user's classes that a function's globals, cells and instance show: what it may meet without calling it."""
+    values = [*function.__globals__.values(), instance]
+    for cell in function.__closure__ or ():
+        try:
+            values.append(cell.cell_contents)
+        except ValueError:  # not bound yet
+            continue
+    for value in values:
+        cls = value if isinstance(value, type) else type(value)
+        if not autograph.is_library(cls) and not _is_installed(str(cls.__module__)):
+            yield cls
+
+
+def _is_installed(module: str) -> bool:
+    """Say whether a module is Python's own, or lies where packages are installed."""
+    if module.partition(".")[0] in sys.stdlib_module_names:
+        return module != "__main__"
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return "site-packages" in file or "dist-packages" in file
+
+
+def attribute(owner: Any, name: str) -> Any:
+    """owner.name, where a class shows a property of this name that needs conversion."""
+    getter = special(type(owner)).get(name)
+    if getter is None:
+        return getattr(owner, name)
+    cached = isinstance(inspect.getattr_static(type(owner), name), functools.cached_property)
+    if cached and name in vars(owner):
+        return vars(owner)[name]
+    value = autograph.convert(getter)(owner)
+    if cached:
+        vars(owner)[name] = value
+    return value
+
+
+def operate(name: str, left: Any, *right: Any) -> Any:
+    """An operator of Python, where a class shows a method for it that needs conversion."""
+    plain: Callable[..., Any] = getattr(operator, name)
+    methods = METHODS[name]
+    calls = [(left, methods[0], right)]
+    if len(methods) > 1:
+        reflected = (right[0], methods[1], (left,))
+        derived = type(right[0]) is not type(left) and isinstance(right[0], type(left))
+        calls.insert(0 if derived else 1, reflected)
+    if not any(method in special(type(owner)) for owner, method, _ in calls):
+        return plain(left, *right)
+    for owner, method, operands in calls:
+        function = special(type(owner)).get(method)
+        unconverted = getattr(type(owner), method, None) if function is None else autograph.convert(function)
+        result = NotImplemented if unconverted is None else unconverted(owner, *operands)
+        if result is not NotImplemented:
+            return result
+    return plain(left, *right)  # which says what is wrong
+
+
+def augment(name: str, left: Any, right: Any) -> Any:
+    """An augmented assignment's operator: the left operand's own, or the plain one."""
+    if hasattr(type(left), f"__i{name.rstrip('_')}__"):
+        return getattr(operator, f"i{name.rstrip('_')}")(left, right)
+    return operate(name, left, right)
