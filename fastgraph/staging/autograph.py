@@ -59,6 +59,7 @@ _LIBRARY_VALUE = object()
 _needs: weakref.WeakKeyDictionary[types.CodeType, bool] = weakref.WeakKeyDictionary()
 _trees: weakref.WeakKeyDictionary[types.CodeType, ast.AST | None] = weakref.WeakKeyDictionary()
 _converter: Any = None
+_observer: Callable[[types.FunctionType], None] | None = None  # told of each function that is converted
 
 
 def convert(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,7 +70,7 @@ def convert(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     if isinstance(function, functools.partial):
         return functools.partial(convert(function.func), *function.args, **function.keywords)
-    target, instance = _underlying(function)
+    target, instance = underlying(function)
     if target is None or not needs_conversion(target, instance):
         return function
     converted = _convert_function(target)
@@ -97,7 +98,7 @@ def do_not_convert(function: Callable[..., Any] | None = None) -> Any:
     return unconverted
 
 
-def _underlying(function: Any) -> tuple[types.FunctionType | None, Any]:
+def underlying(function: Any) -> tuple[types.FunctionType | None, Any]:
     """Return (the plain Python function behind a callable or None, the instance it is bound to or None)."""
     if isinstance(function, types.MethodType):
         inner = function.__func__
@@ -285,7 +286,7 @@ class _Scan:
     def _function_matters(self, target: Any) -> bool:
         if target is _UNKNOWN or target is _LIBRARY_VALUE or is_library(target):
             return False
-        function, instance = _underlying(target)
+        function, instance = underlying(target)
         return function is not None and needs_conversion(function, instance, self.seen)
 
 
@@ -293,11 +294,19 @@ class _Scan:
 # Converting
 
 
+def set_observer(observer: Callable[[types.FunctionType], None] | None) -> None:
+    """Let `observer` be told of each function before it is converted."""
+    global _observer
+    _observer = observer
+
+
 def _convert_function(function: types.FunctionType) -> Callable[..., Any] | None:
     """Return the converted function, or None (with a warning, once) where malt cannot convert it."""
+    if _observer is not None and not getattr(function, _NO_CONVERSION, False):
+        _observer(function)
     try:
-        convert_with_malt = _get_converter()
-        with parsing:
+        convert_with_malt = get_converter()
+        with parsing:  # malt, too, converts one function at a time
             converted: Callable[..., Any] = convert_with_malt(function)
         return converted
     except RecursionError:
@@ -316,7 +325,8 @@ def _convert_function(function: types.FunctionType) -> Callable[..., Any] | None
         return None
 
 
-def _get_converter() -> Any:
+def get_converter() -> Any:
+    """Return the Converter, which loads malt the first time."""
     global _converter
     with importing:
         if _converter is None:
@@ -330,10 +340,18 @@ def _get_converter() -> Any:
 
 
 def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:
-    """Return the source of what AutoGraph makes of `entity`, a function or a Function. Source: tf.autograph.to_code."""
-    function, _ = _underlying(getattr(entity, "python_function", entity))
+    """Return the source of what AutoGraph makes of `entity`, a function or a Function.
+
+    Raises ConversionError for what is no Python function, or has no source. Source: tf.autograph.to_code.
+    """
+    converter = get_converter()
+    with parsing:
+        return str(converter.code(python_function(entity)))
+
+
+def python_function(entity: Any) -> types.FunctionType:
+    """Return the Python function behind a function, method, callable object or Function. Raises ConversionError."""
+    function, _ = underlying(getattr(entity, "python_function", entity))
     if function is None:
-        raise ValueError(f"AutoGraph converts Python functions, not {entity!r}.")
-    convert_with_malt = _get_converter()
-    with parsing:  # malt, too, converts one function at a time
-        return str(convert_with_malt.code(function))
+        raise autograph_sources.ConversionError(f"AutoGraph converts Python functions, not {entity!r}.")
+    return function

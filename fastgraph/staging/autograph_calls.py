@@ -34,19 +34,24 @@ _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 
 def callee(function: Any) -> Any:
     """Return what converted code calls where the user calls `function`."""
-    from fastgraph.staging.autograph_builtins import BUILTINS
-
-    try:
-        overload = BUILTINS.get(function)
-    except TypeError:  # an object without a hash
-        overload = None
+    overload = overloaded(function)
     if is_higher_order(function):
-        return functools.partial(_with_callbacks, overload or function)
-    if overload is not None:
+        return functools.partial(_with_callbacks, overload)
+    if overload is not function:
         return overload
     if isinstance(function, type) and constructors(function):
         return functools.partial(_construct, function)
     return autograph.convert(function)
+
+
+def overloaded(function: Any) -> Any:
+    """Return what a builtin means in converted code; any other callable as it is."""
+    from fastgraph.staging.autograph_builtins import BUILTINS
+
+    try:
+        return BUILTINS.get(function, function)
+    except TypeError:  # an object without a hash
+        return function
 
 
 def is_higher_order(function: Any) -> bool:

@@ -86,8 +86,8 @@ class Converter:
         """Say whether this is converted code."""
         return code in self._own
 
-    def __call__(self, function: types.FunctionType) -> types.FunctionType:
-        """Return `function` converted. Raises ConversionError if its source cannot be found."""
+    def __call__(self, function: types.FunctionType, recursive: bool = True) -> types.FunctionType:
+        """Return `function` converted, and what it calls if `recursive`. Raises ConversionError without its source."""
         file = function.__code__.co_filename
         factory = self._factories.get(function.__code__, {}).get(file)
         if factory is None:
@@ -98,7 +98,7 @@ class Converter:
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         closure = tuple(cells[name] for name in factory.co_freevars)
         make = types.FunctionType(factory, function.__globals__, closure=closure)
-        converted: types.FunctionType = make(self._translator.operators())
+        converted: types.FunctionType = make(self._translator.operators(recursive))
         converted.__defaults__ = function.__defaults__
         converted.__kwdefaults__ = function.__kwdefaults__
         converted.__name__, converted.__qualname__ = function.__name__, function.__qualname__
@@ -156,7 +156,7 @@ class _Translator(api.PyToPy):  # type: ignore[misc]
         # Instead of those that a forked child might find locked.
         self._cache_lock = Lock()
         inspect_utils._linecache_lock = Lock()
-        self._names: types.ModuleType | None = None
+        self._names: dict[bool, types.ModuleType] = {}
         self._options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=())
 
     def translate(self, function: types.FunctionType) -> tuple[Any, dict[str, str | None]]:
@@ -206,14 +206,16 @@ class _Translator(api.PyToPy):  # type: ignore[misc]
                 anno.setanno(each.name, anno.Basic.QN, qual_names.QN(str(each.name)))
         return super().initial_analysis(node, ctx)
 
-    def operators(self) -> types.ModuleType:
+    def operators(self, recursive: bool) -> types.ModuleType:
         """Return what `ag__` stands for."""
-        if self._names is None:
+        if recursive not in self._names:
             names = super().get_extra_locals()["ag__"].__dict__
             module = types.ModuleType("fastgraph_autograph")
             module.__dict__.update({k: v for k, v in names.items() if k not in ("__name__", "__spec__", "__loader__")})
             module.__dict__.update({operator.__name__: operator for operator in (*_OPERATORS, *_MATCHING, *_CALLS)})
             # What a function returns: malt's scopes are left out of what is run.
             module.__dict__["ret"] = functools.partial(module.__dict__["FunctionScope"].ret, None)
-            self._names = module
-        return self._names
+            if not recursive:
+                module.__dict__["callee"] = autograph_calls.overloaded
+            self._names[recursive] = module
+        return self._names[recursive]

@@ -1,0 +1,86 @@
+"""Looking at what AutoGraph does: the code that it makes, what it logs, what it can be asked for."""
+
+from __future__ import annotations
+
+import enum
+import logging
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from fastgraph.locks import parsing
+from fastgraph.staging import autograph
+
+_log = logging.getLogger("tensorflow")
+
+
+class Feature(enum.Enum):
+    """Parts of AutoGraph that are optional in TensorFlow; here all that a graph can have is always on.
+
+    Source: tf.autograph.experimental.Feature.
+    """
+
+    ALL = "ALL"
+    AUTO_CONTROL_DEPS = "AUTO_CONTROL_DEPS"
+    ASSERT_STATEMENTS = "ASSERT_STATEMENTS"
+    BUILTIN_FUNCTIONS = "BUILTIN_FUNCTIONS"
+    EQUALITY_OPERATORS = "EQUALITY_OPERATORS"
+    LISTS = "LISTS"
+    NAME_SCOPES = "NAME_SCOPES"
+
+    @classmethod
+    def all(cls) -> tuple[Feature, ...]:
+        """Return all features."""
+        return tuple(cls)
+
+    @classmethod
+    def all_but(cls, exclude: Feature | Iterable[Feature]) -> tuple[Feature, ...]:
+        """Return all features but some."""
+        excluded = {exclude} if isinstance(exclude, Feature) else set(exclude)
+        return tuple(feature for feature in cls if feature not in {*excluded, cls.ALL})
+
+
+def to_graph(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> Callable[..., Any]:
+    """Return the converted function of `entity`, a Python function or method, which takes self as an argument.
+
+    What it calls is converted too, unless `recursive` is False. Raises ConversionError for what is no Python function,
+    or has no source. Source: tf.autograph.to_graph.
+    """
+    converter = autograph.get_converter()
+    with parsing:
+        converted: Callable[..., Any] = converter(autograph.python_function(entity), recursive)
+    return converted
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Logging
+
+
+def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
+    """Set how much AutoGraph tells in the log "tensorflow", and on standard output if `alsologtostdout`.
+
+    0 is nothing but warnings, 1 the functions that are converted, 3 their code as well. Source:
+    tf.autograph.set_verbosity.
+    """
+    autograph.set_observer(_observer(int(level), alsologtostdout))
+
+
+def _observer(level: int, to_stdout: bool) -> Callable[[types.FunctionType], None] | None:
+    if level < 1:
+        return None
+
+    def observe(function: types.FunctionType) -> None:
+        code = function.__code__
+        said = f"AutoGraph converts {function.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
+        if level >= 3:
+            said += f":\n{autograph.to_code(function)}"
+        _log.warning("%s", said)
+        if to_stdout:
+            print(said)
+
+    return observe
+
+
+def trace(*args: Any) -> None:
+    """Print `args` when the function is traced, not when its graph runs. Source: tf.autograph.trace."""
+    print(*args)
