@@ -43,6 +43,20 @@ def traced(
     return trace, result
 
 
+def opened(outer: GraphTrace, block: Callable[[], Any], name: str) -> tuple[GraphTrace, Any]:
+    """Trace `block` as a subgraph without inputs of its own; return its trace, to be `closed`, and its result."""
+    trace = GraphTrace(name, parent=outer, kind="branch")
+    with entering(trace):
+        return trace, block()
+
+
+def closed(trace: GraphTrace, leaves: Callable[[], Sequence[Any]]) -> None:
+    """Make the tensors that `leaves` gives, run in the subgraph, its outputs."""
+    with entering(trace):
+        outputs = [trace.identity(leaf) for leaf in leaves()]
+    trace.finish(outputs)
+
+
 def converted(result: Any) -> Any:
     """Return a structure with its leaves as tensors; None stays."""
     return nesting.map_structure(as_tensor, result)

@@ -20,7 +20,7 @@ from fastgraph.graph.trace import unconverted
 from fastgraph.locks import importing, parsing
 from fastgraph.staging import autograph_sources
 
-_STAGED = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert, ast.Match)
+_STAGED = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert, ast.Match, ast.comprehension)
 _LIBRARIES = frozenset({
     "fastgraph", "numpy", "scipy", "numba", "malt", "ml_dtypes", "optree", "collections", "copy", "functools",
     "itertools", "inspect", "math", "operator", "pathlib", "pdb", "random", "re", "threading", "time", "typing",
@@ -43,7 +43,16 @@ _OVERLOADED = frozenset(
         "next",
         "sorted",
         "abs",
+        "bool",
+        "list",
+        "max",
+        "min",
+        "reversed",
+        "round",
+        "sum",
         "super",
+        "tuple",
+        "zip",
     }
 )
 _OPERATORS: dict[type[ast.AST], str] = {

@@ -11,10 +11,22 @@ from typing import Any
 
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
-from fastgraph._tensor import convert
-from fastgraph.graph import control_flow
+from fastgraph._tensor import convert, current_trace
+from fastgraph.graph import control_flow, loops
 from fastgraph.graph.trace import SymbolicTensor
-from fastgraph.ops import checks, creation, elementwise, movement, output
+from fastgraph.ops import checks, creation, elementwise, gathering, movement, output, ranking, reduction
+from fastgraph.staging.autograph_iterables import (
+    StagedIterable,
+    enumerate_,
+    filter_,
+    map_,
+    reversed_,
+    source_of,
+    staged,
+    zip_,
+)
+from fastgraph.staging.autograph_lists import StagedList
+from fastgraph.staging.autograph_state import condition
 
 
 def decides(value: Any) -> bool:
@@ -22,31 +34,50 @@ def decides(value: Any) -> bool:
     return isinstance(value, SymbolicTensor)
 
 
+def decisive(value: Any) -> Any:
+    """Return `value` as what decides a statement: in a trace a Variable is its value there."""
+    if hasattr(value, "__fg_cell__") and current_trace() is not None:
+        return convert(value)
+    return value
+
+
 def if_exp(cond: Any, if_true: Any, if_false: Any, expr_repr: str) -> Any:
-    """a if cond else b."""
+    """a if cond else b. Raises TypeError, naming the expression, where the two differ in structure or dtype."""
+    cond = decisive(cond)
     if not decides(cond):
         return if_true() if cond else if_false()
-    return control_flow.cond(cond, if_true, if_false)
+    pred = condition(cond, "conditional expression")
+    try:
+        return control_flow.cond(pred, if_true, if_false)
+    except TypeError as error:
+        if "true_fn and false_fn" not in str(error):
+            raise
+        details = str(error).rpartition("Error details:\n")[2]
+        raise TypeError(
+            f"the two values of the conditional expression `{expr_repr.strip()}` must have the same structure and "
+            f"dtypes, for a tensor decides between them: {details}"
+        ) from None
 
 
 def and_(a: Any, b: Any) -> Any:
     """a and b; b is not evaluated where a is false."""
-    left = a()
+    left = decisive(a())
     if not decides(left):
         return left and b()
-    return control_flow.cond(left, lambda: convert(b()), lambda: left)
+    return control_flow.cond(condition(left, "`and`"), lambda: convert(b()), lambda: left)
 
 
 def or_(a: Any, b: Any) -> Any:
     """a or b; b is not evaluated where a is true."""
-    left = a()
+    left = decisive(a())
     if not decides(left):
         return left or b()
-    return control_flow.cond(left, lambda: left, lambda: convert(b()))
+    return control_flow.cond(condition(left, "`or`"), lambda: left, lambda: convert(b()))
 
 
 def not_(a: Any) -> Any:
     """not a."""
+    a = decisive(a)
     return elementwise.logical_not(a) if decides(a) else not a
 
 
@@ -70,6 +101,9 @@ def range_(*limits: Any) -> Any:
 
 def len_(value: Any) -> Any:
     """len(value); a tensor's may be known only when the graph runs."""
+    value = decisive(value)
+    if isinstance(value, StagedList) and not value.tracing:
+        return value.length()
     if not decides(value):
         return len(value)
     if value.shape.rank == 0:
@@ -96,7 +130,144 @@ def float_(value: Any = 0.0) -> Any:
     return elementwise.cast(value, dtypes.float32) if decides(value) else float(value)
 
 
+def bool_(value: Any = False) -> Any:
+    """bool(...), of a symbolic scalar whether it is not zero."""
+    value = decisive(value)
+    if not decides(value):
+        return bool(value)
+    if value.shape.rank:
+        raise ValueError(f"the truth value of {value} is ambiguous: use tf.reduce_any or tf.reduce_all")
+    return value if value.dtype == dtypes.bool_ else elementwise.not_equal(value, elementwise.zeros_like(value))
+
+
+def _row_truths(values: Any) -> Any:
+    if values.shape.rank is not None and values.shape.rank != 1:
+        raise ValueError(f"any and all of {values}: its rows must be scalars; use tf.reduce_any or tf.reduce_all")
+    return values if values.dtype == dtypes.bool_ else elementwise.not_equal(values, elementwise.zeros_like(values))
+
+
+def any_(values: Any) -> Any:
+    """any(...)."""
+    values = decisive(values)
+    if decides(values):
+        return reduction.reduce_any(_row_truths(values))
+    return _first_of(values, True, elementwise.logical_or)
+
+
+def all_(values: Any) -> Any:
+    """all(...)."""
+    values = decisive(values)
+    if decides(values):
+        return reduction.reduce_all(_row_truths(values))
+    return _first_of(values, False, elementwise.logical_and)
+
+
+def _first_of(values: Any, deciding: bool, joined: Callable[[Any, Any], Any]) -> Any:
+    """Whether a value is `deciding`: Python's answer as soon as a Python value gives it, else that of the tensors."""
+    found = None
+    for value in values:
+        truth = bool_(value)
+        if decides(truth):
+            found = truth if found is None else joined(found, truth)
+        elif truth is deciding:
+            return deciding
+    return not deciding if found is None else found
+
+
+def max_(*values: Any, **options: Any) -> Any:
+    """max(...)."""
+    return _extreme("max", values, options, reduction.argmax, elementwise.greater)
+
+
+def min_(*values: Any, **options: Any) -> Any:
+    """min(...)."""
+    return _extreme("min", values, options, reduction.argmin, elementwise.less)
+
+
+def _extreme(what: str, values: tuple[Any, ...], options: dict[str, Any], place: Any, beats: Any) -> Any:
+    """The first of the greatest (or least) values, as Python finds it."""
+    python = getattr(builtins, what)
+    if len(values) == 1:
+        single = decisive(values[0])
+        if decides(single) and not options:
+            if single.shape.rank is not None and single.shape.rank != 1:
+                raise ValueError(f"{what} of {single}: its rows must be scalars; use tf.reduce_{what}")
+            return gathering.gather(single, place(single, 0))
+        if not isinstance(single, (list, tuple, StagedIterable)) and not decides(single):
+            return python(single, **options)
+        elements: Any = list(source_of(single)) if staged(single) else list(single)
+    else:
+        elements = [decisive(value) for value in values]
+    key = _converted_key(options.get("key"))
+    keys = [key(element) for element in elements] if key else elements
+    if not any(map(decides, keys)):
+        return python(*values, **options) if len(values) > 1 else python(elements, **options)
+    best, best_key = elements[0], keys[0]
+    for element, its_key in zip(elements[1:], keys[1:], strict=True):
+        better = condition(beats(its_key, best_key), what)
+        best_key = control_flow.cond(better, lambda k=its_key: convert(k), lambda k=best_key: convert(k))
+        best = best_key if key is None else control_flow.cond(better, lambda e=element: e, lambda e=best: e)
+    return best
+
+
+def _converted_key(key: Any) -> Any:
+    from fastgraph.staging import autograph
+
+    return None if key is None else BUILTINS.get(key) or autograph.convert(key)
+
+
+def sum_(values: Any, start: Any = 0) -> Any:
+    """sum(...)."""
+    values = decisive(values)
+    if decides(values):
+        total = reduction.reduce_sum(values, 0)
+        return total if isinstance(start, int) and start == 0 else start + total
+    return builtins.sum(values, start)
+
+
+def sorted_(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
+    """sorted(...), of a symbolic tensor as a tensor: its elements, or its rows by a key, equal ones in their order."""
+    values = decisive(values)
+    if not decides(values):
+        return builtins.sorted(values, key=key, reverse=reverse)
+    if key is None and values.shape.rank not in (None, 1):
+        raise ValueError(f"sorted of {values}: its rows must be scalars, or a key must say by what to sort")
+    direction = "DESCENDING" if reverse else "ASCENDING"
+    if key is None:
+        return ranking.sort(values, direction=direction)
+    keys = loops.map_fn(_converted_key(key), values, fn_output_signature=None)
+    return gathering.gather(values, ranking.argsort(keys, direction=direction, stable=True))
+
+
+def abs_(value: Any) -> Any:
+    """abs(...)."""
+    return builtins.abs(decisive(value))
+
+
+def round_(value: Any, *digits: Any) -> Any:
+    """round(...), of a symbolic tensor element by element, halves to even."""
+    value = decisive(value)
+    if not decides(value):
+        return builtins.round(value, *digits)
+    if not digits or digits[0] is None:
+        return elementwise.round(value)
+    scale = 10.0 ** digits[0]
+    return elementwise.round(value * scale) / scale
+
+
+def list_(*values: Any) -> Any:
+    """list(...), of a symbolic tensor its rows, if their number is known."""
+    return list(*(source_of(v) if staged(v) else v for v in map(decisive, values)))
+
+
+def tuple_(*values: Any) -> Any:
+    """tuple(...), of a symbolic tensor its rows, if their number is known."""
+    return tuple(*(source_of(v) if staged(v) else v for v in map(decisive, values)))
+
+
 #: What a call of a builtin means in converted code.
 BUILTINS: dict[Any, Callable[..., Any]] = {
-    print: print_, range: range_, len: len_, int: int_, float: float_,
+    print: print_, range: range_, len: len_, int: int_, float: float_, bool: bool_, any: any_, all: all_, max: max_,
+    min: min_, sum: sum_, sorted: sorted_, abs: abs_, round: round_, list: list_, tuple: tuple_, enumerate: enumerate_,
+    zip: zip_, map: map_, filter: filter_, reversed: reversed_,
 }  # fmt: skip

@@ -49,11 +49,14 @@ from fastgraph.staging.autograph_builtins import (
     print_,
     range_,
 )  # fmt: skip
+from fastgraph.staging.autograph_iterables import rows_of
 from fastgraph.staging.autograph_sources import ConversionError
-from fastgraph.staging.autograph_statements import for_stmt, if_stmt, while_stmt
+from fastgraph.staging.autograph_state import ld
+from fastgraph.staging.autograph_statements import FunctionScope, for_stmt, if_stmt, while_stmt
 
 _OPERATORS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, not_eq, assert_stmt, range_, len_, print_, int_, float_,
+    ld, FunctionScope, rows_of,
 )  # fmt: skip
 
 
@@ -195,7 +198,12 @@ class _Translator(api.PyToPy):  # type: ignore[misc]
             node = control_flow.transform(call_trees.transform(node, ctx), ctx)
         finally:
             call_trees.set_trace_warned = warned
-        return variables.transform(_Logical(ctx).visit(_Conditional(ctx).visit(node)), ctx)
+        node = variables.transform(_Logical(ctx).visit(_Conditional(ctx).visit(node)), ctx)
+        for each in ast.walk(node):
+            if isinstance(each, ast.comprehension):  # which malt leaves as they are
+                owner = ast.Attribute(ast.Name("ag__", ast.Load()), "rows_of", ast.Load())
+                each.iter = ast.copy_location(ast.Call(owner, [each.iter], []), each.iter)
+        return node
 
     def initial_analysis(self, node: Any, ctx: Any) -> Any:
         for each in ast.walk(node):

@@ -1,147 +1,142 @@
 """What Python's statements mean in converted code: Python's own meaning on Python values, nodes where a tensor decides.
 
 Rule: an operator looks at the one value that decides (a condition, what is iterated); if that is not symbolic, the
-statement runs as Python would run it. Only the autograph modules of this package know malt.
+statement runs as Python would run it, until a tensor decides in it. Only the autograph modules of this package know
+malt.
 """
 
 from __future__ import annotations
 
+import ast
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-from malt.operators.variables import Undefined, UndefinedReturnValue
+from malt.operators import function_wrappers
+from malt.operators.variables import UndefinedReturnValue
 
 from fastgraph import dtype as dtypes
-from fastgraph import nesting
-from fastgraph._tensor import Tensor, convert, current_trace
-from fastgraph.graph import control_flow
+from fastgraph._tensor import convert, current_trace
+from fastgraph.graph.branches import closed, make_cond, opened, subgraph_name
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
-from fastgraph.ops import creation, elementwise, gathering, movement
-from fastgraph.staging.autograph_builtins import and_, decides
-
-_NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# A block's state: the values of the names it may assign
-
-
-class _State:
-    """The values of some names, as flat tensors and a mould that holds all else."""
-
-    def __init__(self, values: Sequence[Any], names: Sequence[str]) -> None:
-        self.names = names
-        self.moulds: list[Any] = []
-        self.tensors: list[Any] = []
-        for value in values:
-            self.moulds.append(nesting.map_structure(self._take, value) if not _is_undefined(value) else value)
-
-    def _take(self, leaf: Any) -> Any:
-        if isinstance(leaf, (Tensor, *_NUMBERS)) or hasattr(leaf, "__fg_tensor__"):
-            self.tensors.append(convert(leaf))
-            return _HOLE
-        return leaf
-
-    def filled(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the values with `tensors` in the place of the state's own."""
-        rest = iter(tensors)
-
-        def fill(leaf: Any) -> Any:
-            return next(rest) if leaf is _HOLE else leaf
-
-        return tuple(m if _is_undefined(m) else nesting.map_structure(fill, m) for m in self.moulds)
-
-    def check_like(self, other: _State, where: str) -> None:
-        """Raise TypeError, naming the variable, unless `other` has the same structure and the same other values."""
-        for name, mine, theirs in zip(self.names, self.moulds, other.moulds, strict=True):
-            if not _same_mould(mine, theirs):
-                raise TypeError(f"'{name}' must have the same nested structure and the same non-tensor values {where}.")
-
-
-_HOLE = type("_Hole", (), {"__repr__": lambda _: "tensor"})()
-
-
-def _is_undefined(value: Any) -> bool:
-    return type(value) in (Undefined, UndefinedReturnValue)
-
-
-def _same_mould(a: Any, b: Any) -> bool:
-    if _is_undefined(a) or _is_undefined(b):
-        return type(a) is type(b)
-    try:
-        nesting.assert_same_structure(a, b)
-    except (TypeError, ValueError):
-        return False
-    return all(x is y or x == y for x, y in zip(nesting.flatten(a), nesting.flatten(b), strict=True))
-
-
-def _scratch(block: Callable[[], Any]) -> Any:
-    """Return what `block` returns when its ops are traced and thrown away."""
-    with entering(GraphTrace("scratch", parent=current_trace(), kind="branch")):
-        return block()
-
+from fastgraph.ops import elementwise, gathering, joining, movement
+from fastgraph.staging import autograph_options as options
+from fastgraph.staging.autograph_builtins import decides, decisive
+from fastgraph.staging.autograph_containers import Containers, alike, contents, replace, unlike_branches
+from fastgraph.staging.autograph_iterables import FilteredElements, StagedIterable
+from fastgraph.staging.autograph_lists import StagedList
+from fastgraph.staging.autograph_loops import Loop
+from fastgraph.staging.autograph_returns import surely_true
+from fastgraph.staging.autograph_state import Join, Perhaps, condition, output_of
+from fastgraph.staging.autograph_unrolling import Unrolling
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Statements
+# if
 
 
 def if_stmt(
     cond: Any, body: Any, orelse: Any, get_state: Any, set_state: Any, symbol_names: Sequence[str], nouts: int
 ) -> None:
     """An if statement; `nouts` of the names are used afterwards."""
+    cond = decisive(cond)
     if not decides(cond):
         (body if cond else orelse)()
         return
+    pred = condition(cond, "if statement")
+    staged_if(pred, body, orelse, get_state, set_state, symbol_names, nouts, lenient=Loop.depth() > 0)
+
+
+def staged_if(
+    pred: Any,
+    body: Callable[[], Any],
+    orelse: Callable[[], Any],
+    get_state: Any,
+    set_state: Any,
+    names: Sequence[str],
+    nouts: int,
+    *,
+    lenient: bool,
+    blocks: Sequence[Callable[..., Any]] = (),
+) -> None:
+    """A cond node of two blocks; `lenient` lets a name be set in one of them alone, to be checked when it is read."""
+    outer = current_trace()
+    assert isinstance(outer, GraphTrace)
     start = get_state()
-    states: list[_State] = []
+    containers = Containers([body, orelse, *blocks], names)
+    changed: dict[int, Any] = {}
 
-    def branch(block: Callable[[], None], which: str) -> Callable[[], list[Any]]:
-        def run() -> list[Any]:
-            set_state(start)
+    def run(block: Callable[[], Any]) -> tuple[tuple[Any, ...], dict[int, Any]]:
+        set_state(start)
+        try:
             block()
-            values = get_state()[:nouts]
-            for name, value in zip(symbol_names, values):
-                _check_defined(name, value, which)
-            states.append(_State(values, symbol_names[:nouts]))
-            return states[-1].tensors or [convert(0)]  # a cond has an output, if only to be waited for
+        finally:
+            held = {}
+            for found in containers.changed():
+                changed[id(found.container)] = found
+                held[id(found.container)] = contents(found.container)
+                replace(found.container, found.before)
+        return tuple(get_state()[:nouts]), held
 
-        return run
+    then_trace, (main, held_main) = opened(outer, lambda: run(body), subgraph_name("cond_true"))
+    else_trace, (other, held_other) = opened(outer, lambda: run(orelse), subgraph_name("cond_false"))
+    joins = [Join(*each, lenient=lenient) for each in zip(names[:nouts], main, other, strict=True)]
+    for key, found in changed.items():
+        after = [held.get(key, found.before) for held in (held_main, held_other)]
+        if not alike(*after):
+            raise unlike_branches(found, *after)
+        joins.append(Join(found.name, *after, lenient=False))
+    pairs = [pair for join in joins for pair in join.pairs] or [
+        (0, 0)
+    ]  # a cond has an output, if only to be waited for
+    closed(then_trace, lambda: [output_of(pair[0]) for pair in pairs])
+    closed(else_trace, lambda: [output_of(pair[1]) for pair in pairs])
+    results = iter(make_cond(then_trace, else_trace, pred))
+    values = [join.result(results) for join in joins]
+    set_state((*values[:nouts], *start[nouts:]))
+    for found, value in zip(changed.values(), values[nouts:], strict=True):
+        replace(found.container, value)
 
-    results = control_flow.cond(cond, branch(body, "main"), branch(orelse, "else"))
-    states[0].check_like(states[1], "in both branches of the if statement")
-    set_state((*states[0].filled(nesting.flatten(results)), *start[nouts:]))
 
-
-def _check_defined(name: str, value: Any, which: str) -> None:
-    if isinstance(value, UndefinedReturnValue):
-        raise ValueError(
-            f"A value must also be returned from the {which} branch. If a value is returned from one branch of a "
-            "conditional a value must be returned from all branches."
-        )
-    if isinstance(value, Undefined):
-        raise ValueError(f"'{name}' must also be initialized in the {which} branch")
+# ---------------------------------------------------------------------------------------------------------------------
+# while
 
 
 def while_stmt(
     test: Any, body: Any, get_state: Any, set_state: Any, symbol_names: Sequence[str], opts: dict[str, Any]
 ) -> None:
-    """A while statement."""
-    start = get_state()
-    first = test() if current_trace() is None else _scratch(test)
-    if not decides(first):
-        while first:
+    """A while statement: unrolled as long as Python values decide, and staged from where a tensor does."""
+    if current_trace() is None:
+        while test():
             body()
-            first = test()
-            if decides(first):
-                raise NotImplementedError(
-                    "The condition of a while statement was a Python value at first and is a tensor now: make what it "
-                    "depends on a tensor before the loop."
-                )
         return
-    set_state(start)
-    _stage_loop(lambda _: test(), lambda _: body(), get_state, set_state, symbol_names, None, opts)
+    with Unrolling() as unrolling:
+        while True:
+            goes_on = _probed(test)
+            if decides(goes_on):
+                break
+            if not goes_on:
+                return
+            with options.unstaged_loop():
+                body()
+            unrolling.iterated()
+    Loop(lambda _: test(), lambda _: body(), (test, body), get_state, set_state, symbol_names, "while").stage(None)
+
+
+def _probed(test: Callable[[], Any]) -> Any:
+    """Return what `test` gives: in a trace of its own where a tensor decides, for the staged loop tests again."""
+    state = current_trace()
+    assert isinstance(state, GraphTrace)
+    scratch = GraphTrace("scratch", parent=state, kind="branch")
+    with entering(scratch):
+        result = decisive(test())
+    if decides(result) or not any(node.op.name not in ("placeholder", "const") for node in scratch.graph):
+        return result
+    return test()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# for
 
 
 def for_stmt(
@@ -153,24 +148,54 @@ def for_stmt(
     symbol_names: Sequence[str],
     opts: dict[str, Any],
 ) -> None:
-    """A for statement: over the rows of a symbolic tensor staged, over all else unrolled."""
-    if not decides(iter_):
-        _python_for(iter_, extra_test, body)
+    """A for statement: over the rows of a symbolic tensor, or what is made of one, staged; over all else unrolled."""
+    iter_ = decisive(iter_)
+    if isinstance(iter_, StagedList):
+        rows: Any = iter_.length(), iter_.row
+    elif isinstance(iter_, StagedIterable):
+        rows = iter_.count(), iter_.row
+    elif decides(iter_):
+        if iter_.shape.rank == 0:
+            raise TypeError("cannot iterate over a scalar tensor")
+        rows = counted(iter_) or (movement.shape(iter_)[0], functools.partial(gathering.gather, iter_))
+    else:
+        _python_for(iter_, extra_test, body, get_state, set_state, symbol_names)
         return
-    if iter_.shape.rank == 0:
-        raise TypeError("cannot iterate over a scalar tensor")
-    counted = _counted(iter_)
-    n_rows, row = counted or (movement.shape(iter_)[0], lambda i: gathering.gather(iter_, i))
+    n_rows, row = rows
+    n_rows = convert(n_rows)
+    target = _pattern(opts.get("iterate_names"))
+    holds = iter_.holds if isinstance(iter_, StagedIterable) else None
 
     def goes_on(i: Any) -> Any:
         in_range = elementwise.less(i, n_rows)
-        return in_range if extra_test is None else and_(lambda: in_range, extra_test)
+        if extra_test is None:
+            return in_range
+        from fastgraph.staging.autograph_builtins import and_
 
-    first = convert(0, n_rows.dtype)
-    _stage_loop(goes_on, lambda i: body(row(i)), get_state, set_state, symbol_names, first, opts)
+        return and_(lambda: in_range, extra_test)
+
+    def iteration(i: Any) -> None:
+        item = row(i)
+        value = _unpacked(iter_.value(item) if isinstance(iter_, StagedIterable) else item, target)
+        if holds is None:
+            body(value)
+            return
+        staged_if(
+            condition(decisive(holds(item)), "filter"), lambda: body(value), lambda: None, get_state, set_state,
+            symbol_names, len(symbol_names), lenient=True, blocks=(body,),
+        )  # fmt: skip
+
+    blocks = (body,) if extra_test is None else (body, extra_test)
+    loop = Loop(goes_on, iteration, blocks, get_state, set_state, symbol_names, "for")
+    loop.stage(convert(0, n_rows.dtype), at_least_once=_is_positive(n_rows) and extra_test is None and holds is None)
 
 
-def _counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:
+def _is_positive(n: Any) -> bool:
+    value = getattr(getattr(n, "aval", None), "value", None)
+    return value is not None and int(value) > 0
+
+
+def counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:
     """(how many, the i-th) of a tf.range of integers with a known step: its numbers need no memory. Else None."""
     node = iter_.op
     if node.op.name != "range" or not iter_.dtype.is_integer or not node.inputs[2].aval.value:
@@ -187,79 +212,86 @@ def _counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:
     return n, row
 
 
-def _python_for(iterable: Any, extra_test: Any, body: Any) -> None:
-    for target in iterable if extra_test is None or _holds(extra_test) else ():
-        body(target)
-        if extra_test is not None and not _holds(extra_test):
-            break
+@functools.lru_cache(maxsize=1024)
+def _pattern(target: str | None) -> Any:
+    """Return how a loop's target takes its values apart: None for a name, a list of such for a tuple of targets."""
+    if target is None or (not target.startswith(("(", "[")) and "," not in target):
+        return None
+
+    def pattern(node: ast.AST) -> Any:
+        return [pattern(item) for item in node.elts] if isinstance(node, (ast.Tuple, ast.List)) else None
+
+    return pattern(ast.parse(target, mode="eval").body)
 
 
-def _holds(test: Callable[[], Any]) -> bool:
-    result = test()
-    if decides(result):
-        raise NotImplementedError(
-            "break and return in a for loop over a Python iterable cannot depend on a tensor: iterate over a tensor "
-            "instead, for example tf.range(n) instead of range(n)."
-        )
-    return bool(result)
+def _unpacked(value: Any, pattern: Any) -> Any:
+    """Return a row as its target takes it: a tensor that is unpacked as the list of its own rows.
+
+    Raises ValueError where their number is not known while tracing.
+    """
+    if pattern is None:
+        return value
+    if decides(value):
+        if not value.shape.rank or value.shape[0] is None:
+            raise ValueError(
+                f"cannot unpack {len(pattern)} names from {value}: its first dimension must be known while tracing"
+            )
+        value = joining.unstack(value)
+    if isinstance(value, (tuple, list)) and len(value) == len(pattern):
+        return tuple(_unpacked(item, part) for item, part in zip(value, pattern, strict=True))
+    return value
 
 
-def _stage_loop(
-    test: Callable[[Any], Any],
-    body: Callable[[Any], Any],
-    get_state: Any,
-    set_state: Any,
-    names: Sequence[str],
-    counter: Any,
-    opts: dict[str, Any],
+def _python_for(
+    iterable: Any, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]
 ) -> None:
-    """A while node over the state, and over `counter` where there is one."""
-    before = get_state()
-    before = _with_placeholders(before, body, get_state, set_state, counter)
-    state = _State(before, names)
-    n_counters = counter is not None
+    """A for over a Python iterable: unrolled; from where a tensor decides whether it goes on, each round a cond."""
+    goes_on = True if extra_test is None else decisive(extra_test())
+    if not decides(goes_on) and not goes_on:
+        return
+    holds = None
+    if isinstance(iterable, FilteredElements):
+        iterable, holds = iterable.elements, iterable.function
 
-    def put(tensors: Sequence[Any]) -> Any:
-        set_state(state.filled(tensors[n_counters:]))
-        return tensors[0] if n_counters else None
+    def chosen(target: Any) -> None:
+        wanted = True if holds is None else decisive(holds(target))
+        if decides(wanted):
+            guarded(wanted, "filter", functools.partial(body, target))
+        elif wanted:
+            body(target)
 
-    def goes_on(*tensors: Any) -> Any:
-        return test(put(tensors))
+    def guarded(pred: Any, what: str, block: Callable[[], Any]) -> None:
+        staged_if(
+            condition(pred, what), block, lambda: None, get_state, set_state, names, len(names), lenient=True,
+            blocks=(body,),
+        )  # fmt: skip
 
-    def step(*tensors: Any) -> list[Any]:
-        i = put(tensors)
-        body(i)
-        after = _State(get_state(), names)
-        state.check_like(after, "before the loop and after an iteration")
-        return [elementwise.add(i, 1), *after.tensors] if n_counters else after.tensors
+    with Unrolling() as unrolling, options.unstaged_loop():
+        for target in iterable:
+            if decides(goes_on):
+                guarded(goes_on, "for statement", functools.partial(chosen, target))
+            else:
+                chosen(target)
+            unrolling.iterated()
+            if extra_test is not None:
+                goes_on = decisive(extra_test())
+                if not decides(goes_on) and not goes_on:
+                    break
 
-    start = [counter, *state.tensors] if n_counters else state.tensors
-    limit = opts.get("maximum_iterations")
-    results = control_flow.while_loop(goes_on, step, list(start), maximum_iterations=limit)
-    set_state(state.filled(list(results)[n_counters:]))
+
+# ---------------------------------------------------------------------------------------------------------------------
+# return
 
 
-def _with_placeholders(
-    before: tuple[Any, ...], body: Callable[[Any], Any], get_state: Any, set_state: Any, counter: Any
-) -> tuple[Any, ...]:
-    """Return the state with zeros for names that only the body defines: Python would raise if no iteration ran."""
-    if not any(map(_is_undefined, before)):
-        return before
+class FunctionScope(function_wrappers.FunctionScope):  # type: ignore[misc]
+    """malt's scope of a converted function, with what this package makes of returns that not every path reaches."""
 
-    def one_iteration() -> tuple[Any, ...]:
-        body(counter)
-        return tuple(get_state())
-
-    after = _scratch(one_iteration)
-    set_state(before)
-
-    def zeros(leaf: Any) -> Any:
-        if not isinstance(leaf, (Tensor, *_NUMBERS)):
-            return leaf
-        like = leaf if isinstance(leaf, SymbolicTensor) else convert(leaf)
-        return creation.zeros([size or 0 for size in like.shape.as_list()], like.dtype)
-
-    return tuple(
-        nesting.map_structure(zeros, new) if _is_undefined(old) and not _is_undefined(new) else old
-        for old, new in zip(before, after, strict=True)
-    )
+    def ret(self, value: Any, did_return: Any) -> Any:
+        """Return the function's value. Raises ValueError if a path may end without one."""
+        if isinstance(value, UndefinedReturnValue):
+            return None
+        if isinstance(value, Perhaps):
+            if not surely_true(did_return):
+                raise ValueError(value.why)
+            return value.value
+        return value

@@ -142,18 +142,6 @@ def test_a_return_missing_in_one_branch_is_said() -> None:
         half_returned(fg.constant(1))
 
 
-def test_a_break_by_a_tensor_out_of_a_python_loop_is_refused() -> None:
-    @fg.function
-    def broken(x: Any) -> Any:
-        for i in range(3):
-            if x > i:
-                break
-        return x
-
-    with pytest.raises(NotImplementedError, match=r"tf\.range"):
-        broken(fg.constant(1))
-
-
 def test_without_autograph_a_tensor_decides_nothing() -> None:
     with pytest.raises(TypeError, match="symbolic"):
         fg.function(absolute, autograph=False)(fg.constant(1))

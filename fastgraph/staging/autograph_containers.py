@@ -1,0 +1,190 @@
+"""Lists, dicts and sets that a staged block changes in place: found by comparing what they hold before and after.
+
+Rule: what a graph runs or not must not change a Python container once and for all while it is traced. Where the two
+paths leave as many elements the elements are carried like other values; else the error names the container and the
+line. Counters and logs of outer functions may be changed, as they may by print, unless they get a symbolic tensor.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fastgraph.graph.trace import SymbolicTensor
+from fastgraph.staging.autograph_lists import StagedList
+from fastgraph.staging.autograph_state import leaves_of, user_place
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_BLOCK = re.compile(r"(if_body|else_body|loop_body|loop_test|extra_test)(_\d+)?")
+_KINDS = (list, dict, set, StagedList)
+_MOST_ELEMENTS = 4096
+_DEPTH = 3
+
+
+def contents(container: Any) -> Any:
+    """Return a copy of what a container holds."""
+    return list(container.new) if isinstance(container, StagedList) else container.copy()
+
+
+def replace(container: Any, held: Any) -> None:
+    """Make `container` hold `held`."""
+    if isinstance(container, list):
+        container[:] = held
+    elif isinstance(container, StagedList):
+        container.new[:] = held
+    else:
+        container.clear()
+        container.update(held)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if len(a) != len(b):
+        return False
+    if isinstance(a, set):
+        return bool(a == b)
+    if isinstance(a, dict):
+        return all(x is y for x, y in zip(a, b, strict=True)) and all(
+            x is y for x, y in zip(a.values(), b.values(), strict=True)
+        )
+    return all(x is y for x, y in zip(a, b, strict=True))
+
+
+class Found:
+    """A container that a block reaches: by which name, and what it held before."""
+
+    def __init__(self, name: str, container: Any, *, direct: bool, cell: Any) -> None:
+        self.name = name
+        self.container = container
+        self.direct = direct
+        self.cell = cell
+        self.before = contents(container)
+
+    @property
+    def root(self) -> str:
+        """The name in the user's function by which the container is reached."""
+        return re.split(r"[.\[]", self.name, maxsplit=1)[0]
+
+
+class Containers:
+    """The containers that some blocks of code can reach by the names they use, and what these held."""
+
+    def __init__(self, blocks: Sequence[Callable[..., Any] | None], names: Sequence[str]) -> None:
+        self._names = [name for name in names if "[" in name]
+        self._found: dict[int, Found] = {}
+        for block in blocks:
+            if isinstance(block, types.FunctionType):
+                self._closure(block, _DEPTH)
+        self.all = list(self._found.values())
+
+    def _closure(self, function: types.FunctionType, depth: int) -> None:
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue
+            self._note(name, value, depth, direct=True, cell=cell)
+
+    def _note(self, name: str, value: Any, depth: int, *, direct: bool, cell: Any = None) -> None:
+        if isinstance(value, _KINDS):
+            if id(value) in self._found or len(value) > _MOST_ELEMENTS:
+                return
+            if any(covered.startswith(name + "[") for covered in self._names):
+                return  # written element by element, which the block's own state has
+            self._found[id(value)] = Found(name, value, direct=direct, cell=cell)
+            if depth and not isinstance(value, set):
+                items = value.items() if isinstance(value, dict) else enumerate(contents(value))
+                for key, item in items:
+                    if isinstance(item, _KINDS):
+                        self._note(f"{name}[{key!r}]", item, depth - 1, direct=direct)
+        elif not depth:
+            return
+        elif isinstance(value, types.FunctionType):
+            if not value.__module__ or not value.__module__.startswith("fastgraph"):
+                self._closure(value, depth - 1)
+        elif isinstance(attributes := getattr(value, "__dict__", None), dict) and not isinstance(
+            value, (type, types.ModuleType, SymbolicTensor)
+        ):
+            for key, item in list(attributes.items()):
+                if isinstance(item, _KINDS):
+                    self._note(f"{name}.{key}", item, 1, direct=False)
+
+    def changed(self) -> list[Found]:
+        """Return the containers whose elements have changed, but for what outer functions may log in."""
+        different = [found for found in self.all if not _same(found.before, contents(found.container))]
+        if not different:
+            return []
+        own = _own_names(sys._getframe(1))
+        return [found for found in different if _matters(found, own)]
+
+
+def _matters(found: Found, own: set[str] | None) -> bool:
+    if found.direct and (own is None or found.root in own):
+        return True
+    before = {id(item) for item in _items(found.before)}
+    return any(
+        isinstance(leaf, SymbolicTensor)
+        for item in _items(contents(found.container))
+        if id(item) not in before
+        for leaf in leaves_of(item)
+    )
+
+
+def _items(held: Any) -> list[Any]:
+    return list(held.values() if isinstance(held, dict) else held)
+
+
+def _own_names(frame: Any) -> set[str] | None:
+    """Return the names that the traced function itself, not one round it, binds; None if its frame is not found."""
+    names: set[str] = set()
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith((_PACKAGE, "<")) and not code.co_filename.endswith((".pyx", ".pxi")):
+            names.update(code.co_cellvars)
+            if not _BLOCK.fullmatch(code.co_name):
+                return names
+        frame = frame.f_back
+    return None
+
+
+def _count(held: Any) -> str:
+    if isinstance(held, dict):
+        return f"the keys {list(held)}"
+    return f"{len(held)} element{'s' * (len(held) != 1)}"
+
+
+def _line() -> str:
+    place = user_place()
+    return f" ({place})" if place else ""
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Say whether two states of a container have their elements in the same places."""
+    if isinstance(a, set):
+        return bool(a == b)
+    return list(a) == list(b) if isinstance(a, dict) else len(a) == len(b)
+
+
+def unlike_branches(found: Found, main: Any, other: Any) -> ValueError:
+    """The error for a container that the branches leave with different numbers of elements."""
+    kind = type(found.before).__name__
+    return ValueError(
+        f"The {kind} '{found.name}' is changed in an if statement that a tensor decides{_line()}: it has "
+        f"{_count(main)} after the main branch and {_count(other)} after the else branch, and a Python {kind} cannot "
+        "depend on what the graph will run. Change it alike in both branches, or use a tensor (tf.where, tf.concat) or a tf.TensorArray."
+    )
+
+
+def changed_in_loop(found: Found, after: Any) -> ValueError:
+    """The error for a container that an iteration of a staged loop leaves with another number of elements."""
+    kind = type(found.before).__name__
+    return ValueError(
+        f"The {kind} '{found.name}' is changed in a loop that a tensor decides{_line()}: it has {_count(found.before)} "
+        f"before and {_count(after)} after an iteration, and the loop's body is traced once. Use a tf.TensorArray: "
+        f"{found.root} = tf.TensorArray(dtype, size=0, dynamic_size=True) before the loop, "
+        f"{found.root} = {found.root}.write({found.root}.size(), value) in it, {found.root}.stack() after it. "
+        f"(Elements appended to a list of the function itself, as many in every iteration, need no rewriting.)"
+    )

@@ -1,0 +1,65 @@
+"""set_loop_options: options of the staged loop whose body is being traced."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+_loops = threading.local()
+
+
+class LoopOptions:
+    """What set_loop_options says of a loop; `given` is false where nothing was said."""
+
+    def __init__(self, maximum_iterations: Any = None, shape_invariants: Any = (), *, given: bool = False) -> None:
+        self.maximum_iterations = maximum_iterations
+        self.shape_invariants = list(shape_invariants or ())
+        self.given = given
+
+
+def _stack() -> list[Any]:
+    if not hasattr(_loops, "stack"):
+        _loops.stack = []
+    found: list[Any] = _loops.stack
+    return found
+
+
+@contextlib.contextmanager
+def staged_loop(loop: Any) -> Iterator[None]:
+    """While active, options that are set are those of `loop`."""
+    _stack().append(loop)
+    try:
+        yield
+    finally:
+        _stack().pop()
+
+
+@contextlib.contextmanager
+def unstaged_loop() -> Iterator[None]:
+    """While active, options that are set are those of a loop that Python runs: they change nothing."""
+    _stack().append(None)
+    try:
+        yield
+    finally:
+        _stack().pop()
+
+
+def set_loop_options(
+    parallel_iterations: Any = None,
+    swap_memory: Any = None,
+    maximum_iterations: Any = None,
+    shape_invariants: Any = None,
+    back_prop: Any = None,
+) -> None:
+    """Set options of the loop whose body calls this: they have an effect where a tensor decides the loop.
+
+    `maximum_iterations` is the most iterations it runs; `shape_invariants` is a list of pairs (variable, shape), the
+    shapes with None where a dimension may change. The others change no result here. Raises ValueError for a value that
+    is no variable of the loop, or a shape that its first value does not fit. Source:
+    tf.autograph.experimental.set_loop_options.
+    """
+    stack = _stack()
+    if stack and stack[-1] is not None:
+        stack[-1].set_options(LoopOptions(maximum_iterations, shape_invariants, given=True))
