@@ -174,7 +174,8 @@ def unlike_branches(found: Found, main: Any, other: Any) -> ValueError:
     return ValueError(
         f"The {kind} '{found.name}' is changed in an if statement that a tensor decides{_line()}: it has "
         f"{_count(main)} after the main branch and {_count(other)} after the else branch, and a Python {kind} cannot "
-        "depend on what the graph will run. Change it alike in both branches, or use a tensor (tf.where, tf.concat) or a tf.TensorArray."
+        "depend on what the graph will run. "
+        f"Change it alike in both branches, or use a tensor (tf.where, tf.concat) or a tf.TensorArray."
     )
 
 

@@ -16,6 +16,7 @@ from fastgraph._tensor import Tensor, convert
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import elementwise, gathering, joining, movement
 from fastgraph.staging.autograph_lists import StagedList
+from fastgraph.staging.autograph_state import is_tensor
 
 
 class StagedIterable:
@@ -272,6 +273,8 @@ def _sequence_of_tensors(value: Any) -> bool:
     if isinstance(value, Tensor):
         return True
     if not isinstance(value, (list, tuple, range)) or not len(value):
+        return False
+    if not all(is_tensor(leaf) for element in value for leaf in nesting.flatten(element)):
         return False
     try:
         kinds = {

@@ -72,7 +72,7 @@ def _implied(pred: Value, truth: bool) -> dict[Value, bool]:
 
 
 def _of_while(value: Value, facts: dict[Value, bool], depth: int) -> bool | None:
-    """A loop ends when its test fails: what the test must be while the flag is false cannot have been false at the end."""
+    """A loop ends when its test fails: if a false flag makes the test true, the flag was true at the end."""
     node = value.node
     if value.index >= node.attrs["n_carried"]:
         return None

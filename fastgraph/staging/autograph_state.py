@@ -143,7 +143,7 @@ def same_leaf(a: Any, b: Any) -> bool:
 
 
 class Join:
-    """What a name holds after a conditional: pairs of leaves, one of either branch, and how to put the results together.
+    """What a name holds after a conditional: pairs of leaves, one of either branch, and how to put results together.
 
     Raises ValueError or TypeError, naming the variable and the branches, where the two do not go together. `lenient`
     says that a name that one branch alone sets becomes a Perhaps.

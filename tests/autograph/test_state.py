@@ -1,0 +1,253 @@
+"""Python's containers and the names of a staged block: carried where that can be, else refused by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+
+
+def test_a_list_that_both_branches_append_to() -> None:
+    @fg.function
+    def signed(x: Any) -> Any:
+        values = []
+        if x > 0:
+            values.append(x)
+        else:
+            values.append(-x)
+        return values[0]
+
+    assert [int(signed(fg.constant(v))) for v in (1, -1, 5)] == [1, 1, 5]
+
+
+def test_a_list_that_one_branch_appends_to_is_refused_by_name() -> None:
+    @fg.function
+    def counted(x: Any) -> Any:
+        values: list[Any] = []
+        if x > 0:
+            values.append(1)
+        return len(values)
+
+    with pytest.raises(ValueError, match=r"list 'values' is changed in an if statement .*test_state\.py:\d+"):
+        counted(fg.constant(1))
+
+
+def test_a_dict_that_a_branch_updates() -> None:
+    @fg.function
+    def updated(x: Any) -> Any:
+        d = {"a": x, "b": x * 10}
+        if x > 0:
+            d.update(a=x + 1)
+        else:
+            d.update(b=x - 1)
+        return d["a"], d["b"]
+
+    assert [int(v) for v in updated(fg.constant(1))] == [2, 10]
+    assert [int(v) for v in updated(fg.constant(-1))] == [-1, -2]
+
+
+def test_a_dict_that_gets_a_key_in_one_branch_is_refused_by_name() -> None:
+    @fg.function
+    def updated(x: Any) -> Any:
+        d = {"a": x}
+        if x > 0:
+            d.update(b=x + 1)
+        return d["a"]
+
+    with pytest.raises(ValueError, match=r"dict 'd' .*keys \['a', 'b'\]"):
+        updated(fg.constant(1))
+
+
+def test_a_list_inside_a_list_and_one_that_a_called_function_changes() -> None:
+    def replace(values: list[Any], x: Any) -> None:
+        values[0] = x * 100
+
+    @fg.function
+    def nested(x: Any) -> Any:
+        values = [[x, x], [x]]
+        if x > 0:
+            replace(values[1], x)
+        return values[1][0]
+
+    assert int(nested(fg.constant(2))) == 200
+    assert int(nested(fg.constant(-2))) == -2
+
+
+def test_a_list_of_an_outer_function_may_log_but_not_keep_tensors() -> None:
+    log: list[Any] = []
+
+    @fg.function
+    def logged(x: Any) -> Any:
+        if x > 0:
+            log.append("main")
+        else:
+            log.append("else")
+        return x
+
+    @fg.function
+    def kept(x: Any) -> Any:
+        if x > 0:
+            log.append(x * 2)
+        return x
+
+    assert int(logged(fg.constant(3))) == 3
+    assert log == ["main", "else"]
+    with pytest.raises(ValueError, match="list 'log'"):
+        kept(fg.constant(3))
+    assert log == ["main", "else"]
+
+
+def test_elements_are_carried_by_a_loop() -> None:
+    def swap(values: list[Any]) -> None:
+        values[0], values[1] = values[1], values[0] + values[1]
+
+    @fg.function
+    def fibonacci(n: Any) -> Any:
+        values = [0, 1]
+        for _ in fg.range(n):
+            swap(values)
+        return values[0]
+
+    assert [int(fibonacci(fg.constant(n))) for n in (0, 1, 2, 7)] == [0, 1, 1, 13]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Lists that loops append to
+
+
+def test_append_in_a_staged_for() -> None:
+    @fg.function
+    def doubled(n: Any) -> Any:
+        values = []
+        for i in fg.range(n):
+            values.append(i * 2)
+        return fg.stack(values)
+
+    assert np.array_equal(doubled(fg.constant(4)), [0, 2, 4, 6])
+    assert doubled(fg.constant(0)).shape == [0]
+
+
+def test_append_in_a_staged_while_after_elements_that_are_there() -> None:
+    @fg.function
+    def halves(x: Any) -> Any:
+        values = [x]
+        while x > 1.0:
+            x = x / 2.0
+            values.append(x)
+        return fg.stack(values), len(values), values[-1], values[0]
+
+    stacked, n, last, first = halves(fg.constant(8.0))
+    assert np.array_equal(stacked, [8.0, 4.0, 2.0, 1.0])
+    assert (int(n), float(last), float(first)) == (4, 1.0, 8.0)
+
+
+def test_several_and_structured_elements_an_iteration() -> None:
+    @fg.function
+    def filled(n: Any) -> Any:
+        pairs = []
+        flat = []
+        for i in fg.range(n):
+            pairs.append((i, fg.ones([2]) * fg.cast(i, fg.float32)))
+            flat.append(i)
+            flat.append(-i)
+        total = 0.0
+        for k, row in pairs:
+            total += fg.reduce_sum(row) * fg.cast(k, fg.float32)
+        return total, fg.stack(flat)
+
+    total, flat = filled(fg.constant(3))
+    assert float(total) == 10.0
+    assert np.array_equal(flat, [0, 0, 1, -1, 2, -2])
+
+
+def test_pop_append_and_iterate_after_the_loop() -> None:
+    @fg.function
+    def popped(n: Any) -> Any:
+        values = []
+        for i in fg.range(n):
+            values.append(i)
+        last = values.pop()
+        values.append(last * 100)
+        total = 0
+        for v in values:
+            total += v
+        for i, v in enumerate(values):
+            total += i * v
+        return last, fg.stack(values), total
+
+    last, stacked, total = popped(fg.constant(4))
+    assert int(last) == 3
+    assert np.array_equal(stacked, [0, 1, 2, 300])
+    assert int(total) == 303 + (1 + 4 + 900)
+
+
+def test_gradients_through_appended_elements() -> None:
+    @fg.function
+    def powers(x: Any) -> Any:
+        values = []
+        y = x
+        for _ in fg.range(3):
+            values.append(y)
+            y = y * x
+        return fg.reduce_sum(fg.stack(values))
+
+    x = fg.Variable(2.0)
+    with fg.GradientTape() as tape:
+        y = powers(x)
+    assert float(y) == 14.0
+    assert float(tape.gradient(y, x)) == 1 + 4 + 12
+
+
+def test_a_list_that_some_iterations_append_to_names_the_rewrite() -> None:
+    @fg.function
+    def even(n: Any) -> Any:
+        values = []
+        for i in fg.range(n):
+            if i % 2 == 0:
+                values.append(i)
+        return fg.stack(values)
+
+    with pytest.raises(ValueError, match=r"list 'values' .*TensorArray"):
+        even(fg.constant(4))
+
+
+def test_a_list_that_a_loop_pops_from_names_the_rewrite() -> None:
+    @fg.function
+    def emptied(n: Any) -> Any:
+        values = [n, n, n]
+        total = 0
+        while n > 0:
+            total += values.pop()
+            n -= 1
+        return total
+
+    with pytest.raises(ValueError, match=r"list 'values' .*3 elements before and 2 elements after.*TensorArray"):
+        emptied(fg.constant(2))
+
+
+def test_reading_the_list_in_the_loop_that_appends_is_refused() -> None:
+    @fg.function
+    def read(n: Any) -> Any:
+        values = [n]
+        for _ in fg.range(n):
+            values.append(values[-1] + 1)
+        return fg.stack(values)
+
+    with pytest.raises(ValueError, match="'values' is read in the staged loop that appends to it"):
+        read(fg.constant(4))
+
+
+def test_another_name_of_the_list_is_refused() -> None:
+    @fg.function
+    def aliased(n: Any) -> Any:
+        values: list[Any] = []
+        other = values
+        for i in fg.range(n):
+            values.append(i)
+        return fg.stack(other)
+
+    with pytest.raises(ValueError, match="another name of the same list"):
+        aliased(fg.constant(4))
