@@ -7,6 +7,7 @@ line. Counters and logs of outer functions may be changed, as they may by print,
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import sys
@@ -16,13 +17,30 @@ from typing import Any
 
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.staging.autograph_lists import StagedList
-from fastgraph.staging.autograph_state import leaves_of, user_place
+from fastgraph.staging.autograph_state import is_tensor, is_variable, leaves_of, user_place
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _BLOCK = re.compile(r"(if_body|else_body|loop_body|loop_test|extra_test)(_\d+)?")
 _KINDS = (list, dict, set, StagedList)
 _MOST_ELEMENTS = 4096
 _DEPTH = 3
+
+
+class Attributes:
+    """The attributes of an object that hold tensors or numbers, as a container."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+
+    def copy(self) -> dict[str, Any]:
+        """Return the attributes by name."""
+        return {key: item for key, item in vars(self.owner).items() if is_tensor(item) and not is_variable(item)}
+
+    def update(self, held: dict[str, Any]) -> None:
+        """Set the attributes; those that `held` has not are deleted."""
+        for key in self.copy().keys() - held.keys():
+            del vars(self.owner)[key]
+        vars(self.owner).update(held)
 
 
 def contents(container: Any) -> Any:
@@ -36,12 +54,22 @@ def replace(container: Any, held: Any) -> None:
         container[:] = held
     elif isinstance(container, StagedList):
         container.new[:] = held
+    elif isinstance(container, Attributes):
+        container.update(held)
     else:
         container.clear()
         container.update(held)
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: Any, b: Any, written: frozenset[Any]) -> bool:
+    """Say whether a container holds what it held, but for the elements that are written by name."""
+    if written and not isinstance(a, set):
+        a, b = (
+            [(key, item) for key, item in (held.items() if isinstance(held, dict) else enumerate(held))
+             if key not in written]
+            for held in (a, b)
+        )  # fmt: skip
+        return len(a) == len(b) and all(x[0] == y[0] and x[1] is y[1] for x, y in zip(a, b, strict=True))
     if len(a) != len(b):
         return False
     if isinstance(a, set):
@@ -56,8 +84,11 @@ def _same(a: Any, b: Any) -> bool:
 class Found:
     """A container that a block reaches: by which name, and what it held before."""
 
-    def __init__(self, name: str, container: Any, *, direct: bool, cell: Any) -> None:
+    def __init__(
+        self, name: str, container: Any, *, direct: bool, cell: Any, written: frozenset[Any] = frozenset()
+    ) -> None:
         self.name = name
+        self.written = written
         self.container = container
         self.direct = direct
         self.cell = cell
@@ -73,7 +104,7 @@ class Containers:
     """The containers that some blocks of code can reach by the names they use, and what these held."""
 
     def __init__(self, blocks: Sequence[Callable[..., Any] | None], names: Sequence[str]) -> None:
-        self._names = [name for name in names if "[" in name]
+        self._names = [name for name in names if "[" in name or "." in name]
         self._found: dict[int, Found] = {}
         for block in blocks:
             if isinstance(block, types.FunctionType):
@@ -92,9 +123,10 @@ class Containers:
         if isinstance(value, _KINDS):
             if id(value) in self._found or len(value) > _MOST_ELEMENTS:
                 return
-            if any(covered.startswith(name + "[") for covered in self._names):
-                return  # written element by element, which the block's own state has
-            self._found[id(value)] = Found(name, value, direct=direct, cell=cell)
+            written = self._written(name)
+            if written is None:
+                return
+            self._found[id(value)] = Found(name, value, direct=direct, cell=cell, written=written)
             if depth and not isinstance(value, set):
                 items = value.items() if isinstance(value, dict) else enumerate(contents(value))
                 for key, item in items:
@@ -108,13 +140,29 @@ class Containers:
         elif isinstance(attributes := getattr(value, "__dict__", None), dict) and not isinstance(
             value, (type, types.ModuleType, SymbolicTensor)
         ):
+            if id(value) not in self._found and not type(value).__module__.startswith("fastgraph"):
+                own = frozenset(each[len(name) + 1 :] for each in self._names if each.startswith(name + "."))
+                held = Attributes(value)
+                self._found[id(value)] = Found(name, held, direct=False, cell=cell, written=own)
             for key, item in list(attributes.items()):
                 if isinstance(item, _KINDS):
                     self._note(f"{name}.{key}", item, 1, direct=False)
 
+    def _written(self, name: str) -> frozenset[Any] | None:
+        """Return the keys that the block's own state has, for they are written as name[key]; None if any may be."""
+        keys = set()
+        for covered in self._names:
+            if covered.startswith(name + "["):
+                key = covered[len(name) + 1 :].partition("]")[0]
+                try:
+                    keys.add(ast.literal_eval(key))
+                except (ValueError, SyntaxError, TypeError):
+                    return None
+        return frozenset(keys)
+
     def changed(self) -> list[Found]:
         """Return the containers whose elements have changed, but for what outer functions may log in."""
-        different = [found for found in self.all if not _same(found.before, contents(found.container))]
+        different = [found for found in self.all if not _same(found.before, contents(found.container), found.written)]
         if not different:
             return []
         own = _own_names(sys._getframe(1))
@@ -150,15 +198,19 @@ def _own_names(frame: Any) -> set[str] | None:
     return None
 
 
-def _count(held: Any) -> str:
+def _count(found: Found, held: Any) -> str:
     if isinstance(held, dict):
-        return f"the keys {list(held)}"
+        return f"the {'attributes' if isinstance(found.container, Attributes) else 'keys'} {list(held)}"
     return f"{len(held)} element{'s' * (len(held) != 1)}"
 
 
 def _line() -> str:
     place = user_place()
     return f" ({place})" if place else ""
+
+
+def _kind(found: Found) -> str:
+    return "object" if isinstance(found.container, Attributes) else type(found.before).__name__
 
 
 def alike(a: Any, b: Any) -> bool:
@@ -170,21 +222,22 @@ def alike(a: Any, b: Any) -> bool:
 
 def unlike_branches(found: Found, main: Any, other: Any) -> ValueError:
     """The error for a container that the branches leave with different numbers of elements."""
-    kind = type(found.before).__name__
+    kind = _kind(found)
     return ValueError(
         f"The {kind} '{found.name}' is changed in an if statement that a tensor decides{_line()}: it has "
-        f"{_count(main)} after the main branch and {_count(other)} after the else branch, and a Python {kind} cannot "
-        "depend on what the graph will run. "
-        f"Change it alike in both branches, or use a tensor (tf.where, tf.concat) or a tf.TensorArray."
+        f"{_count(found, main)} after the main branch and {_count(found, other)} after the else branch, and a Python "
+        f"{kind} cannot depend on what the graph will run. Change it alike in "
+        "both branches, or use a tensor (tf.where, tf.concat) or a tf.TensorArray."
     )
 
 
 def changed_in_loop(found: Found, after: Any) -> ValueError:
     """The error for a container that an iteration of a staged loop leaves with another number of elements."""
-    kind = type(found.before).__name__
+    kind = _kind(found)
     return ValueError(
-        f"The {kind} '{found.name}' is changed in a loop that a tensor decides{_line()}: it has {_count(found.before)} "
-        f"before and {_count(after)} after an iteration, and the loop's body is traced once. Use a tf.TensorArray: "
+        f"The {kind} '{found.name}' is changed in a loop that a tensor decides{_line()}: it has "
+        f"{_count(found, found.before)} before and {_count(found, after)} after an iteration, and the loop's body is "
+        f"traced once. Use a tf.TensorArray: "
         f"{found.root} = tf.TensorArray(dtype, size=0, dynamic_size=True) before the loop, "
         f"{found.root} = {found.root}.write({found.root}.size(), value) in it, {found.root}.stack() after it. "
         f"(Elements appended to a list of the function itself, as many in every iteration, need no rewriting.)"

@@ -400,6 +400,8 @@ class Loop:
 
         goes_on = condition(decisive(self.test(counter)), f"{self.kind} statement")
 
+        sure = set()
+
         def first() -> None:
             self._local.depth = self.depth() + 1
             try:
@@ -407,6 +409,9 @@ class Loop:
                     self.body(counter)
             finally:
                 self._local.depth -= 1
+            for k, value in enumerate(self.get_state()):
+                if not isinstance(value, Perhaps):
+                    sure.add(k)
 
         staged_if(goes_on, first, lambda: None, self.get_state, self.set_state, self.names, len(self.names),
                   lenient=True, blocks=self.blocks)  # fmt: skip
@@ -414,7 +419,7 @@ class Loop:
         values = list(self.get_state())
         whys = {}
         for k, value in enumerate(values):
-            if isinstance(value, Perhaps) and (before[k] is None or is_undefined(before[k])):
+            if isinstance(value, Perhaps) and k in sure and (before[k] is None or is_undefined(before[k])):
                 whys[k] = not_begun(self.names[k])
                 values[k] = value.value  # defined in the loop, which runs only after the first iteration
         self.set_state(tuple(values))

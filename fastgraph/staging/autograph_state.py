@@ -172,7 +172,7 @@ class Join:
                     f"{'else' if missing[0] else 'main'} branch alone, and the graph may run either. Set it before "
                     "the if statement, or in both branches."
                 )
-            self._perhaps(main, other, missing, branch)
+            self._perhaps(main, other, missing, "" if main is None or other is None else branch)
         elif isinstance(main, Perhaps) or isinstance(other, Perhaps):
             self._perhaps(main, other, missing, "")
         else:
@@ -285,8 +285,13 @@ def output_of(leaf: Any) -> Any:
 
 
 def unset(name: str, branch: str) -> str:
-    """Return the text for a name that was read where the path taken had not set it."""
+    """Return the text for a name that was read where the path taken had not set it; no branch: where it was None."""
     place = user_place()
+    if not branch:
+        return (
+            f"'{name}' is None where no path that ran sets it{f' ({place})' if place else ''}, and a graph has no "
+            "None: begin with a tensor"
+        )
     if name.startswith(RETURN_VALUE):
         return (
             f"A value must also be returned from the {branch} branch{f' ({place})' if place else ''}. If a value is "

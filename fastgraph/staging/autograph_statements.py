@@ -68,15 +68,17 @@ def staged_if(
 
     def run(block: Callable[[], Any]) -> tuple[tuple[Any, ...], dict[int, Any]]:
         set_state(start)
+        values: tuple[Any, ...] = ()
         try:
             block()
+            values = tuple(get_state()[:nouts])
         finally:
-            held = {}
+            held = {id(found.container): contents(found.container) for found in containers.all if found.written}
             for found in containers.changed():
                 changed[id(found.container)] = found
                 held[id(found.container)] = contents(found.container)
                 replace(found.container, found.before)
-        return tuple(get_state()[:nouts]), held
+        return values, held
 
     then_trace, (main, held_main) = opened(outer, lambda: run(body), subgraph_name("cond_true"))
     else_trace, (other, held_other) = opened(outer, lambda: run(orelse), subgraph_name("cond_false"))

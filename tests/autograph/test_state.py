@@ -251,3 +251,82 @@ def test_another_name_of_the_list_is_refused() -> None:
 
     with pytest.raises(ValueError, match="another name of the same list"):
         aliased(fg.constant(4))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Attributes
+
+
+class Counter:
+    def __init__(self, start: Any) -> None:
+        self.total = start
+        self.steps = 0
+        self.label = "counter"
+
+    def add(self, x: Any) -> None:
+        self.total = self.total + x
+        self.steps = self.steps + 1
+
+
+def test_attributes_that_a_method_sets_in_a_branch() -> None:
+    @fg.function
+    def counted(x: Any) -> Any:
+        counter = Counter(x)
+        if x > 0:
+            counter.add(10)
+        return counter.total, counter.steps
+
+    assert [int(v) for v in counted(fg.constant(1))] == [11, 1]
+    assert [int(v) for v in counted(fg.constant(-1))] == [-1, 0]
+
+
+def test_attributes_that_a_method_sets_in_a_loop() -> None:
+    @fg.function
+    def counted(x: Any) -> Any:
+        counter = Counter(x)
+        for i in fg.range(x):
+            counter.add(i)
+        return counter.total, counter.steps
+
+    assert [int(v) for v in counted(fg.constant(4))] == [10, 4]
+    assert [int(v) for v in counted(fg.constant(0))] == [0, 0]
+
+
+def test_elements_written_by_name_and_others_of_the_same_dict() -> None:
+    @fg.function
+    def updated(x: Any) -> Any:
+        d = {"a": x, "b": x, "c": x}
+        if x > 0:
+            d["a"] = x + 1
+            d.update(b=x + 2)
+        else:
+            d["a"] = x - 1
+        return d["a"], d["b"], d["c"]
+
+    assert [int(v) for v in updated(fg.constant(5))] == [6, 7, 5]
+    assert [int(v) for v in updated(fg.constant(-5))] == [-6, -5, -5]
+
+
+def test_a_key_that_the_loop_alone_sets() -> None:
+    @fg.function
+    def last(n: Any) -> Any:
+        d: dict[str, Any] = {}
+        for i in fg.range(n):
+            d["last"] = i * 3
+        return d["last"]
+
+    assert int(last(fg.constant(3))) == 6
+
+
+def test_a_name_that_is_none_where_no_path_sets_it() -> None:
+    @fg.function
+    def found(x: Any) -> Any:
+        place = None
+        for i in fg.range(5):
+            if i == x:
+                place = i
+        return place
+
+    assert int(found(fg.constant(3))) == 3
+    with pytest.raises(fg.errors.InvalidArgumentError, match="'place' is None"):
+        found(fg.constant(7))
