@@ -27,7 +27,7 @@ cdef struct CopySpec:
     int32_t target
     int64_t nbytes
 
-cdef struct Update:         # an in-place update of a Variable: what was read, and the result that takes its place
+cdef struct Update:         # an in-place update of a Variable (or, with cell -1, of what a loop carries): what was read, the result
     int32_t cell
     int32_t read
     int32_t target

@@ -197,7 +197,11 @@ cdef class Plan:
             s.updates = <Update*>self.take(s.n_updates * sizeof(Update))
             for k, update in enumerate(step.updates):
                 s.updates[k].cell, s.updates[k].read, s.updates[k].target = update
-                if (p.slots[s.updates[k].cell].place != CELL or p.slots[s.updates[k].read].place != GIVEN
+                if update[0] < 0:
+                    fits = p.slots[update[1]].place == INPUT
+                else:
+                    fits = p.slots[update[0]].place == CELL and p.slots[update[1]].place == GIVEN
+                if (not fits
                         or p.slots[s.updates[k].target].place != BLOCK or s.n_updates > 30):
                     raise ValueError(f"Step {i} cannot update in place: {update}")
             if step.counted is not None:

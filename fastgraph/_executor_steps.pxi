@@ -55,11 +55,17 @@ cdef int _prepare_counted(Frame* f, int32_t i, CStep* s) noexcept nogil:
 cdef bint _claim(Frame* f, Update* update) noexcept nogil:
     """Whether the step may write over the value it read; then it holds the Cell's lock until the step is done.
 
+    Without a Cell the value is one that a loop carries: the loop alone may refer to its Block.
+
     Only the Cell and this run may refer to the Block: whoever else read it keeps what was read. The lock is taken only
     if it is free, and nothing waits for anything while it is held, so no two runs can wait for each other.
     """
-    cdef CellRef* cell = <CellRef*>f.data[update.cell]
+    cdef CellRef* cell
     cdef Block* block = f.block[update.read]
+    if update.cell < 0:
+        return (block.kind == BLOCK_MEMORY and block.data == f.data[update.read]
+                and block.nbytes == f.plan.slots[update.target].nbytes and fg_atomic_load(&block.refs) == 1)
+    cell = <CellRef*>f.data[update.cell]
     if (block.kind != BLOCK_MEMORY or block.data != f.data[update.read]
             or block.nbytes != f.plan.slots[update.target].nbytes or not fg_spin_try(cell.lock)):
         return False
@@ -98,7 +104,7 @@ cdef void _release_claims(Frame* f, int32_t i, CStep* s) noexcept nogil:
     """The step is done: others may read its Variables again."""
     cdef int32_t k
     for k in range(s.n_updates):
-        if f.claimed[i] & (1 << k):
+        if f.claimed[i] & (1 << k) and s.updates[k].cell >= 0:
             fg_spin_unlock((<CellRef*>f.data[s.updates[k].cell]).lock)
     f.claimed[i] = 0
 

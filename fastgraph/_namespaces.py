@@ -103,6 +103,7 @@ PUBLIC: dict[str, str] = {
     "types.experimental.PolymorphicFunction": "staging.function:Function",
     **_same("module", "Module"),
     **_same("tensor_array", "TensorArray"),
+    **_same("traced_tensor_array", "TensorArraySpec"),
     **_same("indexed_slices", "IndexedSlices IndexedSlicesSpec"),
     **_same("sparse_tensor", "SparseTensor", ("", "sparse")),
     **_same("sparse_tensor", "SparseTensorSpec"),

@@ -425,6 +425,8 @@ cdef class Records(Recorder):
         shape, wanted = made.aval.shape, like.aval.shape
         if shape is not None and wanted is not None and None not in wanted and tuple(shape) == tuple(wanted):
             return made
+        if (<Primitive>record.primitive).family == "list":
+            return made  # the list may have been without a known element shape, so without elements
         if record.n_inputs == 1 and (shape is None or wanted is None or len(shape) == len(wanted)):
             return made  # one input cannot have been broadcast against another
         return _slot("sum_to", (made, like))

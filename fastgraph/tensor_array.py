@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor
+from fastgraph._tensor import Tensor, current_trace
 from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import DType, DTypeLike, as_dtype, int32
 from fastgraph.errors import InvalidArgumentError, OutOfRangeError, ResourceExhaustedError
@@ -31,8 +31,17 @@ class TensorArray:
     dtype: of all entries. size: how many there are; dynamic_size: whether a write beyond them makes more.
     clear_after_read: whether an entry can be read once only (True). element_shape: what entries must be compatible
     with; where infer_shape is True the first one written says it. Each method that writes returns the TensorArray to go
-    on with. Raises ValueError, InvalidArgumentError or OutOfRangeError as the methods say.
+    on with; in a graph only that one has the entry, and entries can be read again whatever clear_after_read says.
+    Raises ValueError, InvalidArgumentError or OutOfRangeError as the methods say.
     """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> TensorArray:
+        """Make one of the kind that fits: while a graph is built, a value of that graph."""
+        if cls is TensorArray and current_trace() is not None:
+            from fastgraph.traced_tensor_array import TracedTensorArray
+
+            return object.__new__(TracedTensorArray)
+        return object.__new__(cls)
 
     def __init__(
         self,
@@ -83,6 +92,15 @@ class TensorArray:
         return None
 
     @property
+    def _type_spec(self) -> Any:
+        return self._now(True)._type_spec
+
+    def _parts(self) -> tuple[Any, ...]:
+        """Its tensors, as `_type_spec` takes it apart."""
+        whole = self.stack() if self._entries else zeros((0, *(self._element_shape or ())), self._dtype)
+        return (whole, self.size()) if self._dynamic_size else (whole,)
+
+    @property
     def flow(self) -> Any:
         """A tensor that stands for the order of writes, which here is that of the program."""
         return convert_to_tensor(0, int32)
@@ -93,7 +111,7 @@ class TensorArray:
 
     def identity(self) -> TensorArray:
         """Return a TensorArray of the same entries."""
-        return self
+        return self._now()
 
     def grad(self, source: Any, flow: Any = None, name: str | None = None) -> TensorArray:
         """Not supported: tapes see the entries. Raises NotImplementedError."""
@@ -110,6 +128,8 @@ class TensorArray:
         Raises OutOfRangeError for an index below 0, or beyond the end where the size is not dynamic; ValueError for
         another shape, InvalidArgumentError for another dtype than that of the entries.
         """
+        if (now := self._now()) is not self:
+            return now.write(index, value)
         place = _number(index, "index")
         if place < 0:
             raise OutOfRangeError(None, None, f"Writing to negative indices (index {place}) is not allowed.")
@@ -137,6 +157,8 @@ class TensorArray:
         Raises OutOfRangeError for an index that is not there, InvalidArgumentError for an entry that was read before,
         ValueError for one that was never written while no shape is known.
         """
+        if (now := self._now()) is not self:
+            return now.read(index)
         place = _number(index, "index")
         if place < 0:
             raise OutOfRangeError(None, None, f"Reading from negative indices (index {place}) is not allowed.")
@@ -153,12 +175,16 @@ class TensorArray:
 
     def stack(self, name: str | None = None) -> Any:
         """Return all entries along a new first axis. -> t[n, *element]. Raises ValueError where shapes differ."""
+        if (now := self._now()) is not self:
+            return now.stack()
         if not self._entries and self._element_shape is not None and None not in self._element_shape:
             return zeros((0, *self._element_shape), self._dtype)
         return stack([self._entry(i) for i in range(len(self._entries))], name=name)
 
     def gather(self, indices: Any, name: str | None = None) -> Any:
         """Return the entries that `indices` names along a new first axis. i[n] -> t[n, *element]."""
+        if (now := self._now()) is not self:
+            return now.gather(indices)
         places = known_value(as_tensor(indices))
         if places is None:
             return gather(self.stack(), indices, name=name)
@@ -176,6 +202,8 @@ class TensorArray:
 
         Raises InvalidArgumentError for scalars.
         """
+        if (now := self._now()) is not self:
+            return now.concat()
         entries = [self._entry(i) for i in range(len(self._entries))]
         for place, entry in enumerate(entries):
             if entry.shape.rank == 0:
@@ -189,6 +217,8 @@ class TensorArray:
 
         Raises ValueError for more parts than entries where the size is not dynamic.
         """
+        if (now := self._now()) is not self:
+            return now.unstack(value)
         parts = unstack(as_tensor(value, self._dtype), axis=0)
         if len(parts) > len(self._entries) and not self._dynamic_size:
             raise ValueError(
@@ -199,6 +229,8 @@ class TensorArray:
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
         """Write the parts of `value` to the entries that `indices` names. i[n], t[n, *element]."""
+        if (now := self._now()) is not self:
+            return now.scatter(indices, value)
         places = known_value(as_tensor(indices))
         if places is None:
             raise NotImplementedError("TensorArray.scatter takes indices that are known while a function is traced")
@@ -214,6 +246,8 @@ class TensorArray:
 
         Raises InvalidArgumentError where the lengths do not fit the entries or `value`.
         """
+        if (now := self._now()) is not self:
+            return now.split(value, lengths)
         whole, given = as_tensor(value, self._dtype), known_value(as_tensor(lengths))
         if given is None:
             raise NotImplementedError("TensorArray.split takes lengths that are known while a function is traced")
@@ -243,6 +277,17 @@ class TensorArray:
         self._entries = []
 
     # Inside.
+
+    def _now(self, traced: bool = False) -> TensorArray:
+        """This, or what it is to the graph that is being built: a value, which writes do not change."""
+        if type(self) is not TensorArray or not (traced or current_trace() is not None):
+            return self
+        from fastgraph.traced_tensor_array import TracedTensorArray
+
+        entries = [None if entry is _Cleared else entry for entry in self._entries]
+        return TracedTensorArray.of(
+            self._dtype, entries, self._dynamic_size, self._infer_shape, self._element_shape, current_trace()
+        )
 
     def _replace(self, parts: list[Any]) -> None:
         for part in parts:

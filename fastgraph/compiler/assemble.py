@@ -265,10 +265,12 @@ class _Assembler:
         made = ordered(node, self.number, self.avals)
         if made is None:
             return None
+        over = made.over
+        inputs = [
+            v for v in node.inputs if v in made.buffers or v is over or (made.fallible and self.avals[v].value is None)
+        ]
         return KernelStep(
-            inputs=self.numbers(
-                [v for v in node.inputs if v in made.buffers or (made.fallible and self.avals[v].value is None)]
-            ),
+            inputs=self.numbers(inputs),
             outputs=self.numbers(node.outputs),
             nodes=(node,),
             kernel=made.spec,
@@ -278,6 +280,7 @@ class _Assembler:
             cost=made.cost,
             cost_dims=made.cost_dims,
             fallible=(Fallible(node, "body"),) if made.fallible else (),
+            in_place=() if over is None else ((inputs.index(over), 0),),
         )
 
     def branches(self, node: Node, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:

@@ -23,6 +23,7 @@ class Ordered:
     cost: float  # nanoseconds per unit
     cost_dims: tuple[Size, ...]
     fallible: bool = False
+    over: Value | None = None  # the input that the result is written over: what the kernel does not write stays
 
 
 class Text:

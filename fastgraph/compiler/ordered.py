@@ -380,6 +380,42 @@ def _permutation(node: Node, how: str, shapes: Shapes) -> Ordered:
     return Ordered(text.spec(source, (dtype, dtype), 1), (x, out), (length,), Size(), 2.0, (length,), True)
 
 
+def _list_set(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    """The result lies over the list: one row is written; all of it, if the elements' shape was not known before."""
+    buffer, index, value = node.inputs
+    out = node.outputs[0]
+    if shapes.rank(buffer) != shapes.rank(value) + 1 or buffer is value:
+        return None
+    text = Text()
+    rank = shapes.rank(value)
+    differ = " or ".join([f"sizes[{2 + 2 * d}] != sizes[{3 + 2 * d}]" for d in range(rank)])
+    some = " and ".join([f"sizes[{2 + 2 * d}] != 0" for d in range(rank)])
+    blank = f"""if {differ}:
+        if {some}:
+            return {1 << 48}
+        for i in range(n * inner):
+            x2[i] = 0"""
+    source = f"""def kernel(buffers, sizes, begin, end):
+    x0 = buffers[0]
+    x1 = buffers[1]
+    x2 = buffers[2]
+    n = sizes[0]
+    inner = sizes[1]
+    k = {text.call(f"cast_{index.aval.dtype.name}_int64", "x1[0]")}
+    if k < 0 or k >= n:
+        return {1 << 48}
+    {blank if rank else ""}
+    for i in range(inner):
+        x2[k * inner + i] = x0[i]
+    return 0
+"""
+    dtype = out.aval.dtype.name
+    elements = [size for d in range(rank) for size in (shapes.of(buffer, d + 1, d + 2), shapes.of(value, d, d + 1))]
+    sizes = (shapes.of(buffer, 0, 1), shapes.of(value), *elements)
+    spec = text.spec(source, (dtype, index.aval.dtype.name, dtype), len(sizes))
+    return Ordered(spec, (value, index, out), sizes, Size(), 5.0, (sizes[1],), True, buffer)
+
+
 _KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {
     "philox": random_kernel,
     "scan": _scan,
@@ -389,6 +425,7 @@ _KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {
     "gather_grad": _gather_grad,
     "top_k": _top_k,
     "search": _search,
+    "list_set": _list_set,
     "permutation": _permutation,
 }
 

@@ -61,9 +61,12 @@ class Planner:
         self._plans: dict[int, OrderedDict[tuple[Any, ...], Plan]] = {}
         self._lock = Lock()
 
-    def plan(self, program: Program, avals: Sequence[Aval]) -> Plan:
-        """Return the plan of `program` for arguments of these avals. Raises CannotPlan."""
-        key = (shape_key(avals), tuple([None if a.value is None else a.value.tobytes() for a in avals]))
+    def plan(self, program: Program, avals: Sequence[Aval], carried: int = 0) -> Plan:
+        """Return the plan of `program` for arguments of these avals. Raises CannotPlan.
+
+        Of a loop's body the first `carried` are the loop's own: where one dies, a result may be written over it.
+        """
+        key = (shape_key(avals), tuple([None if a.value is None else a.value.tobytes() for a in avals]), carried)
         with self._lock:
             plans = self._plans.setdefault(id(program), OrderedDict())
             found = plans.get(key)
@@ -71,7 +74,8 @@ class Planner:
                 plans.move_to_end(key)
                 return found
         table = _known_sizes(program, avals)
-        schedule = _Schedule(self, program, table, range(len(program.steps)), (*program.inputs, *program.captures))
+        inputs = (*program.inputs, *program.captures)
+        schedule = _Schedule(self, program, table, range(len(program.steps)), inputs, carried=inputs[:carried])
         try:
             made = Plan(schedule.spec)
         except OverflowError as error:  # more bytes than can be counted: the op that makes them says so
@@ -112,7 +116,10 @@ class _Schedule:
         chosen: Iterable[int],
         inputs: Sequence[int],
         computed: dict[Value, Aval] | None = None,
+        carried: Sequence[int] = (),
     ) -> None:
+        self.carried = frozenset(carried)
+        self.taken: set[int] = set()  # slots of results that are written over what a loop carries, where they can
         self.planner = planner
         self.program = program
         self.table = table
@@ -298,16 +305,24 @@ class _Schedule:
     def _share(self, new: int, step: Step, source: int, target: int) -> None:
         """Let an in-place operand and its result be one slot; where that is not allowed, copy the operand there."""
         slot = self.slot_of[source]
-        group = self.groups.get(slot, [])
+        own = self.slots[slot].place == Place.INPUT and source in self.carried
+        group = self.groups.get(slot, [source] if own else [])
         readers = [reader for number in group for reader in self.consumers.get(number, [])]
         allowed = (
-            self.slots[slot].place == Place.ARENA
+            (self.slots[slot].place == Place.ARENA or slot in self.taken or own)
             and bool(group)
             and not any(number in self.frozen for number in group)
             and all(reader <= new for reader in readers)
             and list(step.inputs).count(source) == 1
             and self._nbytes(source) == self._nbytes(target)
         )
+        if allowed and own:
+            made = self._slot(Place.BLOCK, target)
+            self.taken.add(made)
+            self.groups[made] = [target]
+            self.updates.setdefault(new, []).append((-1, slot, made))
+            self.order_after.setdefault(new, []).extend([reader for reader in readers if reader < new])
+            return
         if allowed or (flags.get("fault") == "slot" and self.slots[slot].place == Place.ARENA):
             self.slot_of[target] = slot
             self.groups[slot].append(target)
@@ -315,6 +330,8 @@ class _Schedule:
             return
         made = self._slot(Place.ARENA, target)
         self.groups[made] = [target]
+        if self._nbytes(source) != self._nbytes(target):
+            return  # a list whose elements' shape was not known: there is nothing in it
         cell = self._updated(new, source, target)
         if cell is not None:
             self.updates.setdefault(new, []).append((cell, slot, made))
@@ -428,7 +445,12 @@ class _Schedule:
 
     def _kernel(self, step: KernelStep, updates: tuple[tuple[int, int, int], ...], common: dict[str, Any]) -> StepSpec:
         extent = self._size(step.extent)
-        if not isinstance(step, CountedStep) and not any(self.aval(number).size for number in step.outputs):
+        is_list = step.nodes[0].op.step == "list_set"  # which looks at its index even if elements are empty
+        if (
+            not is_list
+            and not isinstance(step, CountedStep)
+            and not any(self.aval(number).size for number in step.outputs)
+        ):
             extent = 0  # no element is computed, so no check may fail
         per_unit, operations = step.cost, step.operations * extent
         for factor in step.cost_dims:
@@ -515,7 +537,7 @@ class _Schedule:
         def plans(shapes: tuple[tuple[int, ...], ...]) -> tuple[Plan, Plan]:
             carried = [Aval(aval.dtype, shape) for aval, shape in zip(avals, shapes)]
             arguments = [*carried, *invariants]
-            return self.planner.plan(step.cond_program, arguments), self.planner.plan(step.body_program, arguments)
+            return self.planner.plan(step.cond_program, arguments), self.planner.plan(step.body_program, arguments, n)
 
         def again(shapes: tuple[tuple[int, ...], ...]) -> tuple[Plan, Plan]:
             try:
@@ -747,7 +769,7 @@ def _slots_used(step: StepSpec) -> set[int]:
     if isinstance(step, specs.KernelCall):
         used.update(step.buffers)
         for update in step.updates:
-            used.update(update)
+            used.update([slot for slot in update if slot >= 0])
     elif isinstance(step, specs.GemmCall):
         used |= {step.a, step.b, step.c}
     elif isinstance(step, specs.ReadCell):

@@ -385,6 +385,16 @@ def _gather_grad(a: Application) -> Any:
     return a.apply(a.full(0), a.full(1), _with_n(a, a.args[2]), axis=axis + 1, batch_dims=batch_dims + 1)
 
 
+@rule("list_get", "list_set")
+def _list_element(a: Application) -> Any:
+    """The same place of all lists: their rows come first."""
+    a.fixed(*range(1, len(a.args))) if a.node.op.name == "list_get" else a.fixed(1)
+    rows = moved(a.full(0), 0, 1)
+    if a.node.op.name == "list_get":
+        return a.apply(rows, *a.args[1:])
+    return moved(a.apply(rows, a.args[1], a.full(2)), 1, 0)
+
+
 def _numbered(a: Application, i: int) -> Any:
     """Index vectors, with the number of their element before them."""
     indices = a.full(i)

@@ -17,7 +17,8 @@ from fastgraph._tensor import Tensor, bind, convert
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.structure import COND, WHILE
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
-from fastgraph.shapes import Aval
+from fastgraph.shapes import Aval, TypeSpec
+from fastgraph.traced_tensor_array import follow
 
 _numbers = iter(range(1, 1 << 62))
 
@@ -38,8 +39,10 @@ def traced(
     with entering(trace):
         arguments = [trace.add_input(aval, argument) for aval, argument in own]
         result = converted(function(*arguments))
-        outputs = [trace.identity(leaf) for leaf in nesting.flatten(result, expand_composites=True) if leaf is not None]
+        leaves = [leaf for leaf in nesting.flatten(result, expand_composites=True) if leaf is not None]
+        outputs = [trace.identity(leaf) for leaf in leaves]
     trace.finish(outputs)
+    follow(result, leaves, [trace.tensor(value) for value in outputs])
     return trace, result
 
 
@@ -69,7 +72,8 @@ def as_tensor(leaf: Any) -> Any:
 
 
 def _is_composite(value: Any) -> bool:
-    return getattr(value, "_type_spec", None) is not None and nesting.flatten(value, expand_composites=True) != [value]
+    spec = getattr(value, "_type_spec", None)
+    return isinstance(spec, TypeSpec) and spec._is_composite
 
 
 def packed(structure: Any, outputs: Sequence[Any]) -> Any:

@@ -21,6 +21,7 @@ from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 from fastgraph.op_errors import message_name
 from fastgraph.primitive import get
 from fastgraph.shapes import Aval, TensorShape, generalises, shape_of
+from fastgraph.traced_tensor_array import unify_all
 
 # ---------------------------------------------------------------------------------------------------------------------
 # cond
@@ -82,6 +83,7 @@ def _check_branches(branches: list[tuple[GraphTrace, Any]]) -> None:
         nesting.assert_same_structure(then_result, else_result, expand_composites=True)
     except (TypeError, ValueError) as error:
         raise mismatch(str(error)) from None
+    unify_all(then_result, else_result)
     flat = zip(
         nesting.flatten(then_result, expand_composites=True),
         nesting.flatten(else_result, expand_composites=True),
@@ -318,6 +320,7 @@ def _name(tensor: Any) -> str:
 def _next_values(result: list[Any], start: list[Any], tensors: Sequence[Any], counted: bool) -> Any:
     """Return the flat next values of the loop variables. Raises ValueError for another structure."""
     nesting.assert_same_structure(result, start, check_types=False, expand_composites=True)
+    unify_all(start, result)
     dtype_of = [tensor.dtype for tensor in nesting.flatten(start, expand_composites=True)]
     flat = []
     for leaf, dtype in zip(nesting.flatten(result, expand_composites=True), dtype_of, strict=True):

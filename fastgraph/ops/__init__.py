@@ -52,5 +52,6 @@ from fastgraph.ops import (  # noqa: F401
     spectra,
     stateless,
     strings,
+    tensor_lists,
     tridiagonal,
 )

@@ -1,0 +1,257 @@
+"""Lists of tensors of one shape in one buffer [n, *element]: what a TensorArray is made of in a graph.
+
+Rule: values, never places: `list_set` gives a new list. Its kernel writes one row over the old list where that dies,
+so that a loop of n writes takes time in proportion to n. An element that was never written is zeros. Of a list whose
+element shape is not known yet the unknown extents are 0; the first element that is written says them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph.dtype import as_dtype
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.elementwise import zeros_like
+from fastgraph.ops.families import Array, custom, define, invalid, movement, shape_text
+from fastgraph.ops.gathering import gather
+from fastgraph.ops.movement import shape as shape_of_tensor
+from fastgraph.shapes import Aval, Shape
+
+_INDEX = {"Tindex": "int32 int64"}
+
+
+def _list_op(**rest: Any) -> Callable[..., Callable[..., Any]]:
+    """An op that gives a list, whose elements may have got their shape by it: the tape leaves cotangents as they are."""
+    return lambda body: define(body, family="list", **rest)
+
+
+# ---- made -----------------------------------------------------------------------------------------------------------
+
+
+def _infer_reserve(size: Aval, *, dtype: str, element: tuple[int, ...]) -> Aval:
+    return Aval(as_dtype(dtype), (_count(size), *element))
+
+
+def _count(size: Aval) -> int | None:
+    if size.value is None:
+        return None
+    n = int(size.value)
+    if n < 0:
+        raise ValueError(f"The num_elements to reserve must be a non negative number, but got {n}")
+    return n
+
+
+def _reserved(size: Array, dtype: str, element: tuple[int, ...]) -> Any:
+    n = int(size)
+    if n < 0:
+        raise invalid(f"The num_elements to reserve must be a non negative number, but got {n}")
+    kind = as_dtype(dtype)
+    if kind.name == "string":
+        found = np.empty((n, *element), object)
+        found[...] = b""
+        return found
+    return np.zeros((n, *element), kind.numpy_dtype)
+
+
+_RESERVE_ERRORS = [
+    (
+        (np.array(-1, np.int32),),
+        {"dtype": "float32", "element": (2,)},
+        InvalidArgumentError,
+        "The num_elements to reserve must be a non negative number, but got -1",
+    )
+]
+
+
+@custom(
+    op="TensorListReserve",
+    infer=_infer_reserve,
+    groups=("Tindex",),
+    dtypes=_INDEX,
+    shape_inputs=(0,),
+    lower=lambda b, node: [lambda index: b.const(0, node.outputs[0].aval.dtype.name)],
+    samples=lambda: [
+        ((np.array(n, np.int32),), {"dtype": t, "element": e})
+        for n, t, e in ((3, "float32", ()), (2, "int64", (2, 3)), (0, "bool", (2,)), (4, "float64", (0,)))
+    ],
+    error_samples=lambda: _RESERVE_ERRORS,
+)
+def list_reserve(size: Array, *, dtype: str, element: tuple[int, ...]) -> Any:
+    """A list of `size` zeros of shape `element`. i[] -> t[size, *element]."""
+    return _reserved(size, dtype, element)
+
+
+def _infer_blank(size: Aval, *, dtype: str, element: Shape) -> Aval:
+    return Aval(as_dtype(dtype), None if element is None else (_count(size), *element))
+
+
+@custom(
+    op="TensorListReserve",
+    infer=_infer_blank,
+    groups=("Tindex",),
+    dtypes=_INDEX,
+    step="dynamic",
+    reason="the shape of the elements is not known before one is written",
+)
+def list_blank(size: Array, *, dtype: str, element: Shape) -> Any:
+    """A list of `size` elements whose shape is not all known: what is not is 0. i[] -> t[size, *element]."""
+    return _reserved(size, dtype, (0,) if element is None else tuple([n or 0 for n in element]))
+
+
+# ---- one element ----------------------------------------------------------------------------------------------------
+
+
+def _infer_set(buffer: Aval, index: Aval, value: Aval) -> Aval:
+    rows = buffer.shape[0] if buffer.shape else None
+    return Aval(value.dtype, None if value.shape is None else (rows, *value.shape))
+
+
+def _blank(element: Sequence[int]) -> bool:
+    return 0 in element
+
+
+@_list_op(
+    op="TensorListSetItem",
+    infer=_infer_set,
+    groups=("T", "Tindex", "T"),
+    dtypes=_INDEX,
+    step="list_set",
+    vjp=dict(
+        buffer=lambda dy, index, value: list_set(dy, index, zeros_like(value)),
+        value=lambda dy, index: gather(dy, index),
+    ),
+    samples=lambda: (
+        [
+            ((np.arange(1, 13).reshape(3, 2, 2).astype(t), np.array(i, it), np.array([[7, 8], [9, 1]]).astype(t)), {})
+            for t, it, i in (
+                ("float32", "int32", 0),
+                ("float64", "int64", 2),
+                ("int32", "int32", 1),
+                ("bool", "int32", 1),
+            )
+        ]
+        + [((np.arange(3.0), np.array(1, np.int32), np.array(5.0)), {})]
+    ),
+    error_samples=lambda: (
+        [
+            (
+                (np.arange(3.0), np.array(i, np.int32), np.array(5.0)),
+                {},
+                InvalidArgumentError,
+                f"Trying to modify element {i} in a list with 3 elements.",
+            )
+            for i in (3, -1)
+        ]
+        + [
+            (
+                (np.ones([3, 2]), np.array(0, np.int32), np.ones([3])),
+                {},
+                InvalidArgumentError,
+                r"Tried to set a tensor with incompatible shape at a list index. Item element shape: \[3\] list shape: \[2",
+            )
+        ]
+    ),
+)
+def list_set(buffer: Array, index: Array, value: Array) -> Any:
+    """The list with another element at `index`. t[n, *element], i[], t[*element] -> t[n, *element]."""
+    n, at = buffer.shape[0], int(index)
+    if not 0 <= at < n:
+        raise invalid(f"Trying to modify element {at} in a list with {n} elements.")
+    if buffer.shape[1:] == value.shape:
+        result = np.array(buffer)
+    elif _blank(buffer.shape[1:]):
+        result = _reserved(np.array(n), "string" if value.dtype == object else str(value.dtype), value.shape)
+    else:
+        raise invalid(
+            "Tried to set a tensor with incompatible shape at a list index. Item element shape: "
+            f"{shape_text(value.shape)} list shape: {shape_text(buffer.shape[1:])}"
+        )
+    result[at] = value
+    return result
+
+
+def _infer_get(buffer: Aval, index: Aval, size: Aval) -> Aval:
+    return Aval(buffer.dtype, None if buffer.shape is None else buffer.shape[1:])
+
+
+def _lower_get(b: Any, node: Any) -> list[Any]:
+    buffer, index, size = b.input(0), b.input(1), b.input(2)
+
+    def element(where: Sequence[Any]) -> Any:
+        k, n = b.cast(index.at(()), "int64"), b.cast(size.at(()), "int64")
+        inside = b.op("and", b.op("and", k >= 0, k < n), k < buffer.shape[0])
+        return b.check(inside, buffer.at((k, *where)))
+
+    return [element]
+
+
+def _buffer_of_get(dy: Any, index: Any, buffer_shape: Any) -> Any:
+    from fastgraph.ops.gathering import _gather_params
+
+    return _gather_params(dy, index, buffer_shape, 0, 0)
+
+
+@movement(
+    op="TensorListGetItem",
+    infer=_infer_get,
+    groups=("T", "Tindex", "Tsize"),
+    dtypes={"Tindex": "int32 int64", "Tsize": "int32 int64"},
+    lower=_lower_get,
+    vjp=dict(buffer=_buffer_of_get),
+    samples=lambda: [
+        ((np.arange(12).reshape(3, 2, 2).astype(t), np.array(i, it), np.array(3, np.int32)), {})
+        for t, it, i in (("float32", "int32", 0), ("float64", "int64", 2), ("int32", "int32", 1), ("bool", "int32", 1))
+    ],
+    error_samples=lambda: [
+        (
+            (np.arange(3.0), np.array(i, np.int32), np.array(2, np.int32)),
+            {},
+            InvalidArgumentError,
+            f"Trying to access element {i} in a list with 2 elements.",
+        )
+        for i in (2, -1)
+    ],
+)
+def list_get(buffer: Array, index: Array, size: Array) -> Any:
+    """The element at `index` of the first `size`. t[n, *element], i[], i[] -> t[*element]."""
+    n, at = int(size), int(index)
+    if not 0 <= at < min(n, buffer.shape[0]):
+        raise invalid(f"Trying to access element {at} in a list with {n} elements.")
+    return buffer[at]
+
+
+# ---- longer ---------------------------------------------------------------------------------------------------------
+
+
+def _infer_grow(buffer: Aval, index: Aval) -> Aval:
+    return Aval(buffer.dtype, None if buffer.shape is None else (None, *buffer.shape[1:]))
+
+
+@_list_op(
+    op="TensorListResize",
+    infer=_infer_grow,
+    groups=("T", "Tindex"),
+    dtypes=_INDEX,
+    step="dynamic",
+    reason="how long the list gets is data",
+    vjp=dict(buffer=lambda dy, buffer: dy[: shape_of_tensor(buffer)[0]]),
+    samples=lambda: [
+        ((np.arange(6.0).reshape(3, 2).astype(t), np.array(i, np.int32)), {})
+        for t, i in (("float32", 1), ("float64", 3), ("int32", 9))
+    ],
+)
+def list_grow(buffer: Array, index: Array) -> Any:
+    """The list with room for an element at `index`, at least twice as long where it had none. -> t[m, *element]."""
+    n, at = buffer.shape[0], int(index)
+    if at < n:
+        return buffer
+    more = np.zeros((max(n, at + 1 - n, 4), *buffer.shape[1:]), buffer.dtype)
+    if buffer.dtype == object:
+        more[...] = b""
+    return np.concatenate([buffer, more])
+
+
+__all__ = ["list_blank", "list_get", "list_grow", "list_reserve", "list_set"]

@@ -1,0 +1,567 @@
+"""TensorArrays while a graph is built: values, so that each write gives another one and the old one stays as it was.
+
+Rule: as long as places are known and nothing takes the array as a whole, its entries are symbolic tensors in a tuple;
+after that it is one buffer [n, *element] (`ops/tensor_lists.py`), which loops, branches and Functions carry as they
+carry any tensor. What the elements' shape is may be learnt from a write that comes after the buffer was made, or in
+another graph (a loop's body): `ListShape` then tells all tensors that stand for the list.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tensor import Tensor, convert, current_trace
+from fastgraph.conversion import convert_to_tensor
+from fastgraph.dtype import DType, DTypeLike, as_dtype, int32
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.nesting import flatten
+from fastgraph.ops.arguments import as_tensor, known_value
+from fastgraph.ops.creation import zeros
+from fastgraph.ops.elementwise import cast, maximum
+from fastgraph.ops.gathering import gather
+from fastgraph.ops.joining import concat, stack, unstack
+from fastgraph.ops.movement import reshape
+from fastgraph.ops.movement import shape as shape_of_tensor
+from fastgraph.ops.reduction import reduce_max
+from fastgraph.ops.scatter import tensor_scatter_update_p
+from fastgraph.ops.tensor_lists import list_blank, list_get, list_grow, list_reserve, list_set
+from fastgraph.primitive import get
+from fastgraph.shapes import Shape, ShapeLike, TensorShape, TensorSpec, TypeSpec, as_dims, compatible, dims_text
+from fastgraph.tensor_array import TensorArray
+
+
+def _reaches(trace: Any, outer: Any) -> bool:
+    """Whether `trace` is `outer`, or inside of it."""
+    while trace is not None and trace is not outer:
+        trace = trace.outer
+    return trace is not None
+
+
+class ListShape:
+    """What is known of a list's shape, and the tensors of the graphs under construction that stand for the list."""
+
+    def __init__(self, rows: int | None, element: Shape, trace: Any) -> None:
+        self.rows = rows  # None: known only when the graph runs, or it changes
+        self.element = element
+        self.trace = trace
+        self.tensors: list[Any] = []
+        self.alike: list[ListShape] = []  # of the same list: in another branch, after an iteration
+
+    @property
+    def whole(self) -> bool:
+        """Whether the shape of the elements is all known."""
+        return self.element is not None and None not in self.element
+
+    def serves(self, trace: Any) -> bool:
+        """Whether `trace` is the one this was made in, or inside of it."""
+        return _reaches(trace, self.trace)
+
+    def add(self, tensor: Any) -> None:
+        """Let `tensor` know what becomes known."""
+        node = tensor.value.node
+        if node.op.name == "placeholder" and tensor.trace.kind == "function":
+            return  # an argument: its callers go by the signature
+        self.tensors.append(tensor)
+        if self.element is not None:
+            self._tell(tensor)
+
+    def learn(self, element: Shape) -> None:
+        """Note the shape of an element, where none is known; of `alike` too."""
+        if self.element is None and element is not None:
+            self.element = element
+            for tensor in self.tensors:
+                self._tell(tensor)
+        for other in self.alike:
+            if other.element is None and self.element is not None:
+                other.learn(self.element)
+
+    def _tell(self, tensor: Any) -> None:
+        assert self.element is not None
+        node = tensor.value.node
+        if node.op.name == "list_blank" and self.whole:
+            node.op = get("list_reserve")
+        if node.op.name in ("list_blank", "list_reserve"):
+            node.attrs = {**node.attrs, "element": self.element}
+        if tensor.aval.shape is None:
+            tensor.set_shape((self.rows, *self.element))
+            if node.op.name == "placeholder":
+                node.attrs = {**node.attrs, "shape": tensor.aval.shape}
+
+
+def unify(a: TensorArray, b: TensorArray) -> None:
+    """Let two that stand in the same place (of two branches, before and after an iteration) have one element shape."""
+    if isinstance(a, TracedTensorArray) and isinstance(b, TracedTensorArray) and a._shape is not b._shape:
+        if b._shape not in a._shape.alike:
+            a._shape.alike.append(b._shape)
+            b._shape.alike.append(a._shape)
+        a._shape.learn(b._shape.element)
+        b._shape.learn(a._shape.element)
+
+
+def unify_all(first: Any, second: Any) -> None:
+    """`unify` the TensorArrays in the same places of two structures."""
+    for a, b in zip(flatten(first), flatten(second), strict=False):
+        if isinstance(a, TensorArray) and isinstance(b, TensorArray):
+            unify(a, b)
+
+
+def follow(result: Any, leaves: list[Any], outputs: list[Any]) -> None:
+    """Let the outputs of a graph know what becomes known of the TensorArrays in its `result`."""
+    for array in flatten(result):
+        if isinstance(array, TracedTensorArray):
+            known = {id(tensor) for tensor in array._shape.tensors}
+            for leaf, output in zip(leaves, outputs, strict=True):
+                if id(leaf) in known:
+                    array._shape.add(output)
+
+
+class TensorArraySpec(TypeSpec):
+    """What is known of a TensorArray before it exists. Source: tf.TensorArraySpec."""
+
+    __slots__ = ("_dtype", "_dynamic_size", "_element_shape", "_infer_shape", "_shape")
+
+    def __init__(
+        self,
+        element_shape: ShapeLike = None,
+        dtype: DTypeLike = "float32",
+        dynamic_size: bool = False,
+        infer_shape: bool = True,
+    ) -> None:
+        self._element_shape = TensorShape(element_shape)
+        self._dtype = as_dtype(dtype)
+        self._dynamic_size = bool(dynamic_size)
+        self._infer_shape = bool(infer_shape)
+        self._shape: ListShape | None = None
+
+    @property
+    def value_type(self) -> type:
+        """The class of the values that this describes."""
+        return TensorArray
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return (self._element_shape, self._dtype, self._dynamic_size, self._infer_shape)
+
+    @property
+    def _component_specs(self) -> tuple[TensorSpec, ...]:
+        dims = as_dims(self._element_shape)
+        buffer = TensorSpec(None if dims is None else (None, *dims), self._dtype)
+        return (buffer, TensorSpec((), int32)) if self._dynamic_size else (buffer,)
+
+    def _to_components(self, value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, TracedTensorArray):
+            if current_trace() is None:
+                return value._parts()  # type: ignore[no-any-return]
+            value = value._now()
+        buffer = value._buffer_here()
+        return (buffer, value._count) if self._dynamic_size else (buffer,)
+
+    def _from_components(self, components: Any) -> TensorArray:
+        buffer = components[0]
+        if not isinstance(buffer, Tensor):
+            return components  # type: ignore[no-any-return]
+        count = components[1] if self._dynamic_size else None
+        if current_trace() is None and not hasattr(buffer, "trace"):
+            return _eager(self, buffer, count)
+        made = TracedTensorArray.__new__(TracedTensorArray)
+        made._become(self, buffer, count)
+        return made
+
+    @classmethod
+    def from_value(cls, value: TensorArray) -> TensorArraySpec:
+        """Return the spec of a TensorArray. Raises TypeError for anything else."""
+        if not isinstance(value, TensorArray):
+            raise TypeError(f"Expected value to be a TensorArray, but got: '{type(value)}'")
+        return value._type_spec  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"TensorArraySpec({self._element_shape!r}, {self._dtype!r}, {self._dynamic_size}, {self._infer_shape})"
+
+
+def _eager(spec: TensorArraySpec, buffer: Any, count: Any) -> TensorArray:
+    """The TensorArray whose entries are the rows of a buffer that a graph gave."""
+    n = int(buffer.shape[0]) if count is None else int(count)
+    made = TensorArray(
+        spec._dtype, n, spec._dynamic_size, infer_shape=spec._infer_shape, element_shape=spec._element_shape
+    )
+    return made.unstack(buffer[:n]) if n else made
+
+
+class TracedTensorArray(TensorArray):
+    """A TensorArray of a graph under construction. See TensorArray, whose methods it has."""
+
+    def __init__(
+        self,
+        dtype: DTypeLike,
+        size: Any = None,
+        dynamic_size: bool | None = None,
+        clear_after_read: bool | None = None,
+        tensor_array_name: str | None = None,
+        handle: Any = None,
+        flow: Any = None,
+        infer_shape: bool = True,
+        element_shape: ShapeLike = None,
+        colocate_with_first_write_call: bool = True,
+        name: str | None = None,
+    ) -> None:
+        self._dtype = as_dtype(dtype)
+        self._dynamic_size = bool(dynamic_size)
+        self._clear_after_read = clear_after_read is None or bool(clear_after_read)
+        self._infer_shape = infer_shape
+        self._count: Any = None  # the number of entries of one that can grow, once it has a buffer
+        self._buffer: Any = None
+        self._entries: Any = None
+        if size is None and self._dynamic_size:
+            size = 0
+        if size is None:
+            raise ValueError("The size of a TensorArray must be given (size=...).")
+        n = size if type(size) is int else _integer(size, "size")
+        known = n if type(n) is int else known_value(n)
+        rows = None if known is None else int(known)
+        if rows is not None and rows < 0:
+            raise InvalidArgumentError(None, None, f"The size of a TensorArray must be 0 or more, got {rows}")
+        self._shape = ListShape(None if self._dynamic_size else rows, as_dims(element_shape), current_trace())
+        if rows is not None:
+            self._entries = (None,) * rows
+        else:
+            self._set_buffer(self._reserve(n))
+            self._count = cast(n, int32) if self._dynamic_size else None
+
+    @classmethod
+    def of(
+        cls, dtype: DType, entries: list[Any], dynamic_size: bool, infer_shape: bool, element: Shape, trace: Any
+    ) -> TracedTensorArray:
+        """Return one with these entries, of which None were not written."""
+        made = cls.__new__(cls)
+        made._dtype, made._dynamic_size, made._infer_shape = dtype, dynamic_size, infer_shape
+        made._clear_after_read = False
+        made._buffer = made._count = None
+        made._entries = tuple(entries)
+        made._shape = ListShape(None if dynamic_size else len(entries), element, trace)
+        return made
+
+    def _become(self, spec: TensorArraySpec, buffer: Any, count: Any) -> None:
+        """Be what a spec describes, with this buffer."""
+        trace = getattr(buffer, "trace", None) or current_trace()
+        self._dtype, self._dynamic_size, self._infer_shape = spec._dtype, spec._dynamic_size, spec._infer_shape
+        self._clear_after_read = False
+        self._entries = None
+        self._count = count
+        shape = spec._shape
+        if shape is None or not shape.serves(trace):
+            dims = buffer.aval.shape
+            element = as_dims(spec._element_shape)
+            rows = None if spec._dynamic_size or not dims else dims[0]
+            shape = ListShape(rows, element if element is not None or dims is None else dims[1:], trace)
+        self._shape = shape
+        self._set_buffer(buffer)
+
+    # What it is.
+
+    @property
+    def element_shape(self) -> TensorShape:
+        """What the shapes of its entries are compatible with."""
+        return TensorShape(self._shape.element)
+
+    @property
+    def flow(self) -> Any:
+        """A tensor that stands for the writes so far: the entries themselves."""
+        return self._buffer_here()
+
+    @property
+    def _type_spec(self) -> TensorArraySpec:
+        spec = TensorArraySpec(self.element_shape, self._dtype, self._dynamic_size, self._infer_shape)
+        spec._shape = self._shape
+        return spec
+
+    def size(self, name: str | None = None) -> Any:
+        """Return the number of entries. -> i32[]."""
+        if self._entries is not None:
+            return convert(len(self._entries), int32)
+        if self._count is not None:
+            return self._count
+        if self._shape.rows is not None:
+            return convert(self._shape.rows, int32)
+        return shape_of_tensor(self._buffer_here())[0]
+
+    def identity(self) -> TensorArray:
+        """Return a TensorArray of the same entries."""
+        return self._copy()
+
+    # One entry.
+
+    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+        """Return the TensorArray with `value` as the entry `index`.
+
+        Raises ValueError for another shape, InvalidArgumentError for another dtype than that of the entries and, when
+        the graph runs, for an index that is not there.
+        """
+        at = _integer(index, "index")
+        entry = value if isinstance(value, Tensor) else convert_to_tensor(value, self._dtype)
+        if entry.dtype is not self._dtype:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {entry.dtype.name} ",
+            )
+        self._expect(entry.aval.shape)
+        made = self._copy()
+        place = self._known(at)
+        if place is not None and place < (1 << 20 if self._dynamic_size else len(self._entries)):
+            entries = list(self._entries)
+            entries += [None] * (place + 1 - len(entries))
+            entries[place] = entry
+            made._entries = tuple(entries)
+            return made
+        buffer = made._buffer_here()
+        if self._dynamic_size:
+            buffer = list_grow(buffer, at)
+            self._shape.add(buffer)
+            made._count = maximum(made._count, cast(at, int32) + 1)
+        made._entries = None
+        made._set_buffer(list_set(buffer, at, entry))
+        return made
+
+    def read(self, index: Any, name: str | None = None) -> Any:
+        """Return the entry `index`; zeros for one that was never written.
+
+        Raises ValueError for one that was never written while no shape is known and, when the graph runs,
+        InvalidArgumentError for an index that is not there.
+        """
+        at = _integer(index, "index")
+        place = self._known(at)
+        if place is not None and place < len(self._entries):
+            return self._entry(place)
+        found = list_get(self._buffer_here(), at, self.size())
+        if self._shape.element is not None and self._infer_shape:
+            found.set_shape(self._shape.element)
+        return found
+
+    # All of them.
+
+    def stack(self, name: str | None = None) -> Any:
+        """Return all entries along a new first axis. -> t[n, *element]. Raises ValueError where shapes differ."""
+        if self._entries is not None and (self._entries or self._shape.whole):
+            if not self._entries:
+                return zeros((0, *self._shape.element), self._dtype)  # type: ignore[misc]
+            return stack([self._entry(i) for i in range(len(self._entries))], name=name)
+        if self._shape.element is None:
+            raise ValueError(
+                "Tried to stack elements of an empty list with non-fully-defined element_shape: <unknown>: write an "
+                "entry, or give element_shape"
+            )
+        return self._rows()
+
+    def gather(self, indices: Any, name: str | None = None) -> Any:
+        """Return the entries that `indices` names along a new first axis. i[n] -> t[n, *element]."""
+        places = known_value(as_tensor(indices))
+        if places is not None and self._entries is not None and places.size:
+            if all(0 <= int(i) < len(self._entries) for i in np.ravel(places)):
+                return stack([self._entry(int(i)) for i in np.ravel(places)], name=name)
+        return gather(self._rows(), indices, name=name)
+
+    def concat(self, name: str | None = None) -> Any:
+        """Return all entries joined along their first axis. -> t[sum of n, *rest].
+
+        Raises InvalidArgumentError for scalars.
+        """
+        if self._shape.element is not None and not self._shape.element:
+            raise InvalidArgumentError(
+                None, None, "Concat requires elements to be at least vectors, found scalars instead."
+            )
+        if self._entries:
+            return concat([self._entry(i) for i in range(len(self._entries))], 0, name=name)
+        whole = self._rows()
+        dims = shape_of_tensor(whole)
+        joined = reshape(whole, concat([reshape(dims[0] * dims[1], [1]), dims[2:]], 0), name)
+        if self._shape.element is not None:
+            n, first = self._shape.rows, self._shape.element[0]
+            joined.set_shape((None if n is None or first is None else n * first, *self._shape.element[1:]))
+        return joined
+
+    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+        """Return a TensorArray whose entries are the parts of `value` along its first axis. t[n, *element].
+
+        Raises ValueError for more parts than entries where the size is not dynamic.
+        """
+        whole = as_tensor(value, self._dtype)
+        dims = whole.aval.shape
+        made = self._copy()
+        if dims is not None:
+            self._expect(dims[1:])
+        n = dims[0] if dims else None
+        had = len(self._entries) if self._entries is not None else self._shape.rows
+        if n is not None and had is not None and n > had and not self._dynamic_size:
+            raise ValueError(f"Cannot unstack {n} tensors into a TensorArray of static size {had} ")
+        if n is not None and self._entries is not None and n < len(self._entries):
+            made._entries = (*unstack(whole, axis=0), *self._entries[n:])
+            return made
+        made._entries = None
+        made._shape = ListShape(None if self._dynamic_size else n, self._shape.element, current_trace())
+        made._shape.alike.append(self._shape)
+        self._shape.alike.append(made._shape)
+        made._count = shape_of_tensor(whole)[0] if self._dynamic_size else None
+        made._set_buffer(list_grow(whole, made._count - 1) if self._dynamic_size else whole)
+        return made
+
+    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+        """Return the TensorArray with the parts of `value` as the entries that `indices` names. i[n], t[n, *element]."""
+        at, whole = as_tensor(indices), as_tensor(value, self._dtype)
+        places = known_value(at)
+        if places is not None and self._entries is not None and whole.aval.shape and whole.aval.shape[0] is not None:
+            made: TensorArray = self
+            for place, part in zip(np.ravel(places), unstack(whole, axis=0), strict=True):
+                made = made.write(int(place), part)
+            return made
+        dims = whole.aval.shape
+        if dims is not None:
+            self._expect(dims[1:])
+        changed = self._copy()
+        buffer = changed._buffer_here()
+        changed._entries = None
+        if self._dynamic_size:
+            last = reduce_max(concat([cast(at, int32), convert([-1], int32)], 0))
+            buffer = list_grow(buffer, last)
+            self._shape.add(buffer)
+            changed._count = maximum(changed._count, last + 1)
+        changed._set_buffer(tensor_scatter_update_p(buffer, reshape(at, [-1, 1]), whole))
+        return changed
+
+    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+        """Return a TensorArray of pieces of `value` of these lengths along its first axis. t[n, *rest], i[k].
+
+        Raises InvalidArgumentError where the lengths do not fit the entries or `value`.
+        """
+        whole, given = as_tensor(value, self._dtype), known_value(as_tensor(lengths))
+        if given is None or self._entries is None:
+            raise NotImplementedError(
+                "TensorArray.split in a graph takes lengths and a size that are known while the function is traced"
+            )
+        twin = TensorArray.__new__(TracedTensorArray)
+        twin.__dict__.update(self.__dict__)
+        twin._entries = list(self._entries)
+        twin._element_shape = self._shape.element
+        TensorArray.split(twin, whole, given)
+        made = self._copy()
+        made._entries, made._infer_shape = tuple(twin._entries), twin._infer_shape
+        if len({int(n) for n in np.ravel(given)}) > 1:
+            made._shape = ListShape(self._shape.rows, None, current_trace())
+        else:
+            self._shape.learn(made._entries[0].aval.shape if made._entries else None)
+        return made
+
+    def close(self, name: str | None = None) -> None:
+        """Do nothing: the memory goes when the last use is over."""
+
+    # Inside.
+
+    def _copy(self) -> TracedTensorArray:
+        made = TracedTensorArray.__new__(TracedTensorArray)
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def _known(self, index: Any) -> int | None:
+        """The index as an int, where entries are in Python and it is known and not negative."""
+        if self._entries is None:
+            return None
+        value = index if type(index) is int else known_value(index)
+        return None if value is None or int(value) < 0 else int(value)
+
+    def _expect(self, dims: Shape) -> None:
+        """Check the shape of an entry, and remember it where the first one says what all have."""
+        if not self._infer_shape and self._shape.element is None:
+            if self._entries is None and dims is not None:
+                self._shape.learn((None,) * len(dims))
+            return
+        if not compatible(self._shape.element, dims):
+            raise ValueError(
+                f"Incompatible shape for value ({dims_text(dims)}), expected ({dims_text(self._shape.element)})"
+            )
+        self._shape.learn(dims)
+
+    def _entry(self, place: int) -> Any:
+        entry = self._entries[place]
+        if entry is None:
+            if not self._shape.whole:
+                raise ValueError(
+                    f"Cannot read entry {place} of a TensorArray: it was never written, and its shape "
+                    f"{dims_text(self._shape.element)} is not known; write it, or give element_shape."
+                )
+            entry = zeros(self._shape.element, self._dtype)
+        return entry
+
+    def _reserve(self, n: Any) -> Any:
+        name = self._dtype.name
+        if self._shape.whole:
+            return list_reserve(n, dtype=name, element=self._shape.element)
+        return list_blank(n, dtype=name, element=self._shape.element)
+
+    def _set_buffer(self, buffer: Any) -> None:
+        self._buffer = buffer
+        if hasattr(buffer, "value"):
+            self._shape.add(buffer)
+
+    def _buffer_here(self) -> Any:
+        """The entries as one tensor, that of the trace which is active now."""
+        trace: Any = current_trace()
+        if self._buffer is not None and self._entries is None:
+            if not hasattr(self._buffer, "value") or not _reaches(trace, self._buffer.trace):
+                return self._buffer  # an eager tensor; or somebody only asks what this was made of
+            if trace is not self._buffer.trace:
+                here = trace.tensor(trace.value_of(self._buffer))
+                self._shape.add(here)
+                return here
+            return self._buffer
+        n = len(self._entries)
+        if any(entry is not None for entry in self._entries):
+            shapes = [entry.aval.shape for entry in self._entries if entry is not None]
+            if self._shape.element is None and not any(None in (dims or (None,)) for dims in shapes):
+                if len(set(shapes)) == 1:
+                    self._shape.learn(shapes[0])
+            if self._shape.whole:
+                buffer = stack([self._entry(i) for i in range(n)])
+            else:
+                buffer = self._reserve(convert(n, int32))
+                self._shape.add(buffer)
+                for i, entry in enumerate(self._entries):
+                    buffer = buffer if entry is None else list_set(buffer, i, entry)
+        else:
+            buffer = self._reserve(convert(n, int32))
+            if self._dynamic_size:
+                self._shape.add(buffer)
+        count = None
+        if self._dynamic_size:
+            buffer, count = list_grow(buffer, convert(n - 1, int32)), convert(n, int32)
+        if trace is self._shape.trace:
+            self._entries, self._count = None, count
+            self._set_buffer(buffer)
+        else:
+            self._shape.add(buffer)
+            if count is not None:
+                self._count = count
+        return buffer
+
+    def _rows(self) -> Any:
+        """All entries as one tensor, without the room for more."""
+        buffer = self._buffer_here()
+        if self._count is None:
+            return buffer
+        rows = buffer[: self._count]
+        if self._shape.element is not None:
+            rows.set_shape((None, *self._shape.element))
+        return rows
+
+    def __repr__(self) -> str:
+        return f"<TensorArray of a graph, dtype={self._dtype.name}, {self.element_shape}>"
+
+
+def _integer(value: Any, what: str) -> Any:
+    """An index or size as an integer tensor."""
+    tensor = as_tensor(value, int32) if type(value) is int else as_tensor(value)
+    if not tensor.dtype.is_integer:
+        raise TypeError(f"The {what} of a TensorArray is an integer, got {value!r}")
+    return tensor if tensor.dtype.name in ("int32", "int64") else cast(tensor, int32)
+
+
+__all__ = ["ListShape", "TensorArraySpec", "TracedTensorArray", "follow", "unify", "unify_all"]
