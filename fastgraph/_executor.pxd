@@ -27,7 +27,8 @@ cdef struct CopySpec:
     int32_t target
     int64_t nbytes
 
-cdef struct Update:         # an in-place update of a Variable (or, with cell -1, of what a loop carries): what was read, the result
+# An in-place update of a Variable (with cell -1: of what a loop carries): what was read, the result in its place.
+cdef struct Update:
     int32_t cell
     int32_t read
     int32_t target

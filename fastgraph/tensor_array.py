@@ -35,7 +35,7 @@ class TensorArray:
     Raises ValueError, InvalidArgumentError or OutOfRangeError as the methods say.
     """
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> TensorArray:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Make one of the kind that fits: while a graph is built, a value of that graph."""
         if cls is TensorArray and current_trace() is not None:
             from fastgraph.traced_tensor_array import TracedTensorArray

@@ -164,7 +164,7 @@ class TensorArraySpec(TypeSpec):
         count = components[1] if self._dynamic_size else None
         if current_trace() is None and not hasattr(buffer, "trace"):
             return _eager(self, buffer, count)
-        made = TracedTensorArray.__new__(TracedTensorArray)
+        made: TracedTensorArray = TracedTensorArray.__new__(TracedTensorArray)
         made._become(self, buffer, count)
         return made
 
@@ -233,7 +233,7 @@ class TracedTensorArray(TensorArray):
         cls, dtype: DType, entries: list[Any], dynamic_size: bool, infer_shape: bool, element: Shape, trace: Any
     ) -> TracedTensorArray:
         """Return one with these entries, of which None were not written."""
-        made = cls.__new__(cls)
+        made: TracedTensorArray = cls.__new__(cls)
         made._dtype, made._dynamic_size, made._infer_shape = dtype, dynamic_size, infer_shape
         made._clear_after_read = False
         made._buffer = made._count = None
@@ -356,9 +356,9 @@ class TracedTensorArray(TensorArray):
     def gather(self, indices: Any, name: str | None = None) -> Any:
         """Return the entries that `indices` names along a new first axis. i[n] -> t[n, *element]."""
         places = known_value(as_tensor(indices))
-        if places is not None and self._entries is not None and places.size:
-            if all(0 <= int(i) < len(self._entries) for i in np.ravel(places)):
-                return stack([self._entry(int(i)) for i in np.ravel(places)], name=name)
+        numbers = [] if places is None or self._entries is None else [int(i) for i in np.ravel(places)]
+        if numbers and all(0 <= i < len(self._entries) for i in numbers):
+            return stack([self._entry(i) for i in numbers], name=name)
         return gather(self._rows(), indices, name=name)
 
     def concat(self, name: str | None = None) -> Any:
@@ -406,7 +406,7 @@ class TracedTensorArray(TensorArray):
         return made
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
-        """Return the TensorArray with the parts of `value` as the entries that `indices` names. i[n], t[n, *element]."""
+        """Return the TensorArray with the parts of `value` as the entries at `indices`. i[n], t[n, *element]."""
         at, whole = as_tensor(indices), as_tensor(value, self._dtype)
         places = known_value(at)
         if places is not None and self._entries is not None and whole.aval.shape and whole.aval.shape[0] is not None:
@@ -457,7 +457,7 @@ class TracedTensorArray(TensorArray):
     # Inside.
 
     def _copy(self) -> TracedTensorArray:
-        made = TracedTensorArray.__new__(TracedTensorArray)
+        made: TracedTensorArray = TracedTensorArray.__new__(TracedTensorArray)
         made.__dict__.update(self.__dict__)
         return made
 
@@ -516,9 +516,8 @@ class TracedTensorArray(TensorArray):
         n = len(self._entries)
         if any(entry is not None for entry in self._entries):
             shapes = [entry.aval.shape for entry in self._entries if entry is not None]
-            if self._shape.element is None and not any(None in (dims or (None,)) for dims in shapes):
-                if len(set(shapes)) == 1:
-                    self._shape.learn(shapes[0])
+            if len(set(shapes)) == 1 and shapes[0] is not None and None not in shapes[0]:
+                self._shape.learn(shapes[0])
             if self._shape.whole:
                 buffer = stack([self._entry(i) for i in range(n)])
             else:

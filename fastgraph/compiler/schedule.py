@@ -446,11 +446,8 @@ class _Schedule:
     def _kernel(self, step: KernelStep, updates: tuple[tuple[int, int, int], ...], common: dict[str, Any]) -> StepSpec:
         extent = self._size(step.extent)
         is_list = step.nodes[0].op.step == "list_set"  # which looks at its index even if elements are empty
-        if (
-            not is_list
-            and not isinstance(step, CountedStep)
-            and not any(self.aval(number).size for number in step.outputs)
-        ):
+        any_elements = any(self.aval(number).size for number in step.outputs)
+        if not (any_elements or is_list or isinstance(step, CountedStep)):
             extent = 0  # no element is computed, so no check may fail
         per_unit, operations = step.cost, step.operations * extent
         for factor in step.cost_dims:

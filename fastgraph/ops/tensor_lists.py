@@ -24,7 +24,7 @@ _INDEX = {"Tindex": "int32 int64"}
 
 
 def _list_op(**rest: Any) -> Callable[..., Callable[..., Any]]:
-    """An op that gives a list, whose elements may have got their shape by it: the tape leaves cotangents as they are."""
+    """An op that gives a list, whose elements may get their shape by it: the tape leaves cotangents as they are."""
     return lambda body: define(body, family="list", **rest)
 
 
@@ -150,7 +150,7 @@ def _blank(element: Sequence[int]) -> bool:
                 (np.ones([3, 2]), np.array(0, np.int32), np.ones([3])),
                 {},
                 InvalidArgumentError,
-                r"Tried to set a tensor with incompatible shape at a list index. Item element shape: \[3\] list shape: \[2",
+                r"Tried to set a tensor with incompatible shape at a list index. Item element shape: \[3\] list",
             )
         ]
     ),
@@ -169,7 +169,7 @@ def list_set(buffer: Array, index: Array, value: Array) -> Any:
             "Tried to set a tensor with incompatible shape at a list index. Item element shape: "
             f"{shape_text(value.shape)} list shape: {shape_text(buffer.shape[1:])}"
         )
-    result[at] = value
+    result[at] = value[()]
     return result
 
 
