@@ -40,6 +40,7 @@ from fastgraph.ops import (  # noqa: F401
     patches,
     pooling,
     pools,
+    python_functions,
     random,
     ranking,
     reduction,

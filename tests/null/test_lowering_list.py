@@ -60,6 +60,7 @@ HOST_STEPS = {
     **dict.fromkeys(("bessel_y0", "bessel_y1", "dawsn", "expint", "fresnel_cos", "fresnel_sin", "spence"), RARE),
     "betainc": RARE,
     **dict.fromkeys(("fft", "rfft", "irfft", "dct"), FOURIER),
+    **dict.fromkeys(("eager_py_func", "py_func"), "it calls a Python function"),
     "list_blank": "the shape of the elements is not known before one is written",
     "list_grow": "how long the list gets is data",
     "dynamic_partition": COUNTED,

@@ -1,0 +1,342 @@
+"""py_function and numpy_function: Python that runs each time its place in the program is reached.
+
+Rule: the function is an effect: every run of a graph calls it, in program order, and nothing prunes it. What it raises
+becomes the error that TensorFlow's kernels make of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import traceback
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tensor import EagerTensor, Tensor, bind, convert, current_trace, from_array, get_slot, init_scope
+from fastgraph.dtype import DType, as_dtype
+from fastgraph.errors import (
+    InvalidArgumentError,
+    OpError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+)
+from fastgraph.nesting import flatten, map_structure, pack_sequence_as
+from fastgraph.op_errors import message_name
+from fastgraph.ops.families import Array, bind_named, custom, public
+from fastgraph.primitive import get
+from fastgraph.shapes import Aval, TensorSpec, TypeSpec
+
+#: Runs of one function whose tapes wait for a gradient; of an older one it is computed by calling the function again.
+TAPES_KEPT = 4096
+
+_ERRORS: tuple[tuple[tuple[type[Exception], ...], type[OpError]], ...] = (
+    ((TypeError, ValueError), InvalidArgumentError),
+    ((StopIteration,), OutOfRangeError),
+    ((MemoryError,), ResourceExhaustedError),
+    ((NotImplementedError,), UnimplementedError),
+)
+_names = itertools.count()
+_tickets = itertools.count()
+
+
+def _as_op_error(error: Exception) -> OpError:
+    """The error that TensorFlow makes of what a Python function raised."""
+    kind: Any = UnknownError
+    for classes, made in _ERRORS:
+        if isinstance(error, classes) and not isinstance(error, OpError):
+            kind = made
+            break
+    inner = error.__traceback__.tb_next if error.__traceback__ is not None else None  # without the frame of ours
+    text = "\n".join(traceback.format_exception(type(error), error, inner)).rstrip()
+    return kind(None, None, f"{type(error).__name__}: {error}\n{text}\n")  # type: ignore[no-any-return]
+
+
+class _Called:
+    """A Python function as a graph holds it."""
+
+    def __init__(self, function: Callable[..., Any], dtypes: Sequence[DType]) -> None:
+        self.function = function
+        self.dtypes = list(dtypes)
+        self.name = f"pyfunc_{next(_names)}"
+        self.differentiated = False  # whether a graph has the gradient of it: then runs keep their tapes
+        self.tapes: OrderedDict[int, Any] = OrderedDict()
+        self.backward: dict[Any, _Key] = {}
+
+    def tensors(self, inputs: Sequence[Any]) -> list[Any]:
+        """Call the function with tensors and return its results as tensors of the dtypes promised."""
+        try:
+            results = self.function(*inputs)
+            given = list(results) if isinstance(results, (list, tuple)) else [] if results is None else [results]
+            made = [convert(value, dtype) for value, dtype in zip(given, self.dtypes, strict=False)]
+        except Exception as error:
+            raise _as_op_error(error) from error
+        if len(made) < len(self.dtypes):
+            raise self._wrong_number(len(given))
+        return made
+
+    def arrays(self, inputs: Sequence[Any]) -> list[Any]:
+        """Call the function with arrays and return its results as arrays, whose dtypes must be those promised."""
+        try:
+            results = self.function(*inputs)
+            given = list(results) if isinstance(results, (list, tuple)) else [] if results is None else [results]
+            made = [from_array(_array(value), None) for value in given]
+        except Exception as error:
+            raise _as_op_error(error) from error
+        if len(made) != len(self.dtypes):
+            raise self._wrong_number(len(made))
+        for i, (tensor, dtype) in enumerate(zip(made, self.dtypes, strict=True)):
+            if tensor.dtype is not dtype:
+                raise InvalidArgumentError(
+                    None,
+                    None,
+                    f"{i}-th value returned by {self.name} is {message_name(tensor.dtype)}, but expects "
+                    f"{message_name(dtype)}",
+                )
+        return made
+
+    def _wrong_number(self, n: int) -> InvalidArgumentError:
+        return InvalidArgumentError(
+            None, None, f"{self.name} returns {n} values, but expects to see {len(self.dtypes)} values."
+        )
+
+
+def _array(value: Any) -> Any:
+    array = np.asarray(value, order="C")
+    return array.astype(object) if array.dtype.kind in "SU" else array
+
+
+class _Key(str):
+    """What names the function among a node's attributes; it holds the function as long as there is such a node."""
+
+    __slots__ = ("called",)
+
+    called: _Called
+
+
+def _key(called: _Called) -> _Key:
+    key = _Key(called.name)
+    key.called = called
+    return key
+
+
+# ---- the ops --------------------------------------------------------------------------------------------------------
+
+
+def _infer(*values: Aval, key: Any, dtypes: tuple[str, ...]) -> tuple[Aval, ...]:
+    return tuple([Aval(as_dtype(name), None) for name in dtypes])
+
+
+def _infer_taped(*values: Aval, key: Any, dtypes: tuple[str, ...]) -> tuple[Aval, ...]:
+    return (*_infer(*values, key=key, dtypes=dtypes), Aval(as_dtype("int64"), ()))
+
+
+def _as_tensors(values: Sequence[Any]) -> list[EagerTensor]:
+    return [from_array(value, None, value.dtype == object) for value in values]
+
+
+def _vjp(needs: Any, dys: list[Any], values: list[Any], outs: list[Any], key: _Key, dtypes: Any) -> dict[str, Any]:
+    """One call of Python for the cotangents of all inputs: it asks the tape of the run that they belong to."""
+    called = key.called
+    sources = tuple([i for i, value in enumerate(values) if needs[i] and _flows(value)])
+    flowing = tuple([k for k, dy in enumerate(dys[:-1]) if dy is not None and _flows(outs[k])])
+    grads: list[Any] = [None] * len(values)
+    if sources and flowing:
+        called.differentiated = True
+        backward = called.backward.get((sources, flowing))
+        if backward is None:
+            backward = called.backward[sources, flowing] = _key(_backward_of(called, sources, flowing, len(values)))
+        operands = (outs[-1], *values, *[dys[k] for k in flowing])
+        names = tuple([values[i].dtype.name for i in sources])
+        results = bind(get("eager_py_func"), operands, {"key": backward, "dtypes": names})
+        for i, grad in zip(sources, results, strict=False):
+            if hasattr(grad, "set_shape"):
+                grad.set_shape(values[i].shape)
+            grads[i] = grad
+    return {"values": grads}
+
+
+def _flows(tensor: Any) -> bool:
+    return bool(tensor.dtype.is_floating or tensor.dtype.is_complex)
+
+
+def _backward_of(called: _Called, sources: Sequence[int], flowing: Sequence[int], n: int) -> _Called:
+    """The function of (ticket, *inputs, *cotangents of the results `flowing`) for the cotangents of `sources`."""
+
+    def backward(ticket: Any, *operands: Any) -> list[Any]:
+        inputs, dys = operands[:n], list(operands[n:])
+        kept = None if made.differentiated else called.tapes.pop(int(ticket), None)
+        tape, inputs, outputs = kept if kept is not None else _taped(called, inputs)
+        found = tape.gradient([outputs[k] for k in flowing], [inputs[i] for i in sources], output_gradients=dys)
+        zeros_like = get_slot("zeros_like")
+        return [zeros_like(inputs[i]) if g is None else convert(g) for i, g in zip(sources, found, strict=True)]
+
+    made = _Called(backward, [])
+    made.dtypes = []
+    return made
+
+
+def _taped(called: _Called, inputs: Sequence[Any]) -> tuple[Any, Sequence[Any], list[Any]]:
+    """Call the function under a tape."""
+    from fastgraph.gradient import GradientTape
+
+    with GradientTape(persistent=True) as tape:
+        for tensor in inputs:
+            if _flows(tensor):
+                tape.watch(tensor)
+        outputs = called.tensors(inputs)
+    return tape, inputs, outputs
+
+
+@custom(
+    op="EagerPyFunc",
+    infer=_infer_taped,
+    groups=("-",),
+    n_outputs=None,
+    effect="host",
+    vjp_all=_vjp,
+    reason="it calls a Python function",
+)
+def eager_py_func_p(*values: Array, key: str, dtypes: tuple[str, ...]) -> Any:
+    """What a Python function makes of tensors, and the number under which the tape of this run is kept."""
+    called: _Called = key.called  # type: ignore[attr-defined]
+    called.dtypes = called.dtypes or [as_dtype(name) for name in dtypes]
+    ticket = -1
+    with init_scope():
+        inputs = _as_tensors(values)
+        if called.differentiated:
+            kept = _taped(called, inputs)
+            ticket = next(_tickets)
+            called.tapes[ticket] = kept
+            while len(called.tapes) > TAPES_KEPT:
+                called.tapes.popitem(last=False)
+            results = kept[2]
+        else:
+            results = called.tensors(inputs)
+    return (*[np.asarray(tensor) for tensor in results], np.int64(ticket))
+
+
+@custom(
+    op="PyFunc",
+    infer=_infer,
+    groups=("-",),
+    n_outputs=None,
+    effect="host",
+    reason="it calls a Python function",
+)
+def py_func_p(*values: Array, key: str, dtypes: tuple[str, ...]) -> Any:
+    """What a Python function makes of arrays."""
+    with init_scope():
+        return tuple([np.asarray(tensor) for tensor in key.called.arrays(values)])  # type: ignore[attr-defined]
+
+
+# ---- the public functions -------------------------------------------------------------------------------------------
+
+
+def _specs(Tout: Any) -> tuple[list[Any], bool]:
+    """The specs of the results, and whether these are a list."""
+    many = isinstance(Tout, (list, tuple))
+    specs = [item if isinstance(item, TypeSpec) else as_dtype(item) for item in (Tout if many else [Tout])]
+    return specs, many
+
+
+def _applied(op: str, function: Callable[..., Any], inputs: list[Any], Tout: Any, name: str | None) -> Any:
+    """Add the node that calls `function` with tensors or arrays, and return its results as `Tout` says."""
+    specs, many = _specs(Tout)
+    parts: list[Any] = []
+    for spec in specs:
+        parts += flatten(spec, expand_composites=True) if isinstance(spec, TypeSpec) else [spec]
+    dtypes = [part.dtype if isinstance(part, TypeSpec) else part for part in parts]
+    attrs = {"key": _key(_Called(function, dtypes)), "dtypes": tuple([dtype.name for dtype in dtypes])}
+    results = list(bind_named(name, get(op), tuple(inputs), attrs) or ())
+    for tensor, part in zip(results, parts, strict=False):
+        if isinstance(part, TensorSpec) and hasattr(tensor, "set_shape"):
+            tensor.set_shape(part.shape)
+    made: list[Any] = []
+    for spec in specs:
+        n = len(flatten(spec, expand_composites=True)) if isinstance(spec, TypeSpec) else 1
+        own, results = results[:n], results[n:]
+        made.append(pack_sequence_as(spec, own, expand_composites=True) if isinstance(spec, TypeSpec) else own[0])
+    return made if many else made[0]
+
+
+def _callable(func: Any) -> None:
+    if not callable(func):
+        raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
+
+
+@public("py_function")
+def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
+    """What the Python function `func` makes of eager tensors, called anew whenever a graph comes to this place.
+
+    `Tout` is the dtype or spec of the result, or a list of them (empty: func is called for its effects). Tensors,
+    ragged and sparse ones too, may go in and out; gradients flow, to any order, through what func computes.
+    Raises: InvalidArgumentError for results that do not fit and for a ValueError or TypeError in func, OutOfRangeError
+    for StopIteration, ResourceExhaustedError for MemoryError, UnimplementedError for NotImplementedError, UnknownError
+    for all else that func raises. Source: tf.py_function.
+    """
+    _callable(func)
+    structure = [item if _is_composite(item) else convert(item) for item in (() if inp is None else inp)]
+    flat = flatten(structure, expand_composites=True)
+    if current_trace() is None:
+        specs, many = _specs(() if Tout is None else Tout)
+        results = _eager_results(func, structure, specs)
+        return results if many else results[0]
+    layout = [getattr(item, "_type_spec", None) if _is_composite(item) else None for item in structure]
+
+    def call(*tensors: Any) -> Any:
+        rest = iter(tensors)
+        arguments = []
+        for spec in layout:
+            n = 1 if spec is None else len(flatten(spec, expand_composites=True))
+            own = [next(rest) for _ in range(n)]
+            arguments.append(own[0] if spec is None else pack_sequence_as(spec, own, expand_composites=True))
+        results = func(*arguments)
+        if _is_composite(results):
+            return flatten(results, expand_composites=True)
+        if isinstance(results, (list, tuple)) and any(_is_composite(item) for item in results):
+            return [part for item in results for part in flatten(item, expand_composites=True)]
+        return results
+
+    return _applied("eager_py_func", call, flat, () if Tout is None else Tout, name)
+
+
+def _is_composite(value: Any) -> bool:
+    spec = None if isinstance(value, Tensor) else getattr(value, "_type_spec", None)
+    return isinstance(spec, TypeSpec) and spec._is_composite
+
+
+def _eager_results(func: Callable[..., Any], inputs: Sequence[Any], specs: Sequence[Any]) -> list[Any]:
+    """Call the function now; tapes see what it does."""
+    called = _Called(func, [spec.dtype if isinstance(spec, TypeSpec) else spec for spec in specs])
+    if not any(
+        isinstance(spec, TypeSpec) and spec._is_composite and not isinstance(spec, TensorSpec) for spec in specs
+    ):
+        return called.tensors(inputs)
+    try:
+        results = func(*inputs)
+    except Exception as error:
+        raise _as_op_error(error) from error
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+@public("numpy_function")
+def numpy_function(
+    func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None
+) -> Any:
+    """What the Python function `func` makes of NumPy arrays, called anew whenever a graph comes to this place.
+
+    `Tout` is the dtype of the result, or a list of them. There is no gradient; `stateful` changes nothing. Outside a
+    graph what func raises is raised as it is, and results keep their dtypes.
+    Raises: in a graph, InvalidArgumentError for results of another number or dtype than `Tout`'s, and as py_function.
+    Source: tf.numpy_function.
+    """
+    _callable(func)
+    inputs = [convert(item) for item in (() if inp is None else inp)]
+    if current_trace() is None:
+        results = func(*[np.asarray(tensor) for tensor in inputs])
+        return None if results is None else map_structure(convert, results)
+    return _applied("py_func", func, inputs, () if Tout is None else Tout, name)
