@@ -198,7 +198,7 @@ ALIASES = {
 
 #: Public modules and packages that are files.
 FILES = (
-    "compat", "errors", "keras", "keras.activations", "keras.backend", "keras.constraints", "keras.initializers",
+    "compat", "data", "errors", "keras", "keras.activations", "keras.backend", "keras.constraints", "keras.initializers",
     "keras.layers",
     "keras.losses", "keras.metrics", "keras.models", "keras.optimizers", "keras.optimizers.schedules",
     "keras.regularizers", "profiler", "profiler.experimental", "testing",
@@ -207,8 +207,7 @@ FILES = (
 #: What to use for names that are often asked for and not built yet.
 SUBSTITUTES = {
     "audio": "Python's wave module and NumPy",
-    "data": "NumPy arrays and Python loops over slices of them",
-    "data.Dataset": "NumPy arrays and Python loops over slices of them",
+    "data": "Dataset.from_generator with a Python generator",
     "distribute": "one process: fastgraph uses all its cores",
     "experimental.numpy": "NumPy, or the functions of fastgraph",
     "Graph": "fastgraph.function and the graph of its concrete functions",

@@ -26,6 +26,7 @@ _HIGHER_ORDER = frozenset({
     "sorted", "min", "max", "sort",
     "accumulate", "starmap", "takewhile", "dropwhile", "filterfalse", "groupby",
 })  # fmt: skip
+_BUILTIN = (type, types.BuiltinFunctionType)
 _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -49,9 +50,18 @@ def overloaded(function: Any) -> Any:
     from fastgraph.staging.autograph_builtins import BUILTINS
 
     try:
-        return BUILTINS.get(function, function)
+        overload = BUILTINS.get(function, function)
     except TypeError:  # an object without a hash
         return function
+    return functools.partial(_of_arguments, function, overload) if type(function) in _BUILTIN else overload
+
+
+def _of_arguments(function: Any, overload: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """A builtin as the class of one of its arguments has it (enumerate of a Dataset), or as `overload`."""
+    for own in (getattr(type(argument), "__fg_builtins__", None) for argument in args):
+        if own is not None and function in own:
+            return own[function](*args, **kwargs)
+    return overload(*args, **kwargs)
 
 
 def is_higher_order(function: Any) -> bool:

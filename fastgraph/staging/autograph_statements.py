@@ -150,7 +150,10 @@ def for_stmt(
     symbol_names: Sequence[str],
     opts: dict[str, Any],
 ) -> None:
-    """A for statement: over the rows of a symbolic tensor, or what is made of one, staged; over all else unrolled."""
+    """A for statement: over the rows of a symbolic tensor, or what is made of one, and datasets staged; else unrolled."""
+    if current_trace() is not None and hasattr(type(iter_), "__fg_staged_for__"):
+        _for_elements(*iter_.__fg_staged_for__(), extra_test, body, get_state, set_state, symbol_names, opts)
+        return
     iter_ = decisive(iter_)
     if isinstance(iter_, StagedList):
         rows: Any = iter_.length(), iter_.row
@@ -195,6 +198,22 @@ def for_stmt(
 def _is_positive(n: Any) -> bool:
     value = getattr(getattr(n, "aval", None), "value", None)
     return value is not None and int(value) > 0
+
+
+def _for_elements(
+    has_next: Any, get_next: Any, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Any, opts: Any
+) -> None:
+    """A staged loop as long as `has_next()` says so, over `get_next()`; a break reads no element ahead."""
+    from fastgraph.staging.autograph_builtins import and_
+
+    target = _pattern(opts.get("iterate_names"))
+
+    def goes_on(_: Any) -> Any:
+        return has_next() if extra_test is None else and_(extra_test, has_next)
+
+    blocks = (body,) if extra_test is None else (body, extra_test)
+    loop = Loop(goes_on, lambda _: body(_unpacked(get_next(), target)), blocks, get_state, set_state, names, "for")
+    loop.stage(convert(0))
 
 
 def counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:

@@ -1,0 +1,24 @@
+"""tf.data: elements that come one after the other, from tensors and Python generators, made into what a model needs.
+
+Rule: what runs elements is here and in Python; a graph knows a dataset or an iterator as a number (handles.py).
+"""
+
+from __future__ import annotations
+
+from fastgraph._namespaces import lookup
+from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset, DatasetSpec
+from fastgraph.data.iterators import IteratorBase as Iterator
+from fastgraph.data.iterators import IteratorSpec, NumpyIterator
+
+__all__ = [
+    "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
+    "Dataset",
+    "DatasetSpec",
+    "Iterator",
+    "IteratorSpec",
+    "NumpyIterator",
+]
+
+__getattr__ = lookup("data")

@@ -1,0 +1,399 @@
+"""`tf.data.Dataset`: elements that come one after the other, and what can be made of them.
+
+Rule: a Dataset only describes; nothing runs before it is iterated over. What its methods make is a Source (sources.py,
+transformations.py, mapped.py), at once where all operands have values, by a node of the graph where one is symbolic.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from fastgraph import nesting
+from fastgraph._tensor import Tensor, convert, current_trace, init_scope
+from fastgraph.data import in_graphs, mapped, sources, transformations
+from fastgraph.data.handles import HANDLE, resolve
+from fastgraph.data.iterators import Cursor, NumpyIterator, OwnedIterator, found
+from fastgraph.data.sources import INFINITE, UNKNOWN, Described, Source
+from fastgraph.data.structures import flat, normalized, spec_of, unbatched
+from fastgraph.dtype import as_dtype, int64
+from fastgraph.graph import control_flow
+from fastgraph.graph.trace import SymbolicTensor
+from fastgraph.ops.generators import generators
+from fastgraph.shapes import TensorShape, TypeSpec
+from fastgraph.staging import autograph
+
+AUTOTUNE = -1
+INFINITE_CARDINALITY = INFINITE
+UNKNOWN_CARDINALITY = UNKNOWN
+
+
+class Dataset:
+    """Elements one after the other, each a structure of tensors. Source: tf.data.Dataset."""
+
+    def __init__(self, source: Source | None, spec: Any = None, symbolic: Any = None) -> None:
+        self.source = source
+        self._spec = spec if source is None else source.spec
+        self._symbolic = symbolic
+
+    # -- what it is
+
+    @property
+    def element_spec(self) -> Any:
+        """What an element is like: a structure of specs."""
+        return self._spec
+
+    @property
+    def _type_spec(self) -> DatasetSpec:
+        return DatasetSpec(self._spec)
+
+    @property
+    def handle(self) -> Any:
+        """The tensor by which graphs know it."""
+        return self._symbolic if self.source is None else self.source.handle()
+
+    def cardinality(self) -> Any:
+        """Return how many elements there are, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY. -> i64[]."""
+        if self.source is None:
+            return in_graphs.cardinality_of(self.handle)
+        return convert(self.source.cardinality(), int64)
+
+    def __len__(self) -> int:
+        if self.source is None:
+            raise TypeError("`tf.data.Dataset` has no length while a function is traced: use `cardinality()`.")
+        n = self.source.cardinality()
+        if n < 0:
+            raise TypeError("The dataset is infinite." if n == INFINITE else "The dataset length is unknown.")
+        return n
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"<{'Dataset' if self.source is None else self.source.name} element_spec={self._spec}>"
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise ValueError(f"Attempt to convert a value ({self!r}) with an unsupported type ({type(self)}) to a Tensor.")
+
+    # -- iteration
+
+    def __iter__(self) -> OwnedIterator:
+        if current_trace() is None and self.source is not None:
+            return OwnedIterator(Cursor(self.source), self._spec)
+        return OwnedIterator(None, self._spec, in_graphs.iterator_of(self.handle))
+
+    def __fg_staged_for__(self) -> tuple[Any, Any]:
+        """As what a staged loop goes over: (is there another element, the next element), two functions."""
+        return iter(self).__fg_staged_for__()
+
+    def as_numpy_iterator(self) -> NumpyIterator:
+        """Return an iterator over the elements with NumPy arrays for tensors. Raises RuntimeError in a trace."""
+        if current_trace() is not None:
+            raise RuntimeError("`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode.")
+        return NumpyIterator(iter(self))
+
+    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
+        """Return the last state of `state = reduce_func(state, element)`. Source: tf.data.Dataset.reduce."""
+        if current_trace() is None and self.source is not None:
+            with init_scope():
+                return mapped.reduced(self.source, initial_state, reduce_func)
+        has_next, get_next = self.__fg_staged_for__()
+        function = autograph.convert(reduce_func)
+        state = normalized(initial_state)
+        (state,) = control_flow.while_loop(lambda _: has_next(), lambda s: [function(s, get_next())], [state])
+        return state
+
+    # -- where elements come from
+
+    @staticmethod
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
+        """Return the dataset of one element. Source: tf.data.Dataset.from_tensors."""
+        element = _element(tensors)
+        return made(sources.Tensors, *flat(element), spec=spec_of(element))
+
+    @staticmethod
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
+        """Return the dataset of what lies along the first axis of each tensor. t[n,*s]... -> n elements t[*s]...
+
+        Raises: ValueError for scalars and for first axes of different sizes. Source: tf.data.Dataset.
+        """
+        if isinstance(tensors, list) and tensors and all(item is None for item in tensors):
+            raise ValueError("Invalid `element`. `element` should not be empty.")
+        element = _element(tensors)
+        return made(sources.Slices, *flat(element), spec=spec_of(element))
+
+    @staticmethod
+    def from_generator(
+        generator: Callable[..., Any],
+        output_types: Any = None,
+        output_shapes: Any = None,
+        args: Any = None,
+        output_signature: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return the dataset of what `generator(*args)` yields, called anew by every pass.
+
+        output_signature: the spec of an element; or `output_types` (and `output_shapes`), structures of dtypes (shapes).
+        What it yields becomes tensors of these types; what cannot is an InvalidArgumentError at that element. Raises:
+        TypeError for what is no function or signature. Source: tf.data.Dataset.from_generator.
+        """
+        if not callable(generator):
+            raise TypeError("`generator` must be a Python callable.")
+        spec = sources.generator_spec(output_types, output_shapes, output_signature)
+        arguments = [_element(argument) for argument in args or ()]
+        return made(sources.Generated, *arguments, generator=generator, spec=spec)
+
+    @staticmethod
+    def range(*args: Any, output_type: Any = int64, name: str | None = None) -> Dataset:
+        """Return the numbers of range(stop), range(start, stop) or range(start, stop, step), as t[].
+
+        Raises: ValueError for another number of arguments, InvalidArgumentError for a step of 0. Source: tf.data.Dataset.
+        """
+        if not 1 <= len(args) <= 3:
+            text = f"Invalid `args`. The length of `args` should be between 1 and 3 but was {len(args)}."
+            raise ValueError(text)
+        start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+        return made(sources.Range, *map(count, (start, stop, step)), dtype=as_dtype(output_type))
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
+        """Return structures of elements, one of each dataset, until one of them has no more.
+
+        Raises: TypeError for what is no structure of datasets. Source: tf.data.Dataset.zip.
+        """
+        if not args and datasets is None:
+            raise TypeError("Must pass at least one dataset to `zip`.")
+        structure = datasets if datasets is not None else args[0] if len(args) == 1 else args
+        flat_datasets = nesting.flatten(structure)
+        for dataset in flat_datasets:
+            if isinstance(structure, list):
+                raise TypeError(
+                    "Invalid input to `zip`. Inputs are expected to be (nested) structures of `tf.data.Dataset` "
+                    "objects. Python `list` is not supported and you should use `tuple` instead."
+                )
+            if not isinstance(dataset, Dataset):
+                raise TypeError(
+                    "Invalid input to `zip`. Inputs are expected to be (nested) structures of `tf.data.Dataset` "
+                    f"objects but encountered object of type {type(dataset)}."
+                )
+        mould = nesting.map_structure(lambda _: 0, structure)
+        return made(transformations.Zip, *flat_datasets, structure=mould)
+
+    # -- elements from elements
+
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        synchronous: bool | None = None,
+        use_unbounded_threadpool: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return `map_func` of each element; it is converted by AutoGraph and traced once, now.
+
+        An element that is a tuple is spread over the parameters. `num_parallel_calls` changes no result: the order stays.
+        Raises: what tracing raises, TypeError for results that are no tensors. Source: tf.data.Dataset.map.
+        """
+        function = mapped.Mapped(map_func, self._spec, "Dataset.map()")
+        return made(mapped.Map, self, mapped=function, parallel=num_parallel_calls is not None)
+
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Return the elements of which `predicate`, traced once, is true. Raises: ValueError if it gives no bool."""
+        return made(mapped.Filter, self, mapped=mapped.Mapped(predicate, self._spec, "Dataset.filter()"))
+
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Return the elements of the datasets that `map_func` gives, one after the other."""
+        return made(mapped.FlatMap, self, mapped=mapped.Mapped(map_func, self._spec, "Dataset.flat_map()"))
+
+    def batch(
+        self,
+        batch_size: Any,
+        drop_remainder: bool = False,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return `batch_size` elements at a time along a new first axis; the last may be smaller, or is dropped.
+
+        Raises: InvalidArgumentError for a size below 1, and on iteration for elements of different shapes.
+        """
+        parallel = num_parallel_calls is not None
+        drop = bool(drop_remainder)
+        return made(transformations.Batch, self, count(batch_size), drop_remainder=drop, parallel=parallel)
+
+    def unbatch(self, name: str | None = None) -> Dataset:
+        """Return what lies along the first axis of each element."""
+        return made(transformations.Unbatch, self, spec=unbatched(self._spec))
+
+    def take(self, count: Any, name: str | None = None) -> Dataset:
+        """Return the first `count` elements; all if it is -1."""
+        return made(transformations.Take, self, _count(count))
+
+    def skip(self, count: Any, name: str | None = None) -> Dataset:
+        """Return the elements after the first `count`; none if it is -1."""
+        return made(transformations.Skip, self, _count(count))
+
+    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
+        """Return all elements `count` times; for ever if it is None or -1."""
+        return made(transformations.Repeat, self, -1 if count is None else _count(count))
+
+    def shuffle(
+        self,
+        buffer_size: Any,
+        seed: Any = None,
+        reshuffle_each_iteration: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Return the elements in random order: each is chosen from the next `buffer_size`.
+
+        seed: an integer from which the orders follow, together with that of tf.random.set_seed. Every pass has its own
+        order unless `reshuffle_each_iteration` is False. Raises: InvalidArgumentError for a buffer_size below 1.
+        """
+        if seed is not None:
+            seeds: tuple[int, int] | None = generators.seeds(_count(seed))
+        else:
+            seeds = None if generators.seed is None else (generators.seed, generators.sequence.getrandbits(31))
+        reshuffle = reshuffle_each_iteration is not False
+        return made(transformations.Shuffle, self, _count(buffer_size), seed=seeds, reshuffle=reshuffle)
+
+    def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
+        """Return the same elements. `buffer_size` changes nothing yet: each is made when it is asked for."""
+        _count(buffer_size)
+        return made(transformations.Prefetch, self)
+
+    def cache(self, filename: str = "", name: str | None = None) -> Dataset:
+        """Return the same elements, kept in memory by the first pass that comes to the end.
+
+        Raises: NotImplementedError for a file.
+        """
+        if not isinstance(filename, str) or filename:
+            raise NotImplementedError("Dataset.cache keeps elements in memory only: caching in a file is not built yet.")
+        return made(transformations.Cache, self)
+
+    def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
+        """Return pairs of a number i64[], from `start` on, and an element."""
+        return made(transformations.Enumerate, self, _count(start))
+
+    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
+        """Return these elements, then those of `dataset`. Raises: TypeError if no spec fits both."""
+        return made(transformations.Concatenate, self, dataset)
+
+    def apply(self, transformation_func: Callable[[Dataset], Any], name: str | None = None) -> Any:
+        """Return `transformation_func` of this dataset. Raises: TypeError if that is no dataset."""
+        result = transformation_func(self)
+        if not isinstance(result, Dataset):
+            raise TypeError(f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(result)}.")
+        return result
+
+
+def count(value: Any) -> Any:
+    """Return an integer; a symbolic one as it is. Raises TypeError for what is none."""
+    if isinstance(value, SymbolicTensor):
+        return value
+    try:
+        return operator.index(value.numpy() if hasattr(value, "numpy") else value)
+    except TypeError:
+        raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype int64") from None
+
+
+_count = count
+
+
+def _element(value: Any) -> Any:
+    """Return a structure of tensors, eager ones unless some are symbolic."""
+    if any(isinstance(leaf, SymbolicTensor) for leaf in nesting.flatten(value, expand_composites=True)):
+        return normalized(value)
+    with init_scope():
+        return normalized(value)
+
+
+def made(kind: type[Source], *operands: Any, **options: Any) -> Dataset:
+    """Return the dataset of `kind(*operands, **options)`; operands are datasets, tensors and Python values."""
+
+    def is_symbolic(operand: Any) -> bool:
+        return isinstance(operand, SymbolicTensor) or (isinstance(operand, Dataset) and operand.source is None)
+
+    if not any(map(is_symbolic, operands)):
+        with init_scope():
+            return Dataset(kind(*[item.source if isinstance(item, Dataset) else item for item in operands], **options))
+    described = kind(
+        *[Described(item.element_spec) if isinstance(item, Dataset) else item for item in operands], **options
+    )
+    tensors = [item.handle if isinstance(item, Dataset) else item for item in operands]
+    computed = [isinstance(tensor, Tensor) for tensor in tensors]
+
+    def build(arrays: tuple[Any, ...]) -> Source:
+        left = iter(arrays)
+        values: list[Any] = []
+        for operand, tensor, from_graph in zip(operands, tensors, computed, strict=True):
+            if not from_graph:
+                values.append(tensor)
+            elif isinstance(operand, Dataset):
+                values.append(resolve(next(left)))
+            else:
+                values.append(kind.operand(next(left)))
+        return kind(*values, **options)
+
+    inputs = tuple([tensor for tensor, from_graph in zip(tensors, computed, strict=True) if from_graph])
+    return Dataset(None, described.spec, in_graphs.dataset_of(inputs, in_graphs.Recipe(build)))
+
+
+class DatasetSpec(TypeSpec):
+    """What a dataset's elements are like: all that counts when one is an argument. Source: tf.data.DatasetSpec."""
+
+    __slots__ = ("_dataset_shape", "_element_spec")
+
+    def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
+        self._element_spec = element_spec
+        self._dataset_shape = TensorShape(dataset_shape)
+
+    @staticmethod
+    def from_value(value: Dataset) -> DatasetSpec:
+        """Return the spec of a dataset."""
+        return DatasetSpec(value.element_spec)
+
+    @property
+    def element_spec(self) -> Any:
+        """What an element is like."""
+        return self._element_spec
+
+    @property
+    def value_type(self) -> type:
+        return Dataset
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._element_spec, self._dataset_shape
+
+    @property
+    def _component_specs(self) -> Any:
+        return HANDLE
+
+    def _to_components(self, value: Any) -> Any:
+        return value.handle
+
+    def _from_components(self, components: Any) -> Dataset:
+        return Dataset(found(components), self._element_spec, components)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *nesting.flatten(self._element_spec)))
+
+
+def _enumerated(dataset: Any, start: Any = 0) -> Any:
+    return dataset.enumerate(start)
+
+
+def _builtin_map(function: Any, *datasets: Any) -> Any:
+    return (datasets[0] if len(datasets) == 1 else Dataset.zip(*datasets)).map(function)
+
+
+#: What Python's builtins mean for datasets in converted code, where a pass cannot be made while tracing.
+Dataset.__fg_builtins__ = {  # type: ignore[attr-defined]
+    enumerate: _enumerated,
+    zip: Dataset.zip,
+    map: _builtin_map,
+    filter: lambda function, dataset: dataset.filter(function),
+}
+
+__all__ = ["AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "Dataset", "DatasetSpec"]

@@ -1,0 +1,73 @@
+"""Handles: the number by which a graph knows a dataset or an iterator, as a tensor int64[].
+
+Rule: a handle that an eager object gave does not keep it: the object's user does, or the trace that captured it. One
+that a graph made while it ran is its object's only owner: the object goes when the last tensor with its memory goes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import weakref
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tensor import current_trace, from_array
+from fastgraph.dtype import int64
+from fastgraph.errors import FailedPreconditionError
+from fastgraph.shapes import TensorSpec
+
+HANDLE = TensorSpec((), int64)
+
+_numbers = itertools.count(1)
+_objects: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+
+class Handled:
+    """What a graph can reach by a number."""
+
+    _number: int | None = None
+    _handle: Any = None
+
+    @property
+    def number(self) -> int:
+        """The number, given when it is first asked for."""
+        if self._number is None:
+            self._number = next(_numbers)
+            _objects[self._number] = self
+        return self._number
+
+    def handle(self) -> Any:
+        """Return the number as an eager tensor; a trace that asks for it keeps the object as long as its graph."""
+        trace: Any = current_trace()
+        while trace is not None and trace.parent is not None:
+            trace = trace.parent
+        if trace is not None:
+            trace.generators.append(self)
+        if self._handle is None:
+            self._handle = from_array(np.array(self.number), int64)
+        return self._handle
+
+
+class _Memory(bytearray):
+    """The eight bytes of a number, and the object that lives as long as they do."""
+
+    held: Any = None
+
+
+def owned(value: Handled) -> np.ndarray[Any, Any]:
+    """Return the number of `value` as an array that keeps it."""
+    memory = _Memory(value.number.to_bytes(8, sys.byteorder))
+    memory.held = value
+    return np.frombuffer(memory, np.int64).reshape(())
+
+
+def resolve(handle: Any) -> Any:
+    """Return the object with this number. Raises FailedPreconditionError if it is gone."""
+    found = _objects.get(int(handle))
+    if found is None:
+        raise FailedPreconditionError(
+            None, None, "The dataset or iterator behind this handle is gone: keep it as long as a graph may use it."
+        )
+    return found

@@ -1,0 +1,98 @@
+"""The ops by which graphs make datasets and iterate over them.
+
+Rule: each is an effect: it runs on every call of a graph, in the order of the program, and is never merged or dropped.
+What it works on is a handle; what a dataset is made of by Python objects is a recipe, known by a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fastgraph._tensor import as_array, bind, init_scope
+from fastgraph.data.handles import Handled, owned, resolve
+from fastgraph.data.structures import tensor_specs
+from fastgraph.dtype import bool_, from_code, int64
+from fastgraph.errors import OutOfRangeError
+from fastgraph.ops.families import Array, custom
+from fastgraph.primitive import get
+from fastgraph.shapes import Aval
+
+_REASON = "its elements come from Python"
+_HANDLE = Aval(int64, ())
+
+
+def _infer_next(iterator: Aval, *, types: tuple[tuple[int, Any], ...]) -> tuple[Aval, ...]:
+    return tuple([Aval(from_code(code), shape) for code, shape in types])
+
+
+@custom(op="IteratorGetNext", infer=_infer_next, groups=("int64",), n_outputs=None, effect="host", reason=_REASON)
+def iterator_get_next(iterator: Array, *, types: tuple[tuple[int, Any], ...]) -> Any:
+    """The next element of an iterator. Raises OutOfRangeError after the last. i64[] -> tensors of the given types."""
+    try:
+        return tuple(map(as_array, resolve(iterator).take()))
+    except StopIteration:
+        raise OutOfRangeError(None, None, "End of sequence") from None
+
+
+@custom(op="IteratorHasNext", infer=lambda iterator: Aval(bool_, ()), groups=("int64",), effect="host", reason=_REASON)
+def iterator_has_next(iterator: Array) -> Any:
+    """Whether an iterator has another element. i64[] -> bool[]."""
+    return resolve(iterator).has_next()
+
+
+@custom(op="MakeIterator", infer=lambda dataset: _HANDLE, groups=("int64",), effect="host", reason=_REASON)
+def make_iterator(dataset: Array) -> Any:
+    """A new iterator over a dataset. i64[] -> i64[]."""
+    from fastgraph.data.iterators import Cursor
+
+    return owned(Cursor(resolve(dataset)))
+
+
+@custom(op="MakeDataset", infer=lambda *_, recipe: _HANDLE, groups=("-",), effect="host", reason=_REASON)
+def make_dataset(*operands: Array, recipe: int) -> Any:
+    """A dataset made of others and of numbers. t[*s]... -> i64[]."""
+    with init_scope():
+        return owned(resolve(recipe).build(operands))
+
+
+class Recipe(Handled):
+    """How a dataset is made once its operands are there."""
+
+    def __init__(self, build: Callable[..., Any]) -> None:
+        self.build = build
+
+
+def get_next(handle: Any, spec: Any) -> Any:
+    """Return the tensors of the next element, when the graph runs."""
+    types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
+    return bind(get("iterator_get_next"), (handle,), {"types": types})
+
+
+def has_next(handle: Any) -> Any:
+    """Return whether there is another element, when the graph runs."""
+    return bind(get("iterator_has_next"), (handle,), {})
+
+
+def iterator_of(handle: Any) -> Any:
+    """Return the handle of a new iterator over a dataset, when the graph runs."""
+    return bind(get("make_iterator"), (handle,), {})
+
+
+def dataset_of(operands: tuple[Any, ...], recipe: Recipe) -> Any:
+    """Return the handle of a dataset that `recipe` makes of tensors and handles, when the graph runs."""
+    recipe.handle()  # the trace keeps it
+    return bind(get("make_dataset"), operands, {"recipe": recipe.number})
+
+
+@custom(op="DatasetCardinality", infer=lambda dataset: _HANDLE, groups=("int64",), effect="host", reason=_REASON)
+def dataset_cardinality(dataset: Array) -> Any:
+    """How many elements a dataset has, -1: infinitely many, -2: unknown. i64[] -> i64[]."""
+    return np.int64(resolve(dataset).cardinality())
+
+
+def cardinality_of(handle: Any) -> Any:
+    """Return how many elements a dataset has, when the graph runs."""
+    return bind(get("dataset_cardinality"), (handle,), {})

@@ -1,0 +1,177 @@
+"""Iterators: one pass over a dataset, eagerly and in graphs.
+
+Rule: a pass has one state, whoever advances it: Python, a Function that takes it as an argument or captured it, another
+thread. In a trace, advancing is a node that runs on every call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastgraph import nesting
+from fastgraph._tensor import Tensor, current_trace, init_scope
+from fastgraph.data import in_graphs
+from fastgraph.data.handles import HANDLE, Handled, resolve
+from fastgraph.data.sources import Source
+from fastgraph.data.structures import Element, packed
+from fastgraph.errors import OutOfRangeError
+from fastgraph.locks import Lock
+from fastgraph.shapes import TypeSpec
+
+_NONE_AHEAD: Any = object()
+
+
+class Cursor(Handled):
+    """Where a pass is. It may have looked one element ahead."""
+
+    def __init__(self, source: Source) -> None:
+        self.source: Source | None = source
+        self.spec = source.spec
+        self._elements: Iterator[Element] | None = None
+        self._ahead: Any = _NONE_AHEAD
+        self._lock = Lock()
+
+    def take(self) -> Element:
+        """Return the next element. Raises StopIteration after the last."""
+        with self._lock:
+            if self._ahead is not _NONE_AHEAD:
+                element, self._ahead = self._ahead, _NONE_AHEAD
+                return element  # type: ignore[no-any-return]
+            return self._advance()
+
+    def has_next(self) -> bool:
+        """Whether there is another element."""
+        with self._lock:
+            if self._ahead is _NONE_AHEAD:
+                try:
+                    self._ahead = self._advance()
+                except StopIteration:
+                    return False
+            return True
+
+    def _advance(self) -> Element:
+        with init_scope():
+            if self._elements is None:
+                assert self.source is not None
+                self._elements = self.source.elements()
+            try:
+                return next(self._elements)
+            except StopIteration:
+                self._elements = iter(())  # ended is ended, and lets its sources go
+                raise
+
+
+class IteratorBase:
+    """What all iterators of tf.data are. Source: tf.data.Iterator."""
+
+    @property
+    def element_spec(self) -> Any:
+        """What an element is like."""
+        raise NotImplementedError
+
+
+class OwnedIterator(IteratorBase):
+    """A pass over a dataset: `iter(dataset)`. Source: tf.data.Iterator."""
+
+    def __init__(self, cursor: Cursor | None, spec: Any, symbolic: Any = None) -> None:
+        self._cursor, self._spec, self._symbolic = cursor, spec, symbolic
+
+    @property
+    def element_spec(self) -> Any:
+        """What an element is like."""
+        return self._spec
+
+    @property
+    def _type_spec(self) -> IteratorSpec:
+        return IteratorSpec(self._spec)
+
+    @property
+    def handle(self) -> Any:
+        """The tensor by which graphs know it."""
+        return self._symbolic if self._cursor is None else self._cursor.handle()
+
+    def __iter__(self) -> OwnedIterator:
+        return self
+
+    def __next__(self) -> Any:
+        if current_trace() is None and self._cursor is not None:
+            return packed(self._spec, self._cursor.take())
+        return self._next_in_graph()
+
+    def next(self) -> Any:
+        """Return the next element. Raises StopIteration after the last."""
+        return self.__next__()
+
+    def get_next(self) -> Any:
+        """Return the next element. Raises OutOfRangeError after the last."""
+        try:
+            return self.__next__()
+        except StopIteration:
+            raise OutOfRangeError(None, None, "End of sequence [Op:IteratorGetNext]") from None
+
+    def _next_in_graph(self) -> Any:
+        return packed(self._spec, in_graphs.get_next(self.handle, self._spec))
+
+    def __fg_staged_for__(self) -> tuple[Any, Any]:
+        """As what a staged loop goes over: (is there another element, the next element), two functions."""
+        return lambda: in_graphs.has_next(self.handle), self._next_in_graph
+
+
+class IteratorSpec(TypeSpec):
+    """What an iterator's elements are like: all that counts when one is an argument. Source: tf.data.IteratorSpec."""
+
+    __slots__ = ("_element_spec",)
+
+    def __init__(self, element_spec: Any) -> None:
+        self._element_spec = element_spec
+
+    @property
+    def element_spec(self) -> Any:
+        """What an element is like."""
+        return self._element_spec
+
+    @property
+    def value_type(self) -> type:
+        return OwnedIterator
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return (self._element_spec,)
+
+    @property
+    def _component_specs(self) -> Any:
+        return HANDLE
+
+    def _to_components(self, value: Any) -> Any:
+        return value.handle
+
+    def _from_components(self, components: Any) -> OwnedIterator:
+        cursor = found(components)
+        return OwnedIterator(cursor, self._element_spec, components)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *nesting.flatten(self._element_spec)))
+
+    def __repr__(self) -> str:
+        return f"IteratorSpec({self._element_spec},)"
+
+
+def found(handle: Any) -> Any:
+    """Return the object of an eager handle; None for one that exists only when the graph runs, or a spec."""
+    return resolve(handle) if isinstance(handle, Tensor) and hasattr(handle, "numpy") else None
+
+
+class NumpyIterator:
+    """The elements as NumPy arrays. Source: tf.data.NumpyIterator."""
+
+    def __init__(self, iterator: OwnedIterator) -> None:
+        self._iterator = iterator
+
+    def __iter__(self) -> NumpyIterator:
+        return self
+
+    def __next__(self) -> Any:
+        return nesting.map_structure(lambda leaf: leaf.numpy() if hasattr(leaf, "numpy") else leaf, next(self._iterator))
+
+    def __repr__(self) -> str:
+        return f"NumpyIterator(iterator={self._iterator!r})"

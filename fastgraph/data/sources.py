@@ -1,0 +1,268 @@
+"""Where elements come from: tensors, their slices, numbers, Python generators.
+
+Rule: a Source only describes; every call of `elements` begins anew. What `elements` gives goes on after an error where
+the one behind it does, so it is an iterator of C's or of a class, not a generator.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fastgraph import errors, nesting
+from fastgraph._tensor import as_array, convert, from_array
+from fastgraph.data.handles import Handled
+from fastgraph.data.structures import Element, flat, normalized, spec_of, tensor_specs, unbatched
+from fastgraph.dtype import DType, as_dtype, int64
+from fastgraph.shapes import TensorShape, TensorSpec, TypeSpec
+
+INFINITE, UNKNOWN = -1, -2
+
+
+class Source(Handled):
+    """A description of elements: `spec` is what one is like."""
+
+    name = "Dataset"
+    spec: Any
+
+    def elements(self) -> Iterator[Element]:
+        """Begin a pass over the elements."""
+        raise NotImplementedError
+
+    def cardinality(self) -> int:
+        """How many elements there are, INFINITE or UNKNOWN."""
+        return UNKNOWN
+
+    @staticmethod
+    def operand(array: Any) -> Any:
+        """Return what a tensor among the operands is for this kind of source, once a graph has computed it."""
+        return int(array)
+
+
+class _OfTensors(Source):
+    """A source whose operands are tensors, not counts."""
+
+    @staticmethod
+    def operand(array: Any) -> Any:
+        return from_array(array, None, False)
+
+
+class Described(Source):
+    """Stands for a source that exists only when a graph runs, while the one made from it is described."""
+
+    def __init__(self, spec: Any) -> None:
+        self.spec = spec
+
+
+class Tensors(_OfTensors):
+    """One element. Source: tf.data.Dataset.from_tensors."""
+
+    name = "_TensorDataset"
+
+    def __init__(self, *tensors: Any, spec: Any) -> None:
+        self.tensors, self.spec = tensors, spec
+
+    def elements(self) -> Iterator[Element]:
+        return iter([self.tensors])
+
+    def cardinality(self) -> int:
+        return 1
+
+
+class Slices(_OfTensors):
+    """What lies along the first axis of tensors. Source: tf.data.Dataset.from_tensor_slices."""
+
+    name = "_TensorSliceDataset"
+
+    def __init__(self, *tensors: Any, spec: Any) -> None:
+        self.spec = unbatched(spec)
+        if not tensors:
+            raise ValueError("Invalid `element`. `element` should not be empty.")
+        sizes = [tensor.shape[0] for tensor in tensors if tensor.shape.rank]
+        known = [size for size in sizes if size is not None]
+        for size in known:
+            if size != known[0]:
+                raise ValueError(f"Dimensions {known[0]} and {size} are not compatible")
+        self.tensors = tensors
+
+    def elements(self) -> Iterator[Element]:
+        return zip(*[iter(tensor) for tensor in self.tensors], strict=True)
+
+    def cardinality(self) -> int:
+        return int(self.tensors[0].shape[0])
+
+
+class Range(Source):
+    """Numbers at equal distances. Source: tf.data.Dataset.range."""
+
+    name = "_RangeDataset"
+
+    def __init__(self, start: Any, stop: Any, step: Any, dtype: DType = int64) -> None:
+        self.spec = TensorSpec((), dtype)
+        self.limits = start, stop, step
+        if isinstance(step, int) and step == 0:
+            raise errors.InvalidArgumentError(None, None, "step must be a non-zero integer. [Op:RangeDataset]")
+
+    def elements(self) -> Iterator[Element]:
+        kind = self.spec.dtype.as_numpy_dtype
+        return zip(map(from_array, map(np.asarray, map(kind, range(*self.limits)))))
+
+    def cardinality(self) -> int:
+        return len(range(*self.limits))
+
+
+class Generated(_OfTensors):
+    """What a Python generator yields. Source: tf.data.Dataset.from_generator."""
+
+    name = "_FlatMapDataset"
+
+    def __init__(self, *args: Any, generator: Callable[..., Any], spec: Any) -> None:
+        self.generator, self.args, self.spec = generator, args, spec
+
+    def elements(self) -> Iterator[Element]:
+        return _Generation(self)
+
+
+class _Generation:
+    """One pass of a generator, which begins when the first element is asked for."""
+
+    def __init__(self, source: Generated) -> None:
+        self.source = source
+        self.values: Iterator[Any] | None = None
+        self.types = tensor_specs(source.spec)
+        self.structured = nesting.is_nested(source.spec)
+
+    def __iter__(self) -> _Generation:
+        return self
+
+    def __next__(self) -> Element:
+        try:
+            if self.values is None:
+                arguments = [_as_numpy(argument) for argument in self.source.args]
+                self.values = iter(())  # what is left if the generator cannot begin
+                self.values = iter(self.source.generator(*arguments))
+            value = next(self.values)
+        except StopIteration:
+            raise
+        except Exception as error:
+            raise python_error(error) from error
+        return self._checked(value)
+
+    def _checked(self, value: Any) -> Element:
+        spec = self.source.spec
+        try:
+            tensors = _components(spec, value)
+        except (TypeError, ValueError) as error:
+            wanted = nesting.map_structure(lambda leaf: getattr(leaf, "dtype", leaf), spec) if self.structured else spec
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                "TypeError: `generator` yielded an element that did not match the expected structure. The expected "
+                f"structure was {wanted}, but the yielded element was {value}.",
+            ) from error
+        for tensor, known in zip(tensors, self.types, strict=True):
+            if not known.shape.is_compatible_with(tensor.shape):
+                raise errors.InvalidArgumentError(
+                    None,
+                    None,
+                    f"TypeError: `generator` yielded an element of shape {tuple(tensor.shape)} where an element of "
+                    f"shape {known.shape} was expected.",
+                )
+        return tensors
+
+
+def _components(spec: Any, value: Any) -> Element:
+    """Return the tensors of what a generator yielded; numbers become what the spec says."""
+    if not nesting.is_nested(spec):
+        if isinstance(spec, TensorSpec):
+            return (_as_dtype(value, spec.dtype),)
+        if not spec.is_compatible_with(value):
+            raise TypeError(f"{value!r} is no {spec}")
+        return flat(value)
+    if isinstance(spec, tuple) and isinstance(value, list):
+        value = tuple(value)
+    if isinstance(spec, dict):
+        if not isinstance(value, dict) or set(spec) != set(value):
+            raise TypeError(f"{value!r} has other keys than {spec}")
+        return tuple(itertools.chain.from_iterable([_components(spec[key], value[key]) for key in sorted(spec)]))
+    if not isinstance(value, tuple) or len(value) != len(spec):
+        raise TypeError(f"{value!r} has another structure than {spec}")
+    return tuple(itertools.chain.from_iterable([_components(*pair) for pair in zip(spec, value, strict=True)]))
+
+
+def _as_dtype(value: Any, dtype: DType) -> Any:
+    tensor = convert(value)
+    if tensor.dtype is dtype:
+        return tensor
+    if "string" in (dtype.name, tensor.dtype.name):
+        raise TypeError(f"{value!r} is no {dtype}")
+    return from_array(as_array(tensor), dtype)
+
+
+def _as_numpy(value: Any) -> Any:
+    return value.numpy() if hasattr(value, "numpy") else value
+
+
+_ERRORS: tuple[tuple[type[Exception], type[errors.OpError]], ...] = (
+    (NotImplementedError, errors.UnimplementedError),
+    (TypeError, errors.InvalidArgumentError),
+    (ValueError, errors.InvalidArgumentError),
+    (MemoryError, errors.ResourceExhaustedError),
+)
+
+
+def python_error(error: Exception) -> errors.OpError:
+    """Return the error of an op whose Python function raised `error`. Source: TensorFlow's mapping of exceptions."""
+    if isinstance(error, errors.OpError):
+        return error
+    kind = next((found for python, found in _ERRORS if isinstance(error, python)), errors.UnknownError)
+    return kind(None, None, f"{type(error).__name__}: {error}")
+
+
+def generator_spec(output_types: Any, output_shapes: Any, output_signature: Any) -> Any:
+    """Return the spec that the arguments of `from_generator` say. Raises TypeError where they contradict each other."""
+    if output_signature is not None:
+        for given, what in ((output_types, "output_types"), (output_shapes, "output_shapes")):
+            if given is not None:
+                raise TypeError(
+                    f"The `{what}` argument can not be used together with the `output_signature` argument."
+                )
+        for leaf in nesting.flatten(output_signature):
+            if not isinstance(leaf, TypeSpec):
+                raise TypeError(
+                    "`output_signature` must contain objects that are subclass of `tf.TypeSpec` but found "
+                    f"{type(leaf)} which is not."
+                )
+        return output_signature
+    if output_types is None:
+        raise TypeError(
+            "To specify the output signature you need to provide either the `output_signature` argument or the "
+            "`output_types` argument."
+        )
+    types = nesting.map_structure(as_dtype, output_types)
+    if output_shapes is None:
+        return nesting.map_structure(lambda dtype: TensorSpec(None, dtype), types)
+    shapes = _shapes_like(types, output_shapes)
+    return nesting.map_structure(lambda dtype, shape: TensorSpec(shape.shape, dtype), types, shapes)
+
+
+class _Shape:
+    """A shape as a leaf."""
+
+    def __init__(self, shape: Any) -> None:
+        self.shape = TensorShape(shape)
+
+
+def _shapes_like(types: Any, shapes: Any) -> Any:
+    if isinstance(types, dict):
+        return {key: _shapes_like(types[key], shapes[key]) for key in types}
+    if isinstance(types, tuple) and isinstance(shapes, list | tuple):
+        return tuple([_shapes_like(*pair) for pair in zip(types, shapes, strict=True)])
+    return _Shape(shapes)
+
+
+__all__ = ["INFINITE", "UNKNOWN", "Described", "Generated", "Range", "Slices", "Source", "Tensors", "generator_spec",
+           "normalized", "python_error", "spec_of"]  # fmt: skip

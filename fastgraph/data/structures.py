@@ -1,0 +1,100 @@
+"""Elements of datasets: nested tuples and dicts of tensors, with their specs.
+
+Rule: a list is no structure here but becomes one tensor, as everywhere in tf.data. Inside the package an element is the
+tuple of its tensors, composites taken apart; the spec puts it together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fastgraph import nesting
+from fastgraph._tensor import Tensor, convert
+from fastgraph.shapes import TensorSpec, TypeSpec, shape_of, type_spec_from_value
+
+Element = tuple[Any, ...]
+
+
+def normalized(value: Any) -> Any:
+    """Return the structure with a tensor for each leaf; lists and arrays are leaves. ValueError for what is no tensor."""
+    if is_structure(value):
+        return _map(normalized, value)
+    if isinstance(value, Tensor) or isinstance(getattr(value, "_type_spec", None), TypeSpec):
+        return convert(value) if hasattr(value, "__fg_cell__") else value
+    return convert(value)
+
+
+def is_structure(value: Any) -> bool:
+    """Whether `value` is a container of components: a tuple, a dict, a named tuple or an attrs class."""
+    return nesting.is_nested(value) and not isinstance(value, list | range)
+
+
+def _map(function: Callable[[Any], Any], value: Any) -> Any:
+    if isinstance(value, dict):
+        items = {key: function(item) for key, item in value.items()}
+        return items if type(value) is dict else nesting.pack_sequence_as(value, nesting.flatten(items))
+    if isinstance(value, tuple):
+        children = [function(item) for item in value]
+        return type(value)(*children) if hasattr(value, "_fields") else tuple(children)
+    return nesting.map_structure(function, value)
+
+
+def spec_of(value: Any) -> Any:
+    """Return the specs of a structure of tensors."""
+    return nesting.map_structure(type_spec_from_value, value)
+
+
+def flat(value: Any) -> Element:
+    """Return the tensors of an element."""
+    return tuple(nesting.flatten(value, expand_composites=True))
+
+
+def packed(spec: Any, tensors: Sequence[Any]) -> Any:
+    """Return the element whose tensors these are."""
+    if isinstance(spec, TensorSpec):
+        return tensors[0]
+    return nesting.pack_sequence_as(spec, list(tensors), expand_composites=True)
+
+
+def tensor_specs(spec: Any) -> list[TensorSpec]:
+    """Return the specs of an element's tensors."""
+    return nesting.flatten(spec, expand_composites=True)
+
+
+def batched(spec: Any, size: int | None, what: str) -> Any:
+    """Return the spec of `size` elements put together. Raises NotImplementedError for composites."""
+
+    def each(leaf: Any) -> TensorSpec:
+        if not isinstance(leaf, TensorSpec):
+            raise NotImplementedError(f"{what} of {type(leaf).__name__} is not built yet: only tensors are put together.")
+        shape = leaf.shape
+        return TensorSpec(shape if shape.rank is None else [size, *shape], leaf.dtype)
+
+    return nesting.map_structure(each, spec)
+
+
+def unbatched(spec: Any) -> Any:
+    """Return the spec of what lies along the first axis. Raises ValueError for scalars."""
+
+    def each(leaf: Any) -> TensorSpec:
+        if not isinstance(leaf, TensorSpec):
+            raise NotImplementedError(f"slices of {type(leaf).__name__} are not built yet: only tensors are sliced.")
+        if leaf.shape.rank == 0:
+            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        return TensorSpec(shape_of(None) if leaf.shape.rank is None else leaf.shape[1:], leaf.dtype)
+
+    return nesting.map_structure(each, spec)
+
+
+def common(a: Any, b: Any) -> Any:
+    """Return the spec that fits the elements of both. Raises TypeError if there is none."""
+    try:
+        nesting.assert_same_structure(a, b)
+        pairs = zip(nesting.flatten(a), nesting.flatten(b), strict=True)
+        found = [x.most_specific_common_supertype([y]) for x, y in pairs]
+    except (TypeError, ValueError):
+        found = [None]
+    if None in found:
+        raise TypeError(f"Incompatible dataset elements:\n  {a} vs.   {b}")
+    return nesting.pack_sequence_as(a, found)

@@ -1,0 +1,317 @@
+"""Datasets made of datasets: one class for each way, which says what its elements are like and how a pass goes.
+
+Rule: counts may be symbolic while a graph is traced, when only the spec is asked for. No function of the user's is
+called here (mapped.py).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fastgraph import nesting
+from fastgraph._tensor import as_array, from_array
+from fastgraph.data.sources import INFINITE, UNKNOWN, Source
+from fastgraph.data.structures import Element, batched, common, tensor_specs
+from fastgraph.dtype import int64
+from fastgraph.errors import InvalidArgumentError
+from fastgraph.shapes import TensorSpec
+
+
+class _Same(Source):
+    """Of elements like those of its one source, and by default as many."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.spec = source, source.spec
+
+    def elements(self) -> Iterator[Element]:
+        return self.source.elements()
+
+    def cardinality(self) -> int:
+        return self.source.cardinality()
+
+
+class Take(_Same):
+    """The first `count` elements; all if it is -1. Source: tf.data.Dataset.take."""
+
+    name = "_TakeDataset"
+
+    def __init__(self, source: Source, count: Any) -> None:
+        super().__init__(source)
+        self.count = count
+
+    def elements(self) -> Iterator[Element]:
+        return itertools.islice(self.source.elements(), None if self.count < 0 else self.count)
+
+    def cardinality(self) -> int:
+        n = self.source.cardinality()
+        if self.count < 0 or n == UNKNOWN:
+            return n
+        return self.count if n == INFINITE else min(n, self.count)
+
+
+class Skip(_Same):
+    """The elements after the first `count`; none if it is -1. Source: tf.data.Dataset.skip."""
+
+    name = "_SkipDataset"
+
+    def __init__(self, source: Source, count: Any) -> None:
+        super().__init__(source)
+        self.count = count
+
+    def elements(self) -> Iterator[Element]:
+        return iter(()) if self.count < 0 else itertools.islice(self.source.elements(), self.count, None)
+
+    def cardinality(self) -> int:
+        n = self.source.cardinality()
+        return 0 if self.count < 0 else n if n < 0 else max(n - self.count, 0)
+
+
+class Repeat(_Same):
+    """All elements `count` times, for ever if it is -1. Source: tf.data.Dataset.repeat."""
+
+    name = "_RepeatDataset"
+
+    def __init__(self, source: Source, count: Any) -> None:
+        super().__init__(source)
+        self.count = count
+
+    def elements(self) -> Iterator[Element]:
+        return itertools.chain.from_iterable(_Passes(self.source, self.count))
+
+    def cardinality(self) -> int:
+        n = self.source.cardinality()
+        if self.count == 0 or n == 0:
+            return 0
+        if self.count < 0:
+            return INFINITE
+        return n if n < 0 else n * self.count
+
+
+class _Passes:
+    """Passes over a source, `count` or until one of them is empty."""
+
+    def __init__(self, source: Source, count: int) -> None:
+        self.source, self.left, self.empty = source, count, False
+
+    def __iter__(self) -> _Passes:
+        return self
+
+    def __next__(self) -> Iterator[Element]:
+        if self.left == 0 or self.empty:
+            raise StopIteration
+        self.left -= 1
+        self.empty = True
+        return map(self._seen, self.source.elements())
+
+    def _seen(self, element: Element) -> Element:
+        self.empty = False
+        return element
+
+
+class Prefetch(_Same):
+    """The same elements: each is made when it is asked for, none ahead. Source: tf.data.Dataset.prefetch."""
+
+    name = "_PrefetchDataset"
+
+
+class Cache(_Same):
+    """The elements that the first whole pass gave. Source: tf.data.Dataset.cache."""
+
+    name = "_CacheDataset"
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.kept: list[Element] | None = None
+
+    def elements(self) -> Iterator[Element]:
+        return _Caching(self) if self.kept is None else iter(self.kept)
+
+
+class _Caching:
+    """A pass that keeps what it gives; once it is through, the cache has it."""
+
+    def __init__(self, cache: Cache) -> None:
+        self.cache, self.found, self.left = cache, list[Element](), cache.source.elements()
+
+    def __iter__(self) -> _Caching:
+        return self
+
+    def __next__(self) -> Element:
+        try:
+            element = next(self.left)
+        except StopIteration:
+            self.cache.kept = self.found
+            raise
+        self.found.append(element)
+        return element
+
+
+class Shuffle(_Same):
+    """The elements, each chosen at random from the next `buffer_size`. Source: tf.data.Dataset.shuffle.
+
+    With a seed, of the op or of the program, the orders of all passes follow from it.
+    """
+
+    name = "_ShuffleDataset"
+
+    def __init__(self, source: Source, buffer_size: Any, *, seed: tuple[int, ...] | None, reshuffle: bool) -> None:
+        super().__init__(source)
+        if isinstance(buffer_size, int) and buffer_size < 1 and buffer_size != UNKNOWN:
+            text = "buffer_size must be greater than zero or UNKNOWN_CARDINALITY [Op:ShuffleDatasetV3]"
+            raise InvalidArgumentError(None, None, text)
+        self.buffer_size, self.reshuffle, self.n_passes = buffer_size, reshuffle, 0
+        self.entropy = np.random.SeedSequence().entropy if seed is None else [s % 2**64 for s in seed]
+
+    def elements(self) -> Iterator[Element]:
+        this = self.n_passes if self.reshuffle else 0
+        self.n_passes += 1
+        numbers = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(this,)))
+        return _Shuffled(self.source.elements(), self.buffer_size, numbers)
+
+
+class _Shuffled:
+    """One pass in random order."""
+
+    def __init__(self, elements: Iterator[Element], size: int, numbers: np.random.Generator) -> None:
+        self.left, self.size, self.numbers = elements, size, numbers
+        self.buffer: list[Element] = []
+        self.ended = False
+
+    def __iter__(self) -> _Shuffled:
+        return self
+
+    def __next__(self) -> Element:
+        while not self.ended and (len(self.buffer) < self.size or self.size < 0):
+            try:
+                self.buffer.append(next(self.left))
+            except StopIteration:
+                self.ended = True
+        if not self.buffer:
+            raise StopIteration
+        chosen = int(self.numbers.integers(len(self.buffer)))
+        self.buffer[chosen], self.buffer[-1] = self.buffer[-1], self.buffer[chosen]
+        return self.buffer.pop()
+
+
+class Batch(Source):
+    """`batch_size` elements at a time, put together. Source: tf.data.Dataset.batch."""
+
+    name = "_BatchDataset"
+
+    def __init__(self, source: Source, batch_size: Any, *, drop_remainder: bool, parallel: bool = False) -> None:
+        if isinstance(batch_size, int) and batch_size < 1:
+            raise InvalidArgumentError(None, None, "Batch size must be greater than zero. [Op:BatchDatasetV2]")
+        self.source, self.size, self.drop = source, batch_size, drop_remainder
+        known = batch_size if drop_remainder and isinstance(batch_size, int) else None
+        self.spec = batched(source.spec, known, "A batch")
+        self.name = "_ParallelBatchDataset" if parallel else "_BatchDataset"
+
+    def elements(self) -> Iterator[Element]:
+        return _Batches(self)
+
+    def cardinality(self) -> int:
+        n = self.source.cardinality()
+        return n if n < 0 else n // self.size if self.drop else -(-n // self.size)
+
+
+class _Batches:
+    """One pass, batch by batch. The elements before one that failed are lost with it, as in TensorFlow."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch, self.left = batch, batch.source.elements()
+        self.dtypes = [spec.dtype for spec in tensor_specs(batch.spec)]
+
+    def __iter__(self) -> _Batches:
+        return self
+
+    def __next__(self) -> Element:
+        rows = list(itertools.islice(self.left, self.batch.size))
+        if not rows or (self.batch.drop and len(rows) < self.batch.size):
+            raise StopIteration
+        columns = zip(*rows, strict=True)
+        return tuple([_stacked(i, *pair) for i, pair in enumerate(zip(columns, self.dtypes, strict=True))])
+
+
+def _stacked(component: int, tensors: tuple[Any, ...], dtype: Any) -> Any:
+    arrays = [as_array(tensor) for tensor in tensors]
+    for i, array in enumerate(arrays):
+        if array.shape != arrays[0].shape:
+            first, other = (str(list(a.shape)).replace(" ", "") for a in (arrays[0], array))
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"Cannot batch tensors with different shapes in component {component}. First element had shape {first} "
+                f"and element {i} had shape {other}. [Op:IteratorGetNext]",
+            )
+    return from_array(np.stack(arrays), dtype, False)
+
+
+class Unbatch(Source):
+    """What lies along the first axis of each element. Source: tf.data.Dataset.unbatch."""
+
+    name = "_UnbatchDataset"
+
+    def __init__(self, source: Source, *, spec: Any) -> None:
+        self.source, self.spec = source, spec
+
+    def elements(self) -> Iterator[Element]:
+        return itertools.chain.from_iterable(
+            map(lambda element: zip(*map(iter, element), strict=True), self.source.elements())
+        )
+
+
+class Enumerate(Source):
+    """Pairs of a number, from `start` on, and an element. Source: tf.data.Dataset.enumerate."""
+
+    name = "_EnumerateDataset"
+
+    def __init__(self, source: Source, start: Any) -> None:
+        self.source, self.start = source, start
+        self.spec = (TensorSpec((), int64), source.spec)
+
+    def elements(self) -> Iterator[Element]:
+        numbers = itertools.count(self.start)
+        return map(lambda element: (from_array(np.array(next(numbers))), *element), self.source.elements())
+
+    def cardinality(self) -> int:
+        return self.source.cardinality()
+
+
+class Concatenate(Source):
+    """The elements of one dataset, then those of another. Source: tf.data.Dataset.concatenate."""
+
+    name = "_ConcatenateDataset"
+
+    def __init__(self, first: Source, second: Source) -> None:
+        self.first, self.second = first, second
+        self.spec = common(first.spec, second.spec)
+
+    def elements(self) -> Iterator[Element]:
+        return itertools.chain.from_iterable(source.elements() for source in (self.first, self.second))
+
+    def cardinality(self) -> int:
+        both = self.first.cardinality(), self.second.cardinality()
+        return INFINITE if INFINITE in both else UNKNOWN if UNKNOWN in both else sum(both)
+
+
+class Zip(Source):
+    """Structures of elements, one of each dataset, until one of them has no more. Source: tf.data.Dataset.zip."""
+
+    name = "_ZipDataset"
+
+    def __init__(self, *sources: Source, structure: Any) -> None:
+        self.sources = sources
+        self.spec = nesting.pack_sequence_as(structure, [source.spec for source in sources])
+
+    def elements(self) -> Iterator[Element]:
+        # What a failing source leaves unread in the others stays unread: they go on in step only without errors.
+        return map(lambda row: tuple(itertools.chain.from_iterable(row)), zip(*[s.elements() for s in self.sources]))
+
+    def cardinality(self) -> int:
+        every = [source.cardinality() for source in self.sources]
+        finite = [n for n in every if n != INFINITE]
+        return INFINITE if not finite else UNKNOWN if UNKNOWN in finite else min(finite)
