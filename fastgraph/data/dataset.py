@@ -51,7 +51,8 @@ class Dataset:
     @property
     def handle(self) -> Any:
         """The tensor by which graphs know it."""
-        return self._symbolic if self.source is None else self.source.handle()
+        own = None if self.source is None else self.source.handle()  # asked in any case: a trace then keeps the source
+        return own if self._symbolic is None else self._symbolic
 
     def cardinality(self) -> Any:
         """Return how many elements there are, INFINITE_CARDINALITY or UNKNOWN_CARDINALITY. -> i64[]."""
@@ -197,15 +198,17 @@ class Dataset:
         Raises: what tracing raises, TypeError for results that are no tensors. Source: tf.data.Dataset.map.
         """
         function = mapped.Mapped(map_func, self._spec, "Dataset.map()")
-        return made(mapped.Map, self, mapped=function, parallel=num_parallel_calls is not None)
+        return made(mapped.Map, self, *function.captured, mapped=function, parallel=num_parallel_calls is not None)
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the elements of which `predicate`, traced once, is true. Raises: ValueError if it gives no bool."""
-        return made(mapped.Filter, self, mapped=mapped.Mapped(predicate, self._spec, "Dataset.filter()"))
+        function = mapped.Mapped(predicate, self._spec, "Dataset.filter()")
+        return made(mapped.Filter, self, *function.captured, mapped=function)
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Return the elements of the datasets that `map_func` gives, one after the other."""
-        return made(mapped.FlatMap, self, mapped=mapped.Mapped(map_func, self._spec, "Dataset.flat_map()"))
+        function = mapped.Mapped(map_func, self._spec, "Dataset.flat_map()")
+        return made(mapped.FlatMap, self, *function.captured, mapped=function)
 
     def batch(
         self,

@@ -89,7 +89,8 @@ class OwnedIterator(IteratorBase):
     @property
     def handle(self) -> Any:
         """The tensor by which graphs know it."""
-        return self._symbolic if self._cursor is None else self._cursor.handle()
+        own = None if self._cursor is None else self._cursor.handle()  # asked in any case: a trace then keeps the pass
+        return own if self._symbolic is None else self._symbolic
 
     def __iter__(self) -> OwnedIterator:
         return self

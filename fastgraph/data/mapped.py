@@ -6,20 +6,27 @@ Rule: such a function is converted and traced when the dataset is made, so that 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
-from fastgraph.data.sources import UNKNOWN, Source
-from fastgraph.data.structures import Element, flat, normalized, packed, spec_of
+from fastgraph._tensor import current_trace
+from fastgraph.data.sources import UNKNOWN, OfTensors, Source
+from fastgraph.data.structures import Element, flat, normalized, packed, spec_of, tensor_specs
+from fastgraph.graph.branches import subgraph_name, traced
+from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.shapes import TensorSpec
 from fastgraph.staging import autograph
 from fastgraph.staging.function import Function
+from fastgraph.staging.runner import Runner
 
 
 class Mapped:
-    """`function` of elements like `spec` (a tuple is spread over the parameters), as a graph; `spec` is of its result."""
+    """`function` of elements like `spec` (a tuple is spread over the parameters), as a graph; `spec` is of its result.
+
+    `captured`: what it uses of a trace around it, which is there only when that trace's graph runs.
+    """
 
     def __init__(self, function: Any, spec: Any, where: str) -> None:
         if not callable(function):
@@ -38,39 +45,66 @@ class Mapped:
                 text = f"Unsupported return value from function passed to {where}: {result}."
                 raise TypeError(text) from error
 
-        of_element.__name__ = getattr(function, "__name__", type(function).__name__)
-        self._function = Function(of_element)
-        self._concrete = self._function.get_concrete_function(*arguments)
-        self.spec = spec_of(self._concrete.structured_outputs)
+        outer = current_trace()
+        self.captured: list[Any] = []
+        if outer is None:
+            of_element.__name__ = getattr(function, "__name__", type(function).__name__)
+            concrete = Function(of_element).get_concrete_function(*arguments)
+            self._call: Callable[..., Any] = lambda tensors, _: flat(concrete.call_flat(tensors))
+            self.spec = spec_of(concrete.structured_outputs)
+            return
+        own = [(leaf.aval, "element") for leaf in tensor_specs(spec)]
+        trace, result = traced(
+            outer, lambda *tensors: of_element(*packed(arguments, tensors)), own, subgraph_name("of_element")
+        )
+        self.spec = spec_of(result)
+        operands, runner = trace.operands, Runner(trace, trace.graph.name)
+        self.captured = [operand for operand in operands if isinstance(operand, SymbolicTensor)]
 
-    def __call__(self, element: Element) -> Element:
-        return flat(self._concrete.call_flat(list(element)))
+        def call(tensors: list[Any], captured: Sequence[Any]) -> Element:
+            left = iter(captured)
+            rest = [next(left) if isinstance(operand, SymbolicTensor) else operand for operand in operands]
+            return tuple(runner([*tensors, *rest]))
+
+        self._call = call
+
+    def bound(self, captured: Sequence[Any]) -> Callable[[Element], Element]:
+        """Return the function of elements that uses these tensors for those that it captured."""
+        return lambda element: self._call(list(element), captured)
 
 
-class Map(Source):
+class _OfFunction(OfTensors):
+    """A source that calls a function of the user's."""
+
+    def __init__(self, source: Source, captured: tuple[Any, ...], mapped: Mapped) -> None:
+        self.source, self.function = source, mapped.bound(captured)
+
+
+class Map(_OfFunction):
     """A function of each element. Source: tf.data.Dataset.map."""
 
     name = "_MapDataset"
 
-    def __init__(self, source: Source, *, mapped: Mapped, parallel: bool = False) -> None:
-        self.source, self.mapped, self.spec = source, mapped, mapped.spec
+    def __init__(self, source: Source, *captured: Any, mapped: Mapped, parallel: bool = False) -> None:
+        super().__init__(source, captured, mapped)
+        self.spec = mapped.spec
         self.name = "_ParallelMapDataset" if parallel else "_MapDataset"
 
     def elements(self) -> Iterator[Element]:
-        return map(self.mapped, self.source.elements())
+        return map(self.function, self.source.elements())
 
     def cardinality(self) -> int:
         return self.source.cardinality()
 
 
-class Filter(Source):
+class Filter(_OfFunction):
     """The elements of which a function is true. Source: tf.data.Dataset.filter."""
 
     name = "_FilterDataset"
 
-    def __init__(self, source: Source, *, mapped: Mapped) -> None:
-        self.source, self.mapped, self.spec = source, mapped, source.spec
-        found = mapped.spec
+    def __init__(self, source: Source, *captured: Any, mapped: Mapped) -> None:
+        super().__init__(source, captured, mapped)
+        self.spec, found = source.spec, mapped.spec
         if not (isinstance(found, TensorSpec) and found.dtype is dtypes.bool_ and found.shape.is_compatible_with(())):
             raise ValueError(
                 "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return type is "
@@ -78,20 +112,20 @@ class Filter(Source):
             )
 
     def elements(self) -> Iterator[Element]:
-        return filter(lambda element: bool(self.mapped(element)[0]), self.source.elements())
+        return filter(lambda element: bool(self.function(element)[0]), self.source.elements())
 
     def cardinality(self) -> int:
         return UNKNOWN
 
 
-class FlatMap(Source):
+class FlatMap(_OfFunction):
     """The elements of the datasets that a function of each element gives. Source: tf.data.Dataset.flat_map."""
 
     name = "_FlatMapDataset"
 
-    def __init__(self, source: Source, *, mapped: Mapped) -> None:
-        self.source, self.mapped = source, mapped
-        inner = mapped.spec
+    def __init__(self, source: Source, *captured: Any, mapped: Mapped) -> None:
+        super().__init__(source, captured, mapped)
+        inner = self.inner = mapped.spec
         if not hasattr(inner, "element_spec"):
             raise TypeError(f"The `map_func` argument must return a `Dataset` object. Got {inner}.")
         self.spec = inner.element_spec
@@ -100,7 +134,7 @@ class FlatMap(Source):
         return itertools.chain.from_iterable(map(self._inner, self.source.elements()))
 
     def _inner(self, element: Element) -> Iterator[Element]:
-        found: Iterator[Element] = packed(self.mapped.spec, self.mapped(element)).source.elements()
+        found: Iterator[Element] = packed(self.inner, self.function(element)).source.elements()
         return found
 
 
@@ -112,6 +146,7 @@ def reduced(source: Source, initial_state: Any, function: Callable[..., Any]) ->
     if mapped.spec != spec:
         mapped = Mapped(function, (mapped.spec, source.spec), "Dataset.reduce()")  # a wider shape
     tensors = flat(state)
+    function = mapped.bound(())
     for element in source.elements():
-        tensors = mapped((*tensors, *element))
+        tensors = function((*tensors, *element))
     return packed(mapped.spec, tensors)

@@ -42,7 +42,7 @@ class Source(Handled):
         return int(array)
 
 
-class _OfTensors(Source):
+class OfTensors(Source):
     """A source whose operands are tensors, not counts."""
 
     @staticmethod
@@ -57,7 +57,7 @@ class Described(Source):
         self.spec = spec
 
 
-class Tensors(_OfTensors):
+class Tensors(OfTensors):
     """One element. Source: tf.data.Dataset.from_tensors."""
 
     name = "_TensorDataset"
@@ -72,7 +72,7 @@ class Tensors(_OfTensors):
         return 1
 
 
-class Slices(_OfTensors):
+class Slices(OfTensors):
     """What lies along the first axis of tensors. Source: tf.data.Dataset.from_tensor_slices."""
 
     name = "_TensorSliceDataset"
@@ -114,7 +114,7 @@ class Range(Source):
         return len(range(*self.limits))
 
 
-class Generated(_OfTensors):
+class Generated(OfTensors):
     """What a Python generator yields. Source: tf.data.Dataset.from_generator."""
 
     name = "_FlatMapDataset"

@@ -26,7 +26,8 @@ _HIGHER_ORDER = frozenset({
     "sorted", "min", "max", "sort",
     "accumulate", "starmap", "takewhile", "dropwhile", "filterfalse", "groupby",
 })  # fmt: skip
-_BUILTIN = (type, types.BuiltinFunctionType)
+#: Builtins that classes may have a way of their own for: `__fg_builtins__`.
+_OF_ARGUMENTS = (enumerate, zip, map, filter)
 _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -53,7 +54,7 @@ def overloaded(function: Any) -> Any:
         overload = BUILTINS.get(function, function)
     except TypeError:  # an object without a hash
         return function
-    return functools.partial(_of_arguments, function, overload) if type(function) in _BUILTIN else overload
+    return functools.partial(_of_arguments, function, overload) if function in _OF_ARGUMENTS else overload
 
 
 def _of_arguments(function: Any, overload: Any, /, *args: Any, **kwargs: Any) -> Any:
