@@ -135,9 +135,9 @@ class Dataset:
     ) -> Dataset:
         """Return the dataset of what `generator(*args)` yields, called anew by every pass.
 
-        output_signature: the spec of an element; or `output_types` (and `output_shapes`), structures of dtypes (shapes).
-        What it yields becomes tensors of these types; what cannot is an InvalidArgumentError at that element. Raises:
-        TypeError for what is no function or signature. Source: tf.data.Dataset.from_generator.
+        output_signature: the spec of an element; or `output_types` (and `output_shapes`), structures of dtypes (and
+        shapes). What it yields becomes tensors of these types; what cannot is an InvalidArgumentError at that element.
+        Raises: TypeError for what is no function or signature. Source: tf.data.Dataset.from_generator.
         """
         if not callable(generator):
             raise TypeError("`generator` must be a Python callable.")
@@ -149,7 +149,8 @@ class Dataset:
     def range(*args: Any, output_type: Any = int64, name: str | None = None) -> Dataset:
         """Return the numbers of range(stop), range(start, stop) or range(start, stop, step), as t[].
 
-        Raises: ValueError for another number of arguments, InvalidArgumentError for a step of 0. Source: tf.data.Dataset.
+        Raises: ValueError for another number of arguments, InvalidArgumentError for a step of 0.
+        Source: tf.data.Dataset.range.
         """
         if not 1 <= len(args) <= 3:
             text = f"Invalid `args`. The length of `args` should be between 1 and 3 but was {len(args)}."
@@ -194,7 +195,7 @@ class Dataset:
     ) -> Dataset:
         """Return `map_func` of each element; it is converted by AutoGraph and traced once, now.
 
-        An element that is a tuple is spread over the parameters. `num_parallel_calls` changes no result: the order stays.
+        An element that is a tuple is spread over the parameters. `num_parallel_calls` changes no result, nor the order.
         Raises: what tracing raises, TypeError for results that are no tensors. Source: tf.data.Dataset.map.
         """
         function = mapped.Mapped(map_func, self._spec, "Dataset.map()")
@@ -272,7 +273,7 @@ class Dataset:
         Raises: NotImplementedError for a file.
         """
         if not isinstance(filename, str) or filename:
-            raise NotImplementedError("Dataset.cache keeps elements in memory only: caching in a file is not built yet.")
+            raise NotImplementedError("Dataset.cache keeps elements in memory: caching in a file is not built yet.")
         return made(transformations.Cache, self)
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:

@@ -20,13 +20,14 @@ from fastgraph.locks import Lock
 from fastgraph.shapes import TypeSpec
 
 _NONE_AHEAD: Any = object()
+_MOST_IN_A_GRAPH = 10_000
 
 
 class Cursor(Handled):
     """Where a pass is. It may have looked one element ahead."""
 
     def __init__(self, source: Source) -> None:
-        self.source: Source | None = source
+        self.source = source
         self.spec = source.spec
         self._elements: Iterator[Element] | None = None
         self._ahead: Any = _NONE_AHEAD
@@ -53,13 +54,12 @@ class Cursor(Handled):
     def _advance(self) -> Element:
         with init_scope():
             if self._elements is None:
-                assert self.source is not None
                 self._elements = self.source.elements()
-            try:
-                return next(self._elements)
-            except StopIteration:
-                self._elements = iter(())  # ended is ended, and lets its sources go
-                raise
+            element = next(self._elements, None)
+        if element is None:
+            self._elements = iter(())  # ended is ended
+            raise StopIteration
+        return element
 
 
 class IteratorBase:
@@ -76,6 +76,7 @@ class OwnedIterator(IteratorBase):
 
     def __init__(self, cursor: Cursor | None, spec: Any, symbolic: Any = None) -> None:
         self._cursor, self._spec, self._symbolic = cursor, spec, symbolic
+        self._n_in_graphs = 0
 
     @property
     def element_spec(self) -> Any:
@@ -112,6 +113,13 @@ class OwnedIterator(IteratorBase):
             raise OutOfRangeError(None, None, "End of sequence [Op:IteratorGetNext]") from None
 
     def _next_in_graph(self) -> Any:
+        self._n_in_graphs += 1
+        if self._n_in_graphs > _MOST_IN_A_GRAPH:
+            raise RuntimeError(
+                f"A Python loop over a dataset was unrolled {_MOST_IN_A_GRAPH} times while tracing and would go on for "
+                "ever: a graph does not know where the dataset ends. Let AutoGraph convert the loop (tf.function with "
+                "autograph=True, source to be found), or use Dataset.reduce."
+            )
         return packed(self._spec, in_graphs.get_next(self.handle, self._spec))
 
     def __fg_staged_for__(self) -> tuple[Any, Any]:
@@ -172,7 +180,11 @@ class NumpyIterator:
         return self
 
     def __next__(self) -> Any:
-        return nesting.map_structure(lambda leaf: leaf.numpy() if hasattr(leaf, "numpy") else leaf, next(self._iterator))
+        return nesting.map_structure(_as_numpy, next(self._iterator))
 
     def __repr__(self) -> str:
         return f"NumpyIterator(iterator={self._iterator!r})"
+
+
+def _as_numpy(leaf: Any) -> Any:
+    return leaf.numpy() if hasattr(leaf, "numpy") else leaf

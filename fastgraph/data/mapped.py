@@ -33,35 +33,34 @@ class Mapped:
             raise ValueError(f"Argument `func` must be a callable. Received func={function} (of type {type(function)})")
         arguments = spec if type(spec) is tuple else (spec,)
 
-        def of_element(*element: Any) -> Any:
-            result = autograph.convert(function)(*element)
+        def of_tensors(*element: Any) -> Element:
+            result = autograph.convert(function)(*packed(arguments, element))
             if isinstance(result, list):  # as many results, not one tensor of them
                 result = tuple(result)
             if any(leaf is None for leaf in nesting.flatten(result)):
                 raise TypeError(f"Unsupported return value from function passed to {where}: {result}.")
             try:
-                return normalized(result)
+                result = normalized(result)
             except (TypeError, ValueError) as error:
                 text = f"Unsupported return value from function passed to {where}: {result}."
                 raise TypeError(text) from error
+            self.spec: Any = spec_of(result)
+            return flat(result)
 
         outer = current_trace()
         self.captured: list[Any] = []
+        self._call: Callable[[Element, Sequence[Any]], Element]
         if outer is None:
-            of_element.__name__ = getattr(function, "__name__", type(function).__name__)
-            concrete = Function(of_element).get_concrete_function(*arguments)
-            self._call: Callable[..., Any] = lambda tensors, _: flat(concrete.call_flat(tensors))
-            self.spec = spec_of(concrete.structured_outputs)
+            of_tensors.__name__ = getattr(function, "__name__", type(function).__name__)
+            concrete = Function(of_tensors).get_concrete_function(*tensor_specs(spec))
+            self._call = lambda tensors, _: concrete(*tensors)
             return
         own = [(leaf.aval, "element") for leaf in tensor_specs(spec)]
-        trace, result = traced(
-            outer, lambda *tensors: of_element(*packed(arguments, tensors)), own, subgraph_name("of_element")
-        )
-        self.spec = spec_of(result)
+        trace, _ = traced(outer, of_tensors, own, subgraph_name("of_element"))
         operands, runner = trace.operands, Runner(trace, trace.graph.name)
         self.captured = [operand for operand in operands if isinstance(operand, SymbolicTensor)]
 
-        def call(tensors: list[Any], captured: Sequence[Any]) -> Element:
+        def call(tensors: Element, captured: Sequence[Any]) -> Element:
             left = iter(captured)
             rest = [next(left) if isinstance(operand, SymbolicTensor) else operand for operand in operands]
             return tuple(runner([*tensors, *rest]))
@@ -70,7 +69,7 @@ class Mapped:
 
     def bound(self, captured: Sequence[Any]) -> Callable[[Element], Element]:
         """Return the function of elements that uses these tensors for those that it captured."""
-        return lambda element: self._call(list(element), captured)
+        return lambda element: self._call(element, captured)
 
 
 class _OfFunction(OfTensors):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph import errors, nesting
-from fastgraph._tensor import as_array, convert, from_array
+from fastgraph._tensor import convert, from_array
 from fastgraph.data.handles import Handled
 from fastgraph.data.structures import Element, flat, normalized, spec_of, tensor_specs, unbatched
 from fastgraph.dtype import DType, as_dtype, int64
@@ -199,7 +199,7 @@ def _as_dtype(value: Any, dtype: DType) -> Any:
         return tensor
     if "string" in (dtype.name, tensor.dtype.name):
         raise TypeError(f"{value!r} is no {dtype}")
-    return from_array(as_array(tensor), dtype)
+    return from_array(np.asarray(tensor), dtype)
 
 
 def _as_numpy(value: Any) -> Any:
@@ -227,9 +227,7 @@ def generator_spec(output_types: Any, output_shapes: Any, output_signature: Any)
     if output_signature is not None:
         for given, what in ((output_types, "output_types"), (output_shapes, "output_shapes")):
             if given is not None:
-                raise TypeError(
-                    f"The `{what}` argument can not be used together with the `output_signature` argument."
-                )
+                raise TypeError(f"The `{what}` argument can not be used together with the `output_signature` argument.")
         for leaf in nesting.flatten(output_signature):
             if not isinstance(leaf, TypeSpec):
                 raise TypeError(

@@ -17,7 +17,7 @@ Element = tuple[Any, ...]
 
 
 def normalized(value: Any) -> Any:
-    """Return the structure with a tensor for each leaf; lists and arrays are leaves. ValueError for what is no tensor."""
+    """Return the structure with a tensor for each leaf (lists are leaves). Raises ValueError for what is none."""
     if is_structure(value):
         return _map(normalized, value)
     if isinstance(value, Tensor) or isinstance(getattr(value, "_type_spec", None), TypeSpec):
@@ -67,7 +67,7 @@ def batched(spec: Any, size: int | None, what: str) -> Any:
 
     def each(leaf: Any) -> TensorSpec:
         if not isinstance(leaf, TensorSpec):
-            raise NotImplementedError(f"{what} of {type(leaf).__name__} is not built yet: only tensors are put together.")
+            raise NotImplementedError(f"{what} of {type(leaf).__name__} is not built yet, only of tensors.")
         shape = leaf.shape
         return TensorSpec(shape if shape.rank is None else [size, *shape], leaf.dtype)
 
@@ -79,7 +79,7 @@ def unbatched(spec: Any) -> Any:
 
     def each(leaf: Any) -> TensorSpec:
         if not isinstance(leaf, TensorSpec):
-            raise NotImplementedError(f"slices of {type(leaf).__name__} are not built yet: only tensors are sliced.")
+            raise NotImplementedError(f"slices of {type(leaf).__name__} are not built yet, only of tensors.")
         if leaf.shape.rank == 0:
             raise ValueError("Unbatching a tensor is only supported for rank >= 1")
         return TensorSpec(shape_of(None) if leaf.shape.rank is None else leaf.shape[1:], leaf.dtype)

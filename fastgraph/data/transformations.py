@@ -50,7 +50,7 @@ class Take(_Same):
         n = self.source.cardinality()
         if self.count < 0 or n == UNKNOWN:
             return n
-        return self.count if n == INFINITE else min(n, self.count)
+        return int(self.count if n == INFINITE else min(n, self.count))
 
 
 class Skip(_Same):
@@ -179,6 +179,7 @@ class _Shuffled:
     def __init__(self, elements: Iterator[Element], size: int, numbers: np.random.Generator) -> None:
         self.left, self.size, self.numbers = elements, size, numbers
         self.buffer: list[Element] = []
+        self.drawn: list[float] = []
         self.ended = False
 
     def __iter__(self) -> _Shuffled:
@@ -192,7 +193,9 @@ class _Shuffled:
                 self.ended = True
         if not self.buffer:
             raise StopIteration
-        chosen = int(self.numbers.integers(len(self.buffer)))
+        if not self.drawn:
+            self.drawn = self.numbers.random(256).tolist()  # one at a time costs more than all else here
+        chosen = int(self.drawn.pop() * len(self.buffer))
         self.buffer[chosen], self.buffer[-1] = self.buffer[-1], self.buffer[chosen]
         return self.buffer.pop()
 
@@ -259,9 +262,11 @@ class Unbatch(Source):
         self.source, self.spec = source, spec
 
     def elements(self) -> Iterator[Element]:
-        return itertools.chain.from_iterable(
-            map(lambda element: zip(*map(iter, element), strict=True), self.source.elements())
-        )
+        return itertools.chain.from_iterable(map(_slices, self.source.elements()))
+
+
+def _slices(element: Element) -> Iterator[Element]:
+    return zip(*map(iter, element), strict=True)
 
 
 class Enumerate(Source):
@@ -275,7 +280,11 @@ class Enumerate(Source):
 
     def elements(self) -> Iterator[Element]:
         numbers = itertools.count(self.start)
-        return map(lambda element: (from_array(np.array(next(numbers))), *element), self.source.elements())
+
+        def numbered(element: Element) -> Element:
+            return (from_array(np.array(next(numbers))), *element)
+
+        return map(numbered, self.source.elements())
 
     def cardinality(self) -> int:
         return self.source.cardinality()
@@ -309,9 +318,13 @@ class Zip(Source):
 
     def elements(self) -> Iterator[Element]:
         # What a failing source leaves unread in the others stays unread: they go on in step only without errors.
-        return map(lambda row: tuple(itertools.chain.from_iterable(row)), zip(*[s.elements() for s in self.sources]))
+        return map(_joined, zip(*[source.elements() for source in self.sources]))
 
     def cardinality(self) -> int:
         every = [source.cardinality() for source in self.sources]
         finite = [n for n in every if n != INFINITE]
         return INFINITE if not finite else UNKNOWN if UNKNOWN in finite else min(finite)
+
+
+def _joined(row: tuple[Element, ...]) -> Element:
+    return tuple(itertools.chain.from_iterable(row))

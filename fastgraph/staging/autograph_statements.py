@@ -152,7 +152,8 @@ def for_stmt(
 ) -> None:
     """A for statement: over the rows of a symbolic tensor, or what is made of one, and datasets staged; else unrolled."""
     if current_trace() is not None and hasattr(type(iter_), "__fg_staged_for__"):
-        _for_elements(*iter_.__fg_staged_for__(), extra_test, body, get_state, set_state, symbol_names, opts)
+        has_next, get_next = iter_.__fg_staged_for__()
+        _for_elements(has_next, get_next, extra_test, body, get_state, set_state, symbol_names, opts)
         return
     iter_ = decisive(iter_)
     if isinstance(iter_, StagedList):
