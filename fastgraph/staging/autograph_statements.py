@@ -150,7 +150,7 @@ def for_stmt(
     symbol_names: Sequence[str],
     opts: dict[str, Any],
 ) -> None:
-    """A for statement: over the rows of a symbolic tensor, or what is made of one, and datasets staged; else unrolled."""
+    """A for statement: over the rows of a symbolic tensor, what is made of one, and datasets staged; else unrolled."""
     if current_trace() is not None and hasattr(type(iter_), "__fg_staged_for__"):
         has_next, get_next = iter_.__fg_staged_for__()
         _for_elements(has_next, get_next, extra_test, body, get_state, set_state, symbol_names, opts)

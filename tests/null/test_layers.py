@@ -41,7 +41,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("L4 compiler", ("compiler.",)),
     ("L5 runtime", ("_executor", "compiler.schedule", "compiler.pipeline", "compiler.explain")),
     ("L6 staging", ("staging.",)),
-    ("L7 for people who train", ("keras.", "profiler.", "testing")),
+    ("L7 for people who train", ("keras.", "data.", "profiler.", "testing")),
     ("names and commands", ("", "compat", "configuration", "__main__")),
 )  # fmt: skip
 
