@@ -83,7 +83,7 @@ def test_no_internal_module_has_a_public_name() -> None:
     ("name", "hint"),
     [
         ("queue", "Python's queue"),
-        ("data", "NumPy arrays"),
+        ("distribute", "one process"),
         ("load_op_library", "no near substitute"),
         ("lookup", "a Python dict"),
     ],
