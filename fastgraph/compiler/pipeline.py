@@ -29,6 +29,7 @@ from fastgraph.compiler.schedule import Planner
 from fastgraph.compiler.sizes import CannotPlan
 from fastgraph.dtype import resource
 from fastgraph.graph import passes
+from fastgraph.graph.collector import resting
 from fastgraph.graph.interpret import interpret
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.locks import Lock
@@ -36,9 +37,16 @@ from fastgraph.shapes import Aval
 
 Shapes = tuple[tuple[int, ...], ...]
 
+
+def expand_all(graph: Graph) -> Graph:
+    """`graph` with the ops that stand for others replaced, and simplified again if there were any."""
+    expanded = expand(graph)
+    return graph if expanded is graph else passes.prune(passes.simplify(expanded))
+
+
 #: Graph -> Graph, in order. Then `assemble` makes the Program of a graph (fusion, loop nests, kernels' sources), the
 #: store makes machine code of its kernels, and the schedule a Plan for each set of shapes.
-PASSES: tuple[Callable[[Graph], Graph], ...] = (passes.optimise, expand, passes.simplify, passes.prune, fuse_epilogues)
+PASSES: tuple[Callable[[Graph], Graph], ...] = (passes.optimise, expand_all, fuse_epilogues)
 
 
 def compile_graph(graph: Graph, observe: Callable[[str, Graph], None] | None = None) -> Graph:
@@ -112,7 +120,8 @@ class Executable:
         """The optimised graph."""
         with self._lock:
             if self._optimised is None:
-                self._optimised = compile_graph(self.traced)
+                with resting:
+                    self._optimised = compile_graph(self.traced)
             return self._optimised
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from fastgraph._tensor import as_array, from_array, run
 from fastgraph.errors import InternalError, OpError
+from fastgraph.graph.collector import resting
 from fastgraph.graph.ir import Graph, Node, Value
 
 _prepared: weakref.WeakKeyDictionary[Graph, Interpreter] = weakref.WeakKeyDictionary()
@@ -26,7 +27,8 @@ def interpret(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
     """
     prepared = _prepared.get(graph)
     if prepared is None:
-        prepared = _prepared[graph] = Interpreter(graph)
+        with resting:
+            prepared = _prepared[graph] = Interpreter(graph)
     return prepared(arguments)
 
 

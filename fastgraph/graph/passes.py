@@ -238,12 +238,18 @@ def _fold(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
     op = applied.op
     if op.name in _UNFOLDED or op.effect is not None or not applied.avals:
         return None
-    if all(aval.value is not None and aval.is_static for aval in applied.avals):
+    for aval in applied.avals:
+        if aval.value is None or not aval.is_static:
+            break
+    else:
         if not build.spend(f"fold {op.name}"):
             return None
         return tuple([build.constant(np.asarray(aval.value)) for aval in applied.avals])
-    if not applied.inputs or any(value.node.op.name != "const" for value in applied.inputs):
+    if not applied.inputs:
         return None
+    for value in applied.inputs:
+        if value.node.op.name != "const":
+            return None
     largest = max(_FOLD_BYTES, sum(value.aval.nbytes or 0 for value in applied.inputs))
     if any(aval.nbytes is None or aval.nbytes > largest for aval in applied.avals):
         return None

@@ -10,14 +10,15 @@ looked at, and what a rule builds goes through the rules again.
 from __future__ import annotations
 
 import ast
-import itertools
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fastgraph import flags
+from fastgraph._tensor import as_array
 from fastgraph.dtype import DType
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value
@@ -29,6 +30,10 @@ from fastgraph.shapes import Aval
 _DEPTH = 32
 # A constant that a rule makes has up to this many elements; a larger one is a broadcast, which costs no memory.
 _SMALL = 64
+
+
+# What no rule for every op can make simpler.
+_LEAVES = frozenset({"const", "placeholder"})
 
 
 class Fuel:
@@ -104,6 +109,7 @@ class Rebuild:
         self.source: tuple[SourceLine, ...] = ()
         self.device: str | None = None
         self.name: str | None = None
+        self._tried: dict[str, list[Rule]] = {}  # an op's rules, then those for every op
         self._known: dict[Any, Node] = {}
         self._versions: dict[Value, int] = {}  # writes so far of each resource
         self._stored: dict[Value, Value] = {}  # what a resource holds, where the graph itself assigned it
@@ -124,9 +130,12 @@ class Rebuild:
         """Rebuild one node of the old graph."""
         mapping = self.mapping
         self.source, self.device, self.name = node.source, node.device, node.name
-        avals = tuple([value.aval for value in node.outputs])
-        values = self.emit(node.op, tuple([mapping[value] for value in node.inputs]), node.attrs, avals)
-        for old, new in zip(node.outputs, values, strict=True):
+        inputs, outputs = tuple([mapping[value] for value in node.inputs]), node.outputs
+        if len(outputs) == 1:  # what most nodes are, on the shortest way
+            (mapping[outputs[0]],) = self.emit(node.op, inputs, node.attrs, (outputs[0].aval,))
+            return
+        values = self.emit(node.op, inputs, node.attrs, tuple([value.aval for value in outputs]))
+        for old, new in zip(outputs, values, strict=True):
             mapping[old] = new
 
     def emit(
@@ -142,7 +151,7 @@ class Rebuild:
             avals = ir.infer(op, [value.aval for value in inputs], attrs)
         key: Any = None
         if self.intern and op.name != "placeholder" and (op.effect == "read" or is_pure(op, attrs)):
-            key = (op.name, inputs, self.device, attrs_key(attrs))
+            key = (op.name, inputs, self.device, attrs_key(attrs) if attrs else ())
             if op.effect == "read":  # the same value until the resource is written
                 key = (*key, self._versions.get(inputs[0], 0))
                 stored = self._stored.get(inputs[0])
@@ -156,12 +165,15 @@ class Rebuild:
             if known is not None and self.fuel.spend(f"merge {op.name}"):
                 known.source += tuple([line for line in self.source if line not in known.source])
                 return known.outputs
-        found = self.rules.get(op.name)
-        if (found or self.always) and self._depth < _DEPTH:
+        found = self._tried.get(op.name)
+        if found is None:
+            always = () if op.name in _LEAVES else self.always
+            found = self._tried[op.name] = [*self.rules.get(op.name, ()), *always]
+        if found and self._depth < _DEPTH:
             application = Application(op, inputs, attrs, avals)
             self._depth += 1
             try:
-                for rule in itertools.chain(found or (), self.always):
+                for rule in found:
                     result = rule(self, application)
                     if result is not None:
                         return result if type(result) is tuple else (result,)  # type: ignore[return-value]
@@ -207,6 +219,8 @@ def is_pure(op: Any, attrs: dict[str, Any]) -> bool:
     """Whether an application only computes."""
     if op.effect is not None:
         return False
+    if not attrs:
+        return True
     for value in attrs.values():
         if isinstance(value, Graph) and not all(ir.is_pure(node) for node in value.nodes):
             return False
@@ -233,8 +247,8 @@ def attr_key(value: Any) -> Any:
     if aval is not None:  # an eager tensor: small ones by their bytes
         if aval.dtype.name == "string":
             return (kind, aval.shape, repr(value.numpy()))
-        if (aval.size or 0) <= 64:
-            return (kind, aval.dtype, aval.shape, np.asarray(value.numpy()).tobytes())
+        if not aval.shape or (aval.size or 0) <= 64:
+            return (kind, aval.dtype, aval.shape, as_array(value).tobytes())
         return (kind, value.id)
     return (kind, id(value))  # graphs
 
@@ -297,20 +311,15 @@ def compile_row(row: Row) -> tuple[str, Rule]:
     # Where a variable is dropped, or the result is a constant, nothing else tells how far the result was broadcast.
     static = isinstance(rhs, ast.Constant | ast.UnaryOp) or not _variables(lhs) <= _variables(rhs)
 
-    # Most applications are no match: what their inputs' ops tell is asked first.
-    needed = frozenset(
-        _op_name(argument) if isinstance(argument, ast.Call) else "const"
-        for argument in lhs.args
-        if not isinstance(argument, ast.Name)
-    )
+    match, fits = _arguments(lhs), _fits(lhs)
 
     def rule(build: Rebuild, applied: Application) -> Value | None:
-        if needed and not needed <= {value.node.op.name for value in applied.inputs}:
+        inputs, aval = applied.inputs, applied.avals[0]
+        if not allowed(aval.dtype) or not fits(inputs) or (static and not aval.is_static):
             return None
-        aval = applied.avals[0]
-        if not allowed(aval.dtype) or (static and not aval.is_static):
+        if applied.attrs or len(inputs) != len(lhs.args):
             return None
-        for found in _match_call(lhs, applied.op.name, applied.inputs, applied.attrs, {}):
+        for found in match(inputs, {}):
             result = _build(rhs, found, build, aval, dry=True)
             if not _same_type(result, aval) or not build.spend(title):
                 continue
@@ -363,36 +372,86 @@ def _dtype_check(when: str) -> Callable[[DType], bool]:
 Found = dict[str, Value]
 
 
-def _match(pattern: ast.expr, value: Value, found: Found) -> Iterator[Found]:
-    """Yield the ways in which `value` matches: variables bound to values."""
-    if isinstance(pattern, ast.Name):
-        known = found.get(pattern.id)
-        if known is None:
-            yield {**found, pattern.id: value}
-        elif known is value:
-            yield found
-        return
+# The ways in which values match a pattern: variables bound to values.
+Match = Callable[[Value, Found], list[Found]]
+
+
+def _matching(pattern: ast.expr) -> Match:
+    """Return what gives the ways in which a value matches `pattern`."""
     number = _number(pattern)
+    if isinstance(pattern, ast.Name):
+        name = pattern.id
+
+        def variable(value: Value, found: Found) -> list[Found]:
+            known = found.get(name)
+            if known is None:
+                return [{**found, name: value}]
+            return [found] if known is value else []
+
+        return variable
     if number is not None:
-        if is_constant(value, number):
-            yield {**found, f"#{number!r}": value}
-        return
-    node = value.node
-    if isinstance(pattern, ast.Call) and len(node.outputs) == 1:
-        yield from _match_call(pattern, node.op.name, node.inputs, node.attrs, found)
+        key, wanted = f"#{number!r}", number
+
+        def constant(value: Value, found: Found) -> list[Found]:
+            return [{**found, key: value}] if is_constant(value, wanted) else []
+
+        return constant
+    assert isinstance(pattern, ast.Call)
+    op, n_inputs, arguments = _op_name(pattern), len(pattern.args), _arguments(pattern)
+
+    def application(value: Value, found: Found) -> list[Found]:
+        node = value.node
+        if node.op.name != op or node.attrs or len(node.inputs) != n_inputs or len(node.outputs) != 1:
+            return []
+        return arguments(node.inputs, found)
+
+    return application
 
 
-def _match_call(
-    pattern: ast.Call, op: str, inputs: tuple[Value, ...], attrs: dict[str, Any], found: Found
-) -> Iterator[Found]:
-    if op != _op_name(pattern) or attrs or len(inputs) != len(pattern.args):
-        return
-    orders = [inputs, inputs[::-1]] if op in _COMMUTATIVE else [inputs]
-    for order in orders:
-        ways: list[Found] = [found]
-        for argument, value in zip(pattern.args, order, strict=True):
-            ways = [way for before in ways for way in _match(argument, value, before)]
-        yield from ways
+def _arguments(pattern: ast.Call) -> Callable[[tuple[Value, ...], Found], list[Found]]:
+    """Return what gives the ways in which the inputs of an application match those of `pattern`."""
+    # What can fail without a binding is asked first.
+    places = sorted(range(len(pattern.args)), key=lambda i: isinstance(pattern.args[i], ast.Name))
+    each = [(i, _matching(pattern.args[i])) for i in places]
+    commutes = _op_name(pattern) in _COMMUTATIVE
+
+    def match(inputs: tuple[Value, ...], found: Found) -> list[Found]:
+        all_ways: list[Found] = []
+        for order in (inputs, inputs[::-1]) if commutes else (inputs,):
+            ways = [found]
+            for i, one in each:
+                ways = [way for before in ways for way in one(order[i], before)]
+                if not ways:
+                    break
+            all_ways += ways
+        return all_ways
+
+    return match
+
+
+def _fits(pattern: ast.Call) -> Callable[[tuple[Value, ...]], bool]:
+    """Return a quick look at the inputs' ops: most applications are no match."""
+    needed = frozenset(
+        _op_name(argument) if isinstance(argument, ast.Call) else "const"
+        for argument in pattern.args
+        if not isinstance(argument, ast.Name)
+    )
+    if not needed:
+        names = [argument.id for argument in pattern.args if isinstance(argument, ast.Name)]
+        if len(names) == 2 and names[0] == names[1]:
+            return lambda inputs: inputs[0] is inputs[1]
+        return lambda inputs: True
+    if len(needed) == 1:
+        (only,) = needed
+
+        def fits(inputs: tuple[Value, ...]) -> bool:
+            for value in inputs:  # noqa: SIM110 (a generator costs more than the look)
+                if value.node.op.name == only:
+                    return True
+            return False
+
+        return fits
+    return lambda inputs: needed <= {value.node.op.name for value in inputs}
 
 
 def _build(pattern: ast.expr, found: Found, build: Rebuild, aval: Aval, *, dry: bool) -> Value | Aval:
@@ -439,7 +498,9 @@ def is_constant(value: Value, number: float) -> bool:
     array = value.aval.value
     if array is None or array.size != 1 or array.dtype == object:
         return False
-    item = array.reshape(())[()]
+    item = array.item()
     if item != number:
         return False
-    return number != 0 or value.aval.dtype.is_bool or bool(np.signbit(item) == np.signbit(number))
+    if number != 0 or value.aval.dtype.is_bool:
+        return True
+    return not isinstance(item, complex) and math.copysign(1.0, item) == math.copysign(1.0, number)

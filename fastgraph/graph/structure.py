@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from fastgraph import dtype as dtypes
-from fastgraph._tensor import get_slot
+from fastgraph._tensor import as_array, get_slot
 from fastgraph.dtype import DType
 from fastgraph.errors import InternalError
 from fastgraph.graph.ir import Graph
@@ -35,9 +33,7 @@ def _infer_const(*, value: Any) -> Aval:
     if known.value is not None:
         return Aval(known.dtype, known.shape, known.value)
     if known.dtype != dtypes.string and (known.size or 0) <= KNOWN_ELEMENTS:
-        array = np.array(value.numpy())
-        array.setflags(write=False)
-        return Aval(known.dtype, known.shape, array)
+        return Aval(known.dtype, known.shape, as_array(value))
     return Aval(known.dtype, known.shape)
 
 

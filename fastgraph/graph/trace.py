@@ -97,23 +97,54 @@ def user_line(code: CodeType, number: int) -> SourceLine | None:
     return line
 
 
+class _Code:
+    """What source_lines remembers of a code object: whether it is ours, and the user's line of each instruction met.
+
+    A code's hash goes through its constants and a frame's line number through its line table, so that both would make
+    a function cost the square of its length: codes are found by identity, lines by the instruction.
+    """
+
+    __slots__ = ("at", "begins", "block", "code", "internal")
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code  # keeps it, and with it the identity
+        self.internal = _is_internal(code)
+        self.block = is_block(code)
+        self.begins = self.internal and code in boundaries
+        self.at: dict[int, SourceLine | None] = {}
+
+
+_codes: dict[int, _Code] = {}
+
+
+def _code(code: CodeType) -> _Code:
+    if len(_codes) > 100_000:
+        _codes.clear()
+    known = _codes[id(code)] = _Code(code)
+    return known
+
+
 def source_lines(n_frames: int = 2) -> tuple[SourceLine, ...]:
     """Return the innermost lines of the user's code that led here, the innermost first; so many frames are passed."""
     frame = sys._getframe(n_frames)
     found: list[SourceLine] = []
     within = False  # a block of the next function that is met
-    while frame is not None and len(found) < _MAX_SOURCE_LINES:
+    while frame is not None:
         code = frame.f_code
-        known = _internal_code.get(code)
-        if known is None:
-            known = _is_internal(code)
-        if not known:
-            line = _lines.get((code, frame.f_lineno)) or user_line(code, frame.f_lineno)
+        known = _codes.get(id(code)) or _code(code)
+        if known.internal:
+            if known.begins:
+                break
+        else:
+            lasti = frame.f_lasti
+            line = known.at.get(lasti)
+            if line is None:
+                line = known.at[lasti] = user_line(code, frame.f_lineno)
             if line is not None and not within and (not found or found[-1] != line):
                 found.append(line)
-            within = is_block(code)
-        elif code in boundaries:
-            break
+                if len(found) == _MAX_SOURCE_LINES:
+                    break
+            within = known.block
         frame = frame.f_back  # type: ignore[assignment]
     return tuple(found)
 

@@ -19,6 +19,7 @@ from fastgraph import flags, nesting
 from fastgraph._tensor import EagerTensor, Tensor, convert, current_state, init_scope
 from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph import ir, passes
+from fastgraph.graph.collector import resting
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.interpret import interpret
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach, source_lines
@@ -338,7 +339,7 @@ class Function(MethodCall):
         device = state.device
         outermost = state.trace is None
         try:
-            with entering(trace), variable_creator_scope(creator):
+            with resting, entering(trace), variable_creator_scope(creator):
                 result = self._call_traced(named)
                 self._check_unchanged(before, named)
                 structure = nesting.map_structure(lambda leaf: self._as_output(leaf), result)

@@ -70,7 +70,9 @@ class _Drawer:
         """An int32 scalar between 0 and 12."""
         value = self.one("k", "k", "fg.cast(n, fg.int32)", "fg.cast(p, fg.int32)", *place.integers, *place.integers)
         a, b = (int(x) for x in self.random.integers(1, 7, 2))
-        return self.one(f"({value} * {a} + {b}) % 13", f"({value} + {b}) % 11", f"({value} + k) // 2", f"abs({value} - {b})")
+        return self.one(
+            f"({value} * {a} + {b}) % 13", f"({value} + {b}) % 11", f"({value} + k) // 2", f"abs({value} - {b})"
+        )
 
     def truth(self, place: _Place) -> str:
         """A condition."""
@@ -174,7 +176,9 @@ class _Drawer:
     def chooser(self) -> Statement:
         """A function that the program calls, with a return of its own in a branch."""
         place = _Place(depth=MOST_DEPTH)
-        early = Statement(f"if {self.one('i > 4', 'x > y', 'i % 2 == 0 and x > 0.3')}:", (Statement("return x * 0.5 + y"),))
+        early = Statement(
+            f"if {self.one('i > 4', 'x > y', 'i % 2 == 0 and x > 0.3')}:", (Statement("return x * 0.5 + y"),)
+        )
         del place
         return Statement("def choose(x, i, y):", (early, Statement("return fg.tanh(x - y)")))
 
