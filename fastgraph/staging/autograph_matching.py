@@ -13,9 +13,14 @@ from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import elementwise, reduction
 
 _STATEMENTS = "fastgraph.staging.autograph_statements"
+#: What raises the errors of statements that cannot be staged.
+_STAGING = (
+    _STATEMENTS, "fastgraph.staging.autograph_state", "fastgraph.staging.autograph_loops",
+    "fastgraph.staging.autograph_containers", "fastgraph.staging.autograph_returns",
+)  # fmt: skip
 _CONDITIONS = "fastgraph.graph.control_flow"
 #: Where statements run as Python runs them: what these raise themselves is the program's.
-_PYTHONS = ("if_stmt", "while_stmt", "for_stmt", "_python_for")
+_PYTHONS = ("if_stmt", "while_stmt", "for_stmt", "_python_for", "ld", "read")
 #: Classes that a pattern with one positional part compares as a whole.
 _WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
@@ -94,5 +99,5 @@ def raise_if_of_staging() -> None:
         place = module, trace.tb_frame.f_code.co_name
         within = within or module == _STATEMENTS
         trace = trace.tb_next
-    if within and place[0] in (_STATEMENTS, _CONDITIONS) and place[1] not in _PYTHONS:
+    if within and place[0] in (*_STAGING, _CONDITIONS) and place[1] not in _PYTHONS:
         raise

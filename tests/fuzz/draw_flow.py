@@ -142,9 +142,7 @@ class _Drawer:
         leaves = []
         if place.loop == "staged" and self.random.random() < 0.3:
             leaves = [Statement(self.one("break", "continue"))]
-        elif not place.loop and self.random.random() < 0.12:
-            leaves = [Statement(f"return {', '.join(STATE)}")]
-        elif place.loop and self.random.random() < 0.04:
+        elif (not place.loop and self.random.random() < 0.12) or (place.loop and self.random.random() < 0.04):
             leaves = [Statement(f"return {', '.join(STATE)}")]
         body = (*self.block(place, 2), *leaves)
         otherwise = self.block(place, 2) if self.random.random() < 0.6 else ()
