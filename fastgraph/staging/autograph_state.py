@@ -18,6 +18,8 @@ from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.graph.ir import SourceLine
 from fastgraph.graph.trace import SymbolicTensor, source_lines
 from fastgraph.ops import checks, creation, elementwise
+from fastgraph.tensor_array import TensorArray
+from fastgraph.traced_tensor_array import unify_all
 
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 RETURN_VALUE = "retval_"
@@ -99,9 +101,16 @@ def leaves_of(value: Any) -> list[Any]:
 
 def packed(structure: Any, leaves: Sequence[Any]) -> Any:
     """Return `leaves` in the place of those of `structure`."""
-    if not nesting.is_nested(structure) and len(leaves) == 1 and leaves_of(structure) == [structure]:
+    if not nesting.is_nested(structure) and len(leaves) == 1 and leaves_of(structure)[0] is structure:
         return leaves[0]
     return nesting.pack_sequence_as(structure, list(leaves), expand_composites=True)
+
+
+def begun(value: Any) -> Any:
+    """Return `value` with its TensorArrays as tensors of the graph under construction."""
+    if not any(isinstance(leaf, TensorArray) for leaf in nesting.flatten(value)):
+        return value
+    return packed(value, leaves_of(value))
 
 
 def like_zeros(leaf: Any) -> Any:
@@ -231,6 +240,7 @@ class Join:
                     f"{difference}"
                 )
             columns = [leaves_of(main), leaves_of(other)]
+            unify_all(main, other)
         plan = [self._leaf(a, b) for a, b in zip(*columns, strict=True)]
 
         def rebuild(outputs: Iterator[Any]) -> Any:

@@ -28,7 +28,7 @@ from fastgraph.staging.autograph_iterables import FilteredElements, StagedIterab
 from fastgraph.staging.autograph_lists import StagedList
 from fastgraph.staging.autograph_loops import Loop
 from fastgraph.staging.autograph_returns import surely_true
-from fastgraph.staging.autograph_state import Join, Perhaps, condition, output_of
+from fastgraph.staging.autograph_state import Join, Perhaps, begun, condition, output_of
 from fastgraph.staging.autograph_unrolling import Unrolling
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def staged_if(
         values: tuple[Any, ...] = ()
         try:
             block()
-            values = tuple(get_state()[:nouts])
+            values = tuple([begun(value) for value in get_state()[:nouts]])
         finally:
             held = {id(found.container): contents(found.container) for found in containers.all if found.written}
             for found in containers.changed():
