@@ -218,10 +218,9 @@ class Function(MethodCall):
         """Call the graph for arguments of this kind; trace it first if need be."""
         if _run_eagerly:
             return self._call_python(args, kwargs)
-        n_traces = self._n_traces
-        concrete, leaves = self._find(args, kwargs)
+        concrete, leaves, has_traced = self._find(args, kwargs)
         if current_state().trace is None:
-            if self._n_traces != n_traces:
+            if has_traced:
                 self._detector.traced(self, self._code, self._history.latest())
             for leaf in leaves:
                 if type(leaf) is not EagerTensor:
@@ -241,8 +240,8 @@ class Function(MethodCall):
             args = self._parameters.input_signature
         return self._find(args, kwargs)[0]
 
-    def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ConcreteFunction, list[Any]]:
-        """Return the graph that serves these arguments, and their tensors."""
+    def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ConcreteFunction, list[Any], bool]:
+        """Return the graph that serves these arguments, their tensors, and whether the graph was traced for them."""
         named = self._parameters.match(args, kwargs)
         if self._parameters.input_signature is not None:
             named = self._parameters.cast(named, args, kwargs)
@@ -251,10 +250,13 @@ class Function(MethodCall):
             arguments.key = _SIGNATURE
             self._parameters.rename(arguments)
         found = self._traces.find(arguments.key)
+        has_traced = False
         if found is None:
             with self._turn.held():
-                found = self._traces.find(arguments.key) or self._trace_for(arguments)
-        return found, arguments.leaves
+                found = self._traces.find(arguments.key)  # another thread may have been faster
+                if found is None:
+                    found, has_traced = self._trace_for(arguments), True
+        return found, arguments.leaves, has_traced
 
     def _trace_for(self, arguments: Arguments) -> ConcreteFunction:
         """Trace for these arguments, and keep the trace."""
@@ -370,11 +372,9 @@ class Function(MethodCall):
         """Raise ValueError if the traced function changed a list or dict that it was given: a copy, for the caller."""
         changed = [name.lstrip("*") for name, value in before.items() if keys.changed(value, after[name])]
         if changed:
-            parameters = ", ".join(before)
             raise ValueError(
-                f"{self._name}({parameters}) should not modify its Python input arguments. Check if it modifies any "
-                "lists or dicts passed as arguments. Modifying a copy is allowed. What was modified: "
-                f"{', '.join(changed)}."
+                f"{self._name}({', '.join(before)}) should not modify its Python input arguments. Modifying a copy is "
+                f"allowed. The following parameter(s) were modified: {', '.join(changed)}"
             )
 
     def _as_output(self, leaf: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import logging
+import threading
+import time
 import types
 from typing import Any
 
@@ -82,6 +84,29 @@ def test_traces_inside_of_traces_are_not_counted(warned: Any) -> None:
 
     assert float(power(fg.constant(2.0), 8)) == 512.0
     assert warned() == []
+
+
+def test_threads_that_wait_for_a_trace_have_not_traced(warned: Any) -> None:
+    gate = threading.Barrier(12)
+    held: list[Any] = []
+
+    @fg.function(autograph=False)
+    def f(x: Any) -> Any:
+        if not held:
+            time.sleep(0.1)
+            held.append(fg.Variable(1.0))
+        return held[0] * x
+
+    def call() -> None:
+        gate.wait()
+        f(fg.constant(2.0))
+
+    threads = [threading.Thread(target=call) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert warned() == [] and f.explain_retraces().splitlines()[0] == "f has 1 trace."
 
 
 def test_methods_of_many_instances_are_no_fault(warned: Any) -> None:
