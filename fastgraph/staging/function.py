@@ -88,6 +88,8 @@ class Function(MethodCall):
         experimental_implements: str | None = None,
         experimental_autograph_options: Any = None,
         experimental_attributes: Any = None,
+        box_numbers: bool = False,
+        lift_variables: bool = False,
         target: Any = None,
     ) -> None:
         if not callable(python_function):
@@ -97,6 +99,8 @@ class Function(MethodCall):
         self._autograph = autograph
         self._jit_compile = jit_compile
         self._reduce_retracing = reduce_retracing
+        self._box_numbers = box_numbers
+        self._lift_variables = lift_variables
         self._parameters = Parameters(python_function, self._name, target is not None, input_signature)
         self._target: Callable[[], Any] | None = target  # weak: the object whose method this is
         self._traces = Traces()
@@ -115,6 +119,8 @@ class Function(MethodCall):
             "autograph": autograph,
             "jit_compile": jit_compile,
             "reduce_retracing": reduce_retracing,
+            "box_numbers": box_numbers,
+            "lift_variables": lift_variables,
         }
         functools.update_wrapper(self, python_function, updated=())
 
@@ -204,9 +210,14 @@ class Function(MethodCall):
         return self._traces.all()
 
     def clear_cache(self) -> None:
-        """Forget all traces: the next call traces afresh. Variables that were made in the first call stay."""
+        """Forget all traces, of a method those for all objects: the next call traces afresh.
+
+        Variables that were made in the first call stay.
+        """
         self._traces.clear()
         self._forget_calls()
+        for _, function in list(self._instances.values()):
+            function.clear_cache()
 
     def __repr__(self) -> str:
         return f"<fastgraph.staging.function.Function object of {self._python_function!r}>"
@@ -245,6 +256,8 @@ class Function(MethodCall):
         named = self._parameters.match(args, kwargs)
         if self._parameters.input_signature is not None:
             named = self._parameters.cast(named, args, kwargs)
+        elif self._box_numbers:
+            named = {name: keys.boxed(value) for name, value in named.items()}
         arguments = keys.analyse(named)
         if self._parameters.input_signature is not None:
             arguments.key = _SIGNATURE
@@ -293,7 +306,7 @@ class Function(MethodCall):
 
     def _trace(self, arguments: Arguments, shapes: list[Any], specs: list[Any]) -> ConcreteFunction:
         """Trace the function for these arguments; the first time twice if Variables are made."""
-        if not self._first_call_done:
+        if self._lift_variables or not self._first_call_done:
             made: list[Any] = []
             concrete = self._trace_once(arguments, shapes, specs, made)
             self._first_call_done = True
@@ -556,12 +569,19 @@ def function(
     experimental_relax_shapes: bool | None = None,
     experimental_compile: bool | None = None,
     experimental_follow_type_hints: bool | None = None,
+    *,
+    experimental_box_numbers: bool = False,
+    experimental_lift_variables: bool = False,
 ) -> Any:
     """Return `func` as a Function: traced into graphs, which are compiled. A decorator, with or without arguments.
 
     input_signature: the only kind of arguments it takes, a sequence of TensorSpecs; None dimensions take any size.
     reduce_retracing: relax shapes that turn out to differ between calls. `jit_compile` and the experimental options are
     taken and change nothing: every graph is compiled. Source: tf.function.
+
+    Beyond TensorFlow, experimental_box_numbers: Python numbers (but no bools) among the arguments are taken as tensors,
+    so that a new value traces nothing. experimental_lift_variables: every trace, not only the first, may make Variables,
+    as long as tracing again makes no others.
     """
     if experimental_relax_shapes is not None:
         reduce_retracing = experimental_relax_shapes
@@ -580,6 +600,8 @@ def function(
             experimental_implements=experimental_implements,
             experimental_autograph_options=experimental_autograph_options,
             experimental_attributes=experimental_attributes,
+            box_numbers=experimental_box_numbers,
+            lift_variables=experimental_lift_variables,
         )
 
     return decorate if func is None else decorate(func)

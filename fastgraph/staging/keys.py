@@ -272,6 +272,15 @@ def substitute(structure: Any, replace: Callable[[Any], Any], specs: Iterable[An
     return each(structure)
 
 
+def boxed(value: Any) -> Any:
+    """Return an argument with tensors for its Python numbers."""
+    if type(value) in (int, float, complex):
+        return convert(value)
+    if type(value) in _PRIMITIVES or isinstance(value, EagerTensor) or not nesting.is_nested(value):
+        return value
+    return _mapped(value, boxed)
+
+
 def copied(value: Any) -> Any:
     """Return a copy of the containers; what is in them is the same."""
     return _mapped(value, copied) if nesting.is_nested(value) else value

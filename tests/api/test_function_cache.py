@@ -98,6 +98,20 @@ def test_clear_cache_frees_the_graphs_and_keeps_the_variables() -> None:
     assert m.call.experimental_get_tracing_count() == traced + 1
 
 
+def test_clear_cache_of_a_method_is_for_all_objects() -> None:
+    class Model:
+        @fg.function(autograph=False)
+        def call(self, x: Any) -> Any:
+            return x
+
+    models = [Model(), Model()]
+    for m in models:
+        m.call(fg.constant(1.0))
+    assert [count(m.call) for m in models] == [1, 1]
+    Model.call.clear_cache()
+    assert [count(m.call) for m in models] == [0, 0]
+
+
 def test_general_traces_are_found_among_hundreds() -> None:
     f = fg.function(first, autograph=False)
     specs = [fg.TensorSpec([None], fg.float32), fg.TensorSpec([None, 3], fg.float32), fg.TensorSpec([2, None, None])]
@@ -188,3 +202,17 @@ def test_memory_does_not_grow_with_the_shapes(monkeypatch: pytest.MonkeyPatch) -
     calls(400, 1600)
     assert count(f) == 64
     assert resident() - before < 6 << 20
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+def test_memory_is_bounded_for_ten_thousand_shapes() -> None:
+    f = fg.function(lambda x: x * 2.0 + 1.0, autograph=False)
+    used = []
+    for n in range(10_000):
+        f(np.zeros([n], np.float32))
+        if n % 1000 == 999:
+            gc.collect()
+            used.append(resident())
+    assert count(f) == traces.MOST_TRACES
+    assert used[-1] - used[1] < 16 << 20, used

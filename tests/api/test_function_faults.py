@@ -94,3 +94,33 @@ def test_a_variable_made_in_a_later_trace_is_named() -> None:
     with pytest.raises(ValueError, match=r"The Variable 'v1' is made at .*test_function_faults.py:\d+, in f, each"):
         f(fg.constant(1.0), True)
     assert float(f(fg.constant(1.0), False)) == 2.0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Variables made in later traces, on request
+
+
+def test_lifted_variables() -> None:
+    slots: dict[str, Any] = {}
+
+    def step(x: Any, name: str) -> Any:
+        if name not in slots:
+            slots[name] = fg.Variable(fg.zeros_like(x), name=name)
+        return slots[name].assign_add(x)
+
+    f = fg.function(step, autograph=False, experimental_lift_variables=True)
+    x = fg.constant(1.5)
+    assert [float(f(x, name)) for name in ("a", "b", "a", "b", "c")] == [1.5, 1.5, 3.0, 3.0, 1.5]
+    assert sorted(slots) == ["a", "b", "c"]
+    plain = fg.function(step, autograph=False)
+    slots.clear()
+    plain(x, "a")
+    with pytest.raises(ValueError, match="The Variable 'b' is made at"):
+        plain(x, "b")
+
+
+def test_variables_made_each_time_are_not_lifted() -> None:
+    f = fg.function(lambda x: fg.Variable(1.0) + x, autograph=False, experimental_lift_variables=True)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="tried to create variables on non-first call"):
+            f(fg.constant(1.0))

@@ -228,3 +228,33 @@ def test_objects_are_not_kept_by_the_explanation() -> None:
     del m
     gc.collect()
     assert reference() is None and "the first" in f.explain_retraces()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers as tensors, on request
+
+
+def test_boxed_numbers_trace_once(warned: Any) -> None:
+    f = fg.function(lambda x, step, *rest, scale=1.0: x * step + rest[0]["k"] * scale, experimental_box_numbers=True)
+    x = fg.constant(2.0)
+    for step in range(10):
+        assert float(f(x, float(step), {"k": step + 0.5}, scale=0.5 * step)) == 2.0 * step + (step + 0.5) * 0.5 * step
+    assert f.experimental_get_tracing_count() == 1 and warned() == []
+
+
+def test_boxed_numbers_leave_the_others_alone() -> None:
+    f = fg.function(lambda x, flag, name: x if flag else x + 1, autograph=False, experimental_box_numbers=True)
+    assert int(f(1, True, "a")) == 1 and int(f(2, False, "a")) == 3 and int(f(3, False, "a")) == 4
+    assert f.experimental_get_tracing_count() == 2
+    for k in (1, 2, 1):  # what was called before is not found by its value
+        assert int(f(k, True, "a")) == k
+
+
+def test_methods_box_too() -> None:
+    class Model:
+        @fg.function(experimental_box_numbers=True)
+        def step(self, x: Any) -> Any:
+            return x + 1
+
+    m = Model()
+    assert [int(m.step(k)) for k in range(5)] == [1, 2, 3, 4, 5] and m.step.experimental_get_tracing_count() == 1
