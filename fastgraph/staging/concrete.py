@@ -7,7 +7,6 @@ arguments of the graph.
 from __future__ import annotations
 
 import inspect
-import pprint
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -18,14 +17,15 @@ from fastgraph.errors import FailedPreconditionError, InvalidArgumentError
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 from fastgraph.op_errors import message_name
-from fastgraph.resource_handles import ResourceHandle
-from fastgraph.shapes import TensorSpec, TypeSpec, generalises
+from fastgraph.shapes import TensorSpec, generalises
 from fastgraph.staging import keys
 from fastgraph.staging._call import FastCall, forget_all
+from fastgraph.staging.captures import cell_name, held_like, shown
 from fastgraph.staging.fields import apart, together
 from fastgraph.staging.function_types import FunctionType, of_trace
 from fastgraph.staging.keys import Held
 from fastgraph.staging.runner import Runner
+from fastgraph.staging.signature_text import has_spec, pretty, spec_of, type_of_result
 from fastgraph.staging.tracing_types import TraceType, has_type, type_of
 
 
@@ -62,7 +62,7 @@ class ConcreteFunction(FastCall):
         self._runner = Runner(trace, name)
         self.guard: keys.Guard | None = None  # of the objects that the trace was made for
         self.latest_use = 0  # a number that grows with time
-        self._cell_names = [_cell_name(held) for held, _ in trace.graph.captures]
+        self._cell_names = [cell_name(held) for held, _ in trace.graph.captures]
         flat = nesting.flatten(structure, expand_composites=True)
         self._flat = flat
         self._single = len(flat) == 1 and flat[0] is structure
@@ -120,7 +120,7 @@ class ConcreteFunction(FastCall):
     @property
     def captured_inputs(self) -> list[Any]:
         """What the graph uses from outside: eager tensors, and handles of Variables (None where one is gone)."""
-        return [_shown(held) for held, _ in self.graph.captures]
+        return [shown(held) for held, _ in self.graph.captures]
 
     def set_external_captures(self, captures: Sequence[Any]) -> None:
         """Let the graph use other tensors and Variables from outside, one for each of `captured_inputs`.
@@ -130,16 +130,18 @@ class ConcreteFunction(FastCall):
         now = self.graph.captures
         if len(captures) != len(now):
             raise ValueError(f"{self.name} captures {len(now)} tensors and Variables, got {len(captures)}")
-        new = [_held(capture, old) for capture, (old, _) in zip(captures, now, strict=True)]
+        new = [held_like(capture, old) for capture, (old, _) in zip(captures, now, strict=True)]
         self.graph.captures[:] = [(held, value) for held, (_, value) in zip(new, now, strict=True)]
-        self._cell_names = [_cell_name(held) for held, _ in self.graph.captures]
+        self._cell_names = [cell_name(held) for held, _ in self.graph.captures]
         self._runner = Runner(self._trace, self.name)
         forget_all()
 
     @property
     def function_type(self) -> FunctionType:
         """The signature of the trace, with the specs of tensors and the values of the others."""
-        result = nesting.map_structure(lambda leaf: leaf if leaf is None else _type_of(leaf), self.structured_outputs)
+        result = nesting.map_structure(
+            lambda leaf: leaf if leaf is None else type_of_result(leaf), self.structured_outputs
+        )
         return of_trace(self.signature.parameters, self.signature.structure, result)
 
     @property
@@ -353,8 +355,8 @@ class ConcreteFunction(FastCall):
             raise InvalidArgumentError(
                 None,
                 None,
-                f"cannot compute {self.name} as input #{i}(zero-based) was traced with shape {_spec(value).shape} and "
-                f"called with shape {leaf.shape} [Op:{self.name}]",
+                f"cannot compute {self.name} as input #{i}(zero-based) was traced with shape {spec_of(value).shape} "
+                f"and called with shape {leaf.shape} [Op:{self.name}]",
             )
         return leaf
 
@@ -377,11 +379,13 @@ class ConcreteFunction(FastCall):
         args, kwargs = self.structured_input_signature
         positional = [p.name for p in self.signature.parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
         details = [*zip(positional, args, strict=True), *sorted(kwargs.items())]
-        shown = [f"    {name}: {_pretty(spec)}" for name, spec in details if _has_spec(spec)]
+        shown = [f"    {name}: {pretty(spec)}" for name, spec in details if has_spec(spec)]
         if shown:
             lines += ["  Args:", *shown]
-        specs = nesting.map_structure(lambda leaf: leaf if leaf is None else _type_of(leaf), self.structured_outputs)
-        lines += ["  Returns:", f"    {_pretty(specs)}"]
+        specs = nesting.map_structure(
+            lambda leaf: leaf if leaf is None else type_of_result(leaf), self.structured_outputs
+        )
+        lines += ["  Returns:", f"    {pretty(specs)}"]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -435,45 +439,6 @@ def _kind(traced: Any) -> str:
     return traced.type_name if isinstance(traced, Held) else type(traced).__name__
 
 
-def _cell_name(held: Any) -> str | None:
-    cell = held() if isinstance(held, weakref.ref) else None
-    return None if cell is None else (cell.name or f"_AnonymousVar{cell.id}")
-
-
-def _shown(held: Any) -> Any:
-    """Return a capture as a tensor: of a Cell its Variable's handle."""
-    if not isinstance(held, weakref.ref):
-        return held
-    cell = held()
-    if cell is None:
-        return None
-    variable = None if cell.variable is None else cell.variable()
-    return ResourceHandle(cell) if variable is None else variable.handle
-
-
-def _held(capture: Any, old: Any) -> Any:
-    """Return a capture in the place of another as the graph holds it. Raises ValueError if it is not like that."""
-    if isinstance(old, weakref.ref):
-        cell = capture.cell if isinstance(capture, ResourceHandle) else getattr(capture, "__fg_cell__", None)
-        before = old()
-        if cell is None or (before is not None and cell.aval != before.aval):
-            raise ValueError(f"A Variable like {None if before is None else before.name!r} is wanted, got {capture!r}")
-        return weakref.ref(cell)
-    tensor = capture if isinstance(capture, EagerTensor) else convert(capture, old.dtype)
-    if tensor.dtype != old.dtype or tensor.shape != old.shape:
-        raise ValueError(f"A {old.dtype.name} tensor of shape {old.shape} is wanted, got {capture!r}")
-    return tensor
-
-
-def _spec(value: Value) -> TensorSpec:
-    return TensorSpec(value.aval.shape, value.aval.dtype, value.node.attrs.get("name") or value.node.name)
-
-
-def _type_of(leaf: Any) -> Any:
-    spec = getattr(leaf, "_type_spec", None)
-    return spec if isinstance(spec, TypeSpec) else TensorSpec(leaf.aval.shape, leaf.dtype)
-
-
 def _parts(value: Any) -> bool:
     return nesting.is_nested(value) or nesting.flatten(value, expand_composites=True) != [value]
 
@@ -500,33 +465,6 @@ def _convert(leaf: Any, dtype: Any) -> Any:
 
 def _show(value: Any) -> str:
     return repr(value)
-
-
-def _has_spec(value: Any) -> bool:
-    return any(
-        isinstance(leaf, TypeSpec) or (isinstance(leaf, Held) and leaf.is_variable) for leaf in nesting.flatten(value)
-    )
-
-
-class _Marker:
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def _pretty(spec: Any) -> str:
-    if isinstance(spec, TensorSpec):
-        return f"{spec.dtype.name} Tensor, shape={spec.shape}"
-    if nesting.is_nested(spec):
-        pieces = nesting.flatten(spec)
-        markers = [_Marker(f"<{i + 1}>") for i in range(len(pieces))]
-        text = pprint.pformat(nesting.pack_sequence_as(spec, markers), width=10_000)
-        for marker, piece in zip(markers, pieces, strict=True):
-            text += f"\n      {marker!r}: {_pretty(piece)}"
-        return text
-    return repr(spec)
 
 
 __all__ = ["ConcreteFunction", "Signature"]

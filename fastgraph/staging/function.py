@@ -18,18 +18,18 @@ from typing import Any
 from fastgraph import flags, nesting
 from fastgraph._tensor import EagerTensor, Tensor, convert, current_state, init_scope
 from fastgraph.errors import InaccessibleTensorError
-from fastgraph.graph import ir, passes
 from fastgraph.graph.collector import resting
 from fastgraph.graph.differentiate import entering
-from fastgraph.graph.interpret import interpret
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach, source_lines
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach
 from fastgraph.locks import Turn
 from fastgraph.shapes import Aval, TensorSpec, TypeSpec
 from fastgraph.staging import autograph, keys
 from fastgraph.staging._call import BoundCall, MethodCall, forget_all, set_run_eagerly
 from fastgraph.staging.concrete import ConcreteFunction, Signature
 from fastgraph.staging.fields import together
+from fastgraph.staging.first_calls import lifted, not_first_call
 from fastgraph.staging.function_types import FunctionType, of_function
+from fastgraph.staging.general_keys import general_key
 from fastgraph.staging.keys import Arguments, Guard
 from fastgraph.staging.parameters import Parameters
 from fastgraph.staging.retraces import Detector, History, code_of, detector_of
@@ -42,12 +42,6 @@ flags.on_change(forget_all)
 
 _numbers = itertools.count(1)
 _SIGNATURE = "input_signature"  # the key of the one trace that a Function with an input_signature has
-
-_NOT_FIRST_CALL = (
-    "tf.function-decorated function tried to create variables on non-first call. tf.function only supports singleton "
-    "tf.Variables created on the first call. Make sure the tf.Variable is only created once or created outside "
-    "tf.function. See https://www.tensorflow.org/guide/function#creating_tfvariables for more information."
-)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Running Functions as plain Python
@@ -296,7 +290,7 @@ class Function(MethodCall):
         """Return the key, shapes and specs to trace for: relaxed where an earlier trace differs in shapes only."""
         key = arguments.key
         other = self._traces.alike(key)
-        relaxed = None if other is None else keys.general_key(key, other)
+        relaxed = None if other is None else general_key(key, other)
         if relaxed is None or relaxed == key:
             return key, arguments.shapes, arguments.specs
         specs: list[Any] = []
@@ -343,8 +337,8 @@ class Function(MethodCall):
 
         def creator(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
             if made is None:
-                raise ValueError(_NOT_FIRST_CALL + _made_where(kwargs))
-            kwargs["initial_value"] = _lifted(kwargs.get("initial_value"), trace, arguments.leaves)
+                raise ValueError(not_first_call(kwargs))
+            kwargs["initial_value"] = lifted(kwargs.get("initial_value"), trace, arguments.leaves)
             with init_scope():
                 variable = next_creator(**kwargs)
             made.append(variable)
@@ -496,19 +490,6 @@ def _shapes_in(key: Any, specs: list[Any]) -> list[Any]:
     return [shape for part in key for shape in _shapes_in(part, specs)]
 
 
-def _made_where(kwargs: dict[str, Any]) -> str:
-    """Name the Variable that a traced function makes in vain, the line, and the remedies."""
-    name = kwargs.get("name")
-    made_at = next(iter(source_lines(1)), None)
-    where = "" if made_at is None else f" at {made_at.file}:{made_at.line}, in {made_at.function}"
-    return (
-        f"\n\nThe Variable {f'{name!r} ' if name else ''}is made{where}, each time that the function is traced. "
-        "Either make it before the first call, outside of the function (in __init__, or at the top of the module); or "
-        "keep it where it outlives the call and make it only if it is not there: `if self.v is None: self.v = "
-        "tf.Variable(...)`."
-    )
-
-
 def _placeholder_name(name: str) -> str:
     return _plain(name.lstrip("*"))
 
@@ -516,41 +497,6 @@ def _placeholder_name(name: str) -> str:
 def _plain(name: str) -> str:
     """Return a name that a node can have."""
     return "".join(c if c.isalnum() or c in "_./-" else "_" for c in name).strip("_") or "fn"
-
-
-def _lifted(initial: Any, trace: GraphTrace, leaves: list[Any]) -> Any:
-    """Return the initial value of a Variable as it is outside the trace: symbolic ones are computed."""
-    if isinstance(initial, SymbolicTensor):
-        return _evaluate(initial, trace, leaves)
-    if callable(initial) and not isinstance(initial, Tensor):
-        return initial  # called under init_scope
-    if nesting.is_nested(initial):
-        return nesting.map_structure(lambda leaf: _lifted(leaf, trace, leaves), initial)
-    return initial
-
-
-def _evaluate(tensor: SymbolicTensor, trace: GraphTrace, leaves: list[Any]) -> Any:
-    """Compute a symbolic tensor from the arguments of the first call."""
-    if tensor.trace is not trace:
-        raise ValueError(
-            f"A tf.Variable made inside a condition or loop of a tf.function starts from {tensor!r}, which has no "
-            "value there. Create the Variable outside of it."
-        )
-    needed = ir.reachable([tensor.value])
-    used = [leaf for leaf, value in zip(leaves, trace.graph.inputs, strict=True) if value.node in needed]
-    if any(not isinstance(leaf, EagerTensor) for leaf in used):
-        raise ValueError(
-            f"The initial value of a tf.Variable made while tracing {trace.graph.name!r} depends on its arguments, "
-            "which have no values here. Call the function once, or create the Variable outside of it."
-        )
-    graph = ir.Graph(trace.graph.name)
-    graph.nodes = [node for node in trace.graph.nodes if node in needed or node.op.name == "placeholder"]
-    graph.inputs, graph.captures = trace.graph.inputs, trace.graph.captures
-    graph.outputs = [tensor.value]
-    captured = [held() if isinstance(held, weakref.ref) else held for held, _ in graph.captures]
-    with init_scope():
-        value = interpret(passes.inline(graph), [*leaves, *captured])[0]
-    return value
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -580,8 +526,8 @@ def function(
     taken and change nothing: every graph is compiled. Source: tf.function.
 
     Beyond TensorFlow, experimental_box_numbers: Python numbers (but no bools) among the arguments are taken as tensors,
-    so that a new value traces nothing. experimental_lift_variables: every trace, not only the first, may make Variables,
-    as long as tracing again makes no others.
+    so that a new value traces nothing. experimental_lift_variables: every trace, not only the first, may make
+    Variables, as long as tracing again makes no others.
     """
     if experimental_relax_shapes is not None:
         reduce_retracing = experimental_relax_shapes

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastgraph.locks import Lock
-from fastgraph.staging import keys
 from fastgraph.staging.concrete import ConcreteFunction
-from fastgraph.staging.keys import Masked
+from fastgraph.staging.general_keys import Mask, Masked, hidden, masked, skeleton
 
 #: How many traces a Function keeps at most, and how many nodes their graphs may have together; so few traces are kept
 #: in any case.
@@ -47,7 +46,7 @@ class Traces:
         self._numbers = itertools.count()
         self._uses = itertools.count()
         self._exact: dict[Any, ConcreteFunction] = {}
-        self._general: dict[Any, dict[keys.Mask, dict[Any, list[_Kept]]]] = {}
+        self._general: dict[Any, dict[Mask, dict[Any, list[_Kept]]]] = {}
         self._alike: dict[Any, Any] = {}  # a key without its sizes -> the latest key that is the same without its own
         self._kept: dict[ConcreteFunction, _Kept] = {}
         self._n_nodes = 0
@@ -77,8 +76,8 @@ class Traces:
     def _find_general(self, key: Any) -> ConcreteFunction | None:
         shapes: list[Any] = []
         types: list[Any] = []
-        for mask, by_sizes in self._general.get(keys.skeleton(key, shapes, types), {}).items():
-            for kept in by_sizes.get(keys.hidden(shapes, mask), ()):
+        for mask, by_sizes in self._general.get(skeleton(key, shapes, types), {}).items():
+            for kept in by_sizes.get(hidden(shapes, mask), ()):
                 assert kept.masked is not None
                 if all(a.is_subtype_of(b) for a, b in zip(types, kept.masked.types, strict=True)):
                     return kept.concrete
@@ -87,7 +86,7 @@ class Traces:
     def alike(self, key: Any) -> Any:
         """Return the latest key that a trace was made for and that differs from `key` in sizes only; None if none."""
         with self._lock:
-            return self._alike.get(keys.skeleton(key, [], []))
+            return self._alike.get(skeleton(key, [], []))
 
     def add(
         self, key: Any, concrete: ConcreteFunction, exact: bool, general: bool, in_use: Collection[Any]
@@ -97,16 +96,16 @@ class Traces:
             other = self._exact.get(key)
             if other is not None:  # made meanwhile, beside this one
                 return other
-            masked = keys.masked(key) if general else None
+            apart = masked(key) if general else None
             concrete.latest_use = next(self._uses)
-            kept = self._kept[concrete] = _Kept(next(self._numbers), concrete, key, exact, masked)
+            kept = self._kept[concrete] = _Kept(next(self._numbers), concrete, key, exact, apart)
             self._n_nodes += kept.n_nodes
             if exact:
                 self._exact[key] = concrete
-            if masked is not None:
-                by_mask = self._general.setdefault(masked.skeleton, {})
-                by_mask.setdefault(masked.mask, {}).setdefault(masked.sizes, []).append(kept)
-            self._alike[keys.skeleton(key, [], [])] = key
+            if apart is not None:
+                by_mask = self._general.setdefault(apart.skeleton, {})
+                by_mask.setdefault(apart.mask, {}).setdefault(apart.sizes, []).append(kept)
+            self._alike[skeleton(key, [], [])] = key
             self._shrink(concrete, in_use)
             return concrete
 
@@ -155,7 +154,7 @@ class Traces:
                     del by_mask[kept.masked.mask]
                 if not by_mask:
                     del self._general[kept.masked.skeleton]
-            alike = keys.skeleton(kept.key, [], [])
+            alike = skeleton(kept.key, [], [])
             if self._alike.get(alike) == kept.key:
                 del self._alike[alike]
 

@@ -12,7 +12,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.staging import traces
-from fastgraph.staging.keys import masked
+from fastgraph.staging.general_keys import masked
 
 
 def first(x: Any, k: Any) -> Any:
@@ -132,8 +132,8 @@ def test_finding_a_general_trace_looks_at_few(monkeypatch: pytest.MonkeyPatch) -
     f = fg.function(first, autograph=False)
     for k in range(50):
         f.get_concrete_function(fg.TensorSpec([None, k], fg.float32), 0)
-    real = traces.keys.hidden
-    monkeypatch.setattr(traces.keys, "hidden", lambda *args: looked.append(1) or real(*args))
+    real = traces.hidden
+    monkeypatch.setattr(traces, "hidden", lambda *args: looked.append(1) or real(*args))
     f(fg.zeros([3, 7]), 0)
     assert len(looked) <= 2 and f.experimental_get_tracing_count() == 50
 
