@@ -38,6 +38,15 @@ class stop_recording:
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None: ...
 
+class OpListener:
+    """Calls `told(primitive, inputs, outputs)` after every op that this thread runs, between start() and stop()."""
+
+    def __init__(self, told: Callable[[Primitive, list[Any], list[Any]], None]) -> None: ...
+    def start(self) -> None:
+        """Listen to this thread's ops."""
+    def stop(self) -> None:
+        """Listen no more."""
+
 class VariableWatcher:
     """Collects the trainable Variables read on this thread while the context lasts."""
 

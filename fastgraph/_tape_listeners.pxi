@@ -75,6 +75,29 @@ cdef class VariableWatcher(Recorder):
         return list(self._found.values())
 
 
+cdef class OpListener(Recorder):
+    """Calls `told(primitive, inputs, outputs)` after every op that this thread runs, between start() and stop()."""
+
+    cdef object _told
+
+    def __init__(self, told):
+        self._told = told
+
+    def start(self):
+        """Listen to this thread's ops."""
+        thread_state().tapes.append(self)
+
+    def stop(self):
+        """Listen no more."""
+        _remove(thread_state().tapes, self)
+
+    cdef int note(self, Primitive prim, PyObject** inputs, Py_ssize_t n_inputs, dict attrs,
+                  PyObject** outputs, Py_ssize_t n_outputs) except -1:
+        cdef Py_ssize_t i
+        self._told(prim, [<object>inputs[i] for i in range(n_inputs)], [<object>outputs[i] for i in range(n_outputs)])
+        return 0
+
+
 cdef class Custom:
     """A piece of computation with a gradient of its own: custom_gradient, the call of a Function, a loop."""
 

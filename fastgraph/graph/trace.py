@@ -357,12 +357,14 @@ class GraphTrace(Trace):
         values = tuple([self.value_of(tensor) for tensor in inputs])
         name, self.node_name = self.node_name, None
         try:
-            node = self.graph.add(prim, values, attrs, name=name, source=source_lines(), device=current_state().device)
+            state = current_state()
+            node = self.graph.add(prim, values, attrs, name=name, source=source_lines(), device=state.device)
         except ValueError as error:
             if len(error.args) == 1 and isinstance(error.args[0], str):
                 error.args = (error.args[0] + _misfit(self.graph, prim, name, values),)
             raise
-        return self.results(node)
+        checked = state.extra.get("check_numerics")
+        return self.results(node) if checked is None else checked(self, node)
 
     def results(self, node: Node) -> Any:
         """Return the node's results as the op's caller gets them: a tensor, or a tuple where there may be several."""

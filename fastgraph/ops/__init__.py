@@ -33,6 +33,7 @@ from fastgraph.ops import (  # noqa: F401
     movement,
     nnops,
     normalization,
+    numerics,
     operators,
     output,
     padding,

@@ -167,9 +167,9 @@ def _backward_of(called: _Called, sources: Sequence[int], flowing: Sequence[int]
     """The function of (ticket, *inputs, *cotangents of the results `flowing`) for the cotangents of `sources`."""
 
     def backward(ticket: Any, *operands: Any) -> list[Any]:
-        inputs, dys = operands[:n], list(operands[n:])
+        dys = list(operands[n:])
         kept = None if made.differentiated else called.tapes.pop(int(ticket), None)
-        tape, inputs, outputs = kept if kept is not None else _taped(called, inputs)
+        tape, inputs, outputs = kept if kept is not None else _taped(called, operands[:n])
         found = tape.gradient([outputs[k] for k in flowing], [inputs[i] for i in sources], output_gradients=dys)
         zeros_like = get_slot("zeros_like")
         return [zeros_like(inputs[i]) if g is None else convert(g) for i, g in zip(sources, found, strict=True)]
@@ -249,7 +249,7 @@ def _applied(op: str, function: Callable[..., Any], inputs: list[Any], Tout: Any
     parts: list[Any] = []
     for spec in specs:
         parts += flatten(spec, expand_composites=True) if isinstance(spec, TypeSpec) else [spec]
-    dtypes = [part.dtype if isinstance(part, TypeSpec) else part for part in parts]
+    dtypes = [part.dtype if isinstance(part, TensorSpec) else part for part in parts]
     attrs = {"key": _key(_Called(function, dtypes)), "dtypes": tuple([dtype.name for dtype in dtypes])}
     results = list(bind_named(name, get(op), tuple(inputs), attrs) or ())
     for tensor, part in zip(results, parts, strict=False):
@@ -311,10 +311,8 @@ def _is_composite(value: Any) -> bool:
 
 def _eager_results(func: Callable[..., Any], inputs: Sequence[Any], specs: Sequence[Any]) -> list[Any]:
     """Call the function now; tapes see what it does."""
-    called = _Called(func, [spec.dtype if isinstance(spec, TypeSpec) else spec for spec in specs])
-    if not any(
-        isinstance(spec, TypeSpec) and spec._is_composite and not isinstance(spec, TensorSpec) for spec in specs
-    ):
+    called = _Called(func, [spec.dtype if isinstance(spec, TensorSpec) else spec for spec in specs])
+    if not any(isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec) for spec in specs):
         return called.tensors(inputs)
     try:
         results = func(*inputs)
