@@ -19,7 +19,7 @@ from fastgraph.graph.branches import as_tensor, converted, make_cond, make_while
 from fastgraph.graph.ir import Value
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 from fastgraph.op_errors import message_name
-from fastgraph.primitive import get
+from fastgraph.primitive import get, public_function
 from fastgraph.shapes import Aval, TensorShape, generalises, shape_of
 from fastgraph.traced_tensor_array import unify_all
 
@@ -109,8 +109,8 @@ def case(
 ) -> Any:
     """Return the result of the function beside the first true predicate, else of `default`.
 
-    `exclusive` demands that at most one predicate is true. Raises InvalidArgumentError in eager mode if no predicate is
-    true and there is no default; in a trace the last function stands in for it then. Source: tf.case.
+    `exclusive` demands that at most one predicate is true. Raises InvalidArgumentError, in a graph when it runs, if no
+    predicate is true and there is no default. Source: tf.case.
     """
     pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
     if not pairs and default is None:
@@ -122,15 +122,20 @@ def case(
             raise TypeError(f"fn for pred {pair[0]} must be callable.")
     if default is not None and not callable(default):
         raise TypeError("Argument `default` must be callable.")
-    trace = current_trace()
-    if trace is None:
-        if exclusive and sum(bool(pred) for pred, _ in pairs) > 1:
-            raise InvalidArgumentError(None, None, "More than one condition evaluated as True but exclusive=True.")
+    if exclusive and len(pairs) > 1:
+        names = ", ".join(pred.name if isinstance(pred, SymbolicTensor) else "?" for pred, _ in pairs)
+        _demand(
+            [pred for pred, _ in pairs],
+            lambda flags: bind_cast(flags, dtypes.int32),
+            f"Input error: exclusive=True: more than 1 conditions ({names}) evaluated as True:",
+        )
+    if default is None:
+        _demand([pred for pred, _ in pairs], None, "Input error: None of conditions evaluated as True:")
+    if current_trace() is None:
         for pred, function in pairs:
             if pred:
                 return function()
-        if default is None:
-            raise InvalidArgumentError(None, None, "None of the conditions evaluated as True.")
+        assert default is not None
         return default()
     if default is None:
         default = pairs[-1][1]
@@ -139,6 +144,16 @@ def case(
     for pred, action in reversed(pairs):
         function = functools.partial(_either, pred, action, function)
     return function()
+
+
+def _demand(preds: list[Any], numbers: Callable[[Any], Any] | None, text: str) -> None:
+    """Stop unless one of the predicates holds or, with `numbers`, at most one. In a graph, when it runs."""
+    flags = public_function("stack")([_predicate(convert(pred)) for pred in preds])
+    if numbers is None:
+        holds = public_function("reduce_any")(flags)
+    else:
+        holds = public_function("reduce_sum")(numbers(flags)) < 2
+    public_function("debugging.Assert")(holds, [text, flags], summarize=len(preds))
 
 
 def _either(pred: Any, action: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
@@ -150,23 +165,33 @@ def _either(pred: Any, action: Callable[[], Any], otherwise: Callable[[], Any]) 
 def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case") -> Any:
     """Return the result of the function at `branch_index`; of `default`, or the last one, if there is none.
 
-    `branch_fns` is a list of functions, a dict or list of pairs from int to function. Source: tf.switch_case.
+    `branch_fns` is a list of functions, a dict or list of pairs from int to function. Raises ValueError unless these
+    ints are 0, 1, 2, ..., TypeError for an index that is no integer. Source: tf.switch_case.
     """
     if isinstance(branch_fns, dict) or (branch_fns and isinstance(branch_fns[0], tuple)):
-        branches = dict(branch_fns)
+        pairs = list(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns)
     else:
-        branches = dict(enumerate(branch_fns))
-    if not branches:
-        raise ValueError("switch_case needs at least one branch")
-    for key, function in branches.items():
+        pairs = list(enumerate(branch_fns))
+    if not pairs:
+        raise ValueError("Must provide at least one item in 'branch_fns'")
+    for key, function in pairs:
         if not isinstance(key, int):
             raise TypeError(f"key must be a Python `int`, got {key!r}")
         if not callable(function):
             raise TypeError(f"fn for key {key} must be callable.")
+    numbers = sorted(key for key, _ in pairs)
+    if numbers != list(range(len(pairs))):
+        found = ",".join(map(str, numbers))
+        raise ValueError(
+            f"branch indices (keys) must form contiguous range of [0 to {len(pairs)}) but found {{{found}}}"
+        )
+    branches = dict(sorted(pairs))
     otherwise = default if default is not None else branches[max(branches)]
-    if current_trace() is None:
-        return branches.get(int(branch_index), otherwise)()
     index = convert(branch_index)
+    if not index.dtype.is_integer:
+        raise TypeError(f"'branch_index' must be an integer Tensor, got {index.dtype!r}")
+    if current_trace() is None:
+        return branches.get(int(index), otherwise)()
     return case([(index == key, function) for key, function in branches.items()], default=otherwise)
 
 

@@ -134,15 +134,42 @@ def test_case(mode):
 def test_switch_case(mode):
     f = staged(lambda i: fg.switch_case(i, [lambda: 10, lambda: 11], default=lambda: 99), mode)
     assert [int(f(fg.constant(i))) for i in (0, 1, 2, -1)] == [10, 11, 99, 99]
-    g = staged(lambda i: fg.switch_case(i, {3: lambda: 30, 5: lambda: 50}), mode)
-    assert [int(g(fg.constant(i))) for i in (3, 5, 4)] == [30, 50, 50]
+    g = staged(lambda i: fg.switch_case(i, {1: lambda: 30, 0: lambda: 50}), mode)
+    assert [int(g(fg.constant(i))) for i in (0, 1, 4)] == [50, 30, 30]
+    h = staged(lambda i: fg.switch_case(i, [(1, lambda: 30), (0, lambda: 50)]), mode)
+    assert [int(h(fg.constant(i))) for i in (0, 1, 4)] == [50, 30, 30]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_case_when_no_predicate_or_more_than_one_is_true(mode):
+    two = staged(lambda x: fg.case([(x < 1, lambda: x), (x < 3, lambda: x * 2)]), mode)
+    alone = staged(lambda x: fg.case([(x < 1, lambda: x)]), mode)
+    one = staged(lambda x: fg.case([(x > 1, lambda: x), (x > 3, lambda: -x)], exclusive=True, default=lambda: x), mode)
+    for _ in range(2):
+        assert [int(two(fg.constant(x))) for x in (0, 2)] == [0, 4]
+        assert int(alone(fg.constant(0))) == 0
+        assert [int(one(fg.constant(x))) for x in (0, 2)] == [0, 2]
+        for f in (two, alone):
+            with pytest.raises(InvalidArgumentError, match="None of conditions evaluated as True"):
+                f(fg.constant(5))
+        with pytest.raises(InvalidArgumentError, match="exclusive=True: more than 1 conditions"):
+            one(fg.constant(5))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("keys", [(0, 5), (-1, 0), (0, 0)])
+def test_switch_case_keys_are_the_numbers_from_0_on(mode, keys):
+    f = staged(lambda i: fg.switch_case(i, [(key, lambda: 1) for key in keys], default=lambda: 2), mode)
+    found = ",".join(map(str, keys))
+    with pytest.raises(ValueError, match=rf"contiguous range of \[0 to 2\) but found \{{{found}\}}"):
+        f(fg.constant(1))
+    with pytest.raises(ValueError, match="Must provide at least one item in 'branch_fns'"):
+        staged(lambda i: fg.switch_case(i, []), mode)(fg.constant(1))
+    with pytest.raises(TypeError, match="'branch_index' must be an integer Tensor"):
+        staged(lambda i: fg.switch_case(i, [lambda: 1]), mode)(fg.constant(1.0))
 
 
 def test_case_errors():
-    with pytest.raises(InvalidArgumentError):
-        fg.case([(fg.constant(False), lambda: 1)])
-    with pytest.raises(InvalidArgumentError):
-        fg.case([(fg.constant(True), lambda: 1), (fg.constant(True), lambda: 2)], exclusive=True)
     with pytest.raises(TypeError):
         fg.case([(fg.constant(True), 1)])
 
