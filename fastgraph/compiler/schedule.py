@@ -61,12 +61,13 @@ class Planner:
         self._plans: dict[int, OrderedDict[tuple[Any, ...], Plan]] = {}
         self._lock = Lock()
 
-    def plan(self, program: Program, avals: Sequence[Aval], carried: int = 0) -> Plan:
+    def plan(self, program: Program, avals: Sequence[Aval], own: tuple[int, ...] = ()) -> Plan:
         """Return the plan of `program` for arguments of these avals. Raises CannotPlan.
 
-        Of a loop's body the first `carried` are the loop's own: where one dies, a result may be written over it.
+        The arguments in the places `own` are those of a loop that nobody else takes: where one dies, a result may be
+        written over it.
         """
-        key = (shape_key(avals), tuple([None if a.value is None else a.value.tobytes() for a in avals]), carried)
+        key = (shape_key(avals), tuple([None if a.value is None else a.value.tobytes() for a in avals]), own)
         with self._lock:
             plans = self._plans.setdefault(id(program), OrderedDict())
             found = plans.get(key)
@@ -75,7 +76,7 @@ class Planner:
                 return found
         table = _known_sizes(program, avals)
         inputs = (*program.inputs, *program.captures)
-        schedule = _Schedule(self, program, table, range(len(program.steps)), inputs, carried=inputs[:carried])
+        schedule = _Schedule(self, program, table, range(len(program.steps)), inputs, own=[inputs[i] for i in own])
         try:
             made = Plan(schedule.spec)
         except OverflowError as error:  # more bytes than can be counted: the op that makes them says so
@@ -116,9 +117,9 @@ class _Schedule:
         chosen: Iterable[int],
         inputs: Sequence[int],
         computed: dict[Value, Aval] | None = None,
-        carried: Sequence[int] = (),
+        own: Sequence[int] = (),
     ) -> None:
-        self.carried = frozenset(carried)
+        self.own = frozenset(own)
         self.taken: set[int] = set()  # slots of results that are written over what a loop carries, where they can
         self.planner = planner
         self.program = program
@@ -305,7 +306,7 @@ class _Schedule:
     def _share(self, new: int, step: Step, source: int, target: int) -> None:
         """Let an in-place operand and its result be one slot; where that is not allowed, copy the operand there."""
         slot = self.slot_of[source]
-        own = self.slots[slot].place == Place.INPUT and source in self.carried
+        own = self.slots[slot].place == Place.INPUT and source in self.own
         group = self.groups.get(slot, [source] if own else [])
         readers = [reader for number in group for reader in self.consumers.get(number, [])]
         allowed = (
@@ -514,8 +515,16 @@ class _Schedule:
 
     def _branch(self, step: CondStep, common: dict[str, Any]) -> StepSpec:
         avals = [self.aval(number) for number in step.inputs[1:]]
-        then_plan = self.planner.plan(step.then_program, avals)
-        else_plan = self.planner.plan(step.else_program, avals)
+        kept = {*self.program.outputs, *self.rest_inputs}
+        own = tuple(
+            [
+                i
+                for i, number in enumerate(step.inputs[1:])
+                if number in self.own and number not in kept and len(self.consumers[number]) == 1
+            ]
+        )
+        then_plan = self.planner.plan(step.then_program, avals, own)
+        else_plan = self.planner.plan(step.else_program, avals, own)
         return specs.Branch(
             predicate=self.slot_of[step.inputs[0]],
             then_plan=then_plan,
@@ -534,7 +543,9 @@ class _Schedule:
         def plans(shapes: tuple[tuple[int, ...], ...]) -> tuple[Plan, Plan]:
             carried = [Aval(aval.dtype, shape) for aval, shape in zip(avals, shapes)]
             arguments = [*carried, *invariants]
-            return self.planner.plan(step.cond_program, arguments), self.planner.plan(step.body_program, arguments, n)
+            return self.planner.plan(step.cond_program, arguments), self.planner.plan(
+                step.body_program, arguments, tuple(range(n))
+            )
 
         def again(shapes: tuple[tuple[int, ...], ...]) -> tuple[Plan, Plan]:
             try:

@@ -128,14 +128,28 @@ def make_cond(then_trace: GraphTrace, else_trace: GraphTrace, pred: Any, *, name
 
 
 def make_while(
-    cond_trace: GraphTrace, body_trace: GraphTrace, carried: Sequence[Any], *, name: str | None = None
+    cond_trace: GraphTrace,
+    body_trace: GraphTrace,
+    carried: Sequence[Any],
+    *,
+    name: str | None = None,
+    joined: tuple[int, ...] = (),
 ) -> tuple[Any, ...]:
-    """Bind the while node of a traced test and body to the trace around them; return the final carried values."""
+    """Bind the while node of a traced test and body to the trace around them; return the final carried values.
+
+    After these come what the iterations give besides: stacked, or (outputs named by `joined`) end to end.
+    """
     invariants = _align([cond_trace, body_trace], len(carried))
     _watch(invariants)
     outer = cond_trace.parent
     assert outer is not None
     outer.node_name = name
-    attrs = {"cond_graph": cond_trace.graph, "body_graph": body_trace.graph, "n_carried": len(carried)}
+    attrs: dict[str, Any] = {
+        "cond_graph": cond_trace.graph,
+        "body_graph": body_trace.graph,
+        "n_carried": len(carried),
+    }
+    if joined:
+        attrs["joined"] = joined
     results: tuple[Any, ...] = bind(WHILE, (*carried, *invariants), attrs)
     return results

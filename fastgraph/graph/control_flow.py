@@ -191,7 +191,7 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
     if not index.dtype.is_integer:
         raise TypeError(f"'branch_index' must be an integer Tensor, got {index.dtype!r}")
     if current_trace() is None:
-        return branches.get(int(index), otherwise)()
+        return branches.get(int(index.numpy()), otherwise)()
     return case([(index == key, function) for key, function in branches.items()], default=otherwise)
 
 

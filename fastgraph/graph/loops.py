@@ -17,10 +17,12 @@ from fastgraph.dtype import DType, as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_gradients as control_gradients  # fills in the gradient of while
 from fastgraph.graph.branches import as_tensor, make_while, subgraph_name, traced
+from fastgraph.graph.ragged_results import RaggedLeaf, flattened
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.movement import shape
 from fastgraph.primitive import public_function, register_public
+from fastgraph.ragged_tensor import RaggedTensorSpec
 from fastgraph.shapes import Aval, TensorShape, TensorSpec, TypeSpec, common_shape, generalises, shape_of
 
 
@@ -72,11 +74,16 @@ class _Elements:
 
 
 def stacked_loop(
-    n: Any, step: Callable[..., tuple[Sequence[Any], Sequence[Any]]], start: Sequence[Any], what: str
+    n: Any,
+    step: Callable[..., tuple[Sequence[Any], Sequence[Any]]],
+    start: Sequence[Any],
+    what: str,
+    ragged: Sequence[int] = (),
 ) -> tuple[list[Any], list[Any]]:
     """A while node of `n` iterations: step(i, *carried) gives (next carried, rows); returns (last carried, stacks).
 
-    Shapes of carried values that change from one iteration to the next become unknown where they do.
+    Shapes of carried values that change from one iteration to the next become unknown where they do. Rows that
+    `ragged` names may differ in size: of these the stack is (all elements end to end, the shapes, sizes of one row).
     """
     trace = current_trace()
     assert trace is not None
@@ -89,7 +96,11 @@ def stacked_loop(
 
     def body(i: Any, *carried: Any) -> Any:
         after, rows = step(i, *carried)
-        return [i + 1, *after, *rows]
+        whole[:] = [row for k, row in enumerate(rows) if k in ragged]
+        uneven = [part for row in whole for part in flattened(row)]
+        return [i + 1, *after, *[row for k, row in enumerate(rows) if k not in ragged], *uneven]
+
+    whole: list[Any] = []
 
     while True:
         own = [(Aval(t.dtype, dims), f"{what}_{k}") for k, (t, dims) in enumerate(zip(begin, shapes, strict=True))]
@@ -99,12 +110,20 @@ def stacked_loop(
             break
         shapes = [common_shape(a, b) for a, b in zip(shapes, after, strict=True)]
     test_trace, _ = traced(trace, test, own, subgraph_name(f"{what}_cond"))
-    outputs = make_while(test_trace, body_trace, begin, name=what)
-    stacks = list(outputs[len(begin) :])
+    count = len(body_trace.graph.outputs)
+    vectors = range(count - 2 * len(whole), count, 2)
+    results = body_trace.graph.outputs
+    body_trace.flattened.update(
+        {row.value: (results[k], results[k + 1]) for row, k in zip(whole, vectors, strict=True)}
+    )
+    outputs = make_while(test_trace, body_trace, begin, name=what, joined=tuple(vectors))
+    stacks = list(outputs[len(begin) : count - 2 * len(whole)])
     if isinstance(n, int):
         for tensor in stacks:
             if tensor.shape.rank is not None:
                 tensor.set_shape([n, *tensor.shape[1:]])
+    for place, k, row in zip(sorted(ragged), vectors, whole, strict=True):
+        stacks.insert(place, (outputs[k], outputs[k + 1], row.shape.as_list()[1:]))
     return list(outputs[1 : len(begin)]), stacks
 
 
@@ -121,29 +140,54 @@ class _Signature:
 
     def __init__(self, signature: Any) -> None:
         self.structure = nesting.map_structure(_leaf, signature)
-        self.leaves: list[Any] = nesting.flatten(self.structure)
+        self.leaves: list[_Leaf | RaggedLeaf] = nesting.flatten(self.structure)
+        self.ragged: list[int] = []  # which of the flat tensors differ in size from element to element
+        n = 0
+        for leaf in self.leaves:
+            if isinstance(leaf, RaggedLeaf):
+                self.ragged += range(n, n + leaf.n)
+            n += leaf.n
 
     def flat(self, result: Any) -> list[Any]:
         """Return the tensors of one result. Raises ValueError or TypeError where they do not fit."""
         nesting.assert_same_structure(self.structure, result, check_types=False)
-        return [leaf.take(value) for leaf, value in zip(self.leaves, nesting.flatten(result), strict=True)]
+        leaves = zip(self.leaves, nesting.flatten(result), strict=True)
+        return [tensor for leaf, value in leaves for tensor in leaf.parts(value)]
 
-    def packed(self, leaves: Sequence[Any]) -> Any:
-        """Return tensors in the structure of a result."""
-        return nesting.pack_sequence_as(self.structure, list(leaves))
+    def of_rows(self, rows: Sequence[Sequence[Any]]) -> Any:
+        """Return the result of all elements from the flat tensors of each."""
+        found, at = [], 0
+        for leaf in self.leaves:
+            own = [row[at : at + leaf.n] for row in rows]
+            at += leaf.n
+            found.append(leaf.of_rows(own) if isinstance(leaf, RaggedLeaf) else _stacks(own, [leaf])[0])
+        return nesting.pack_sequence_as(self.structure, found)
+
+    def of_loop(self, stacks: Sequence[Any]) -> Any:
+        """Return the result of all elements from what a loop gave."""
+        found, at = [], 0
+        for leaf in self.leaves:
+            own = stacks[at : at + leaf.n]
+            at += leaf.n
+            if isinstance(leaf, RaggedLeaf):
+                found.append(leaf.of_loop([(part[0], part[1]) for part in own], own[0][2]))
+            else:
+                found.append(own[0])
+        return nesting.pack_sequence_as(self.structure, found)
 
 
-def _leaf(given: Any) -> Any:
-    """One result of a signature: a tensor, or a RaggedTensor of the rows."""
-    if isinstance(given, TypeSpec) and hasattr(given, "ragged_rank"):
-        from fastgraph.graph.composite_maps import RaggedLeaf
-
-        return RaggedLeaf(given)  # type: ignore[arg-type]
-    return _Leaf(given)
+def _leaf(given: Any) -> _Leaf | RaggedLeaf:
+    return RaggedLeaf(given) if isinstance(given, RaggedTensorSpec) else _Leaf(given)
 
 
 class _Leaf:
     """One tensor of a signature."""
+
+    n = 1
+
+    def parts(self, value: Any) -> list[Any]:
+        """Return the tensor of one result, as `take` does."""
+        return [self.take(value)]
 
     def __init__(self, given: Any) -> None:
         if isinstance(given, TensorSpec):
@@ -195,8 +239,8 @@ def map_fn(
 
     `elems` may be a structure of tensors with the same n: fn gets one element in that structure. `fn_output_signature`
     (before: `dtype`) says the structure and dtypes of fn's result where they are not those of elems: dtypes or
-    TensorSpecs, in eager mode also RaggedTensorSpecs; elems may then be RaggedTensors and SparseTensors, of which fn
-    gets rows. The tensors of all elements have one shape. `parallel_iterations` and `swap_memory` change nothing.
+    TensorSpecs, and RaggedTensorSpecs where results differ in size; all others have one shape. In eager mode elems may
+    be RaggedTensors and SparseTensors, of which fn gets rows. `parallel_iterations` and `swap_memory` change nothing.
     Raises TypeError or ValueError for a result of another structure, ValueError for scalars, n that differ and shapes
     that differ, InvalidArgumentError for another dtype. Source: tf.map_fn.
     """
@@ -212,10 +256,9 @@ def map_fn(
         return flat if back_prop else [public_function("stop_gradient")(tensor) for tensor in flat]
 
     if current_trace() is None:
-        rows = [applied(elements.eager(i)) for i in range(elements.static or 0)]
-        return signature.packed(_stacks(rows, signature.leaves))
-    _, stacks = stacked_loop(elements.n, lambda i: ((), applied(elements.at(i))), (), "map")
-    return signature.packed(stacks)
+        return signature.of_rows([applied(elements.eager(i)) for i in range(elements.static or 0)])
+    _, stacks = stacked_loop(elements.n, lambda i: ((), applied(elements.at(i))), (), "map", signature.ragged)
+    return signature.of_loop(stacks)
 
 
 def _is_composite(leaf: Any) -> bool:

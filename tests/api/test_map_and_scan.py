@@ -266,9 +266,66 @@ def test_map_fn_over_composites_that_does_not_fit() -> None:
     ragged = fg.ragged.constant([[1, 2], [3]])
     with pytest.raises(ValueError, match="Dimensions 2 and 3 are not compatible"):
         fg.map_fn(lambda e: e[1], (ragged, fg.zeros([3])), fn_output_signature=fg.float32)
-    with pytest.raises(fg.errors.InvalidArgumentError, match="was to be float32"):
-        fg.map_fn(lambda e: e, ragged, fn_output_signature=fg.RaggedTensorSpec([None], fg.float32))
-    with pytest.raises(ValueError, match="ragged_rank 1, and has 0"):
+    with pytest.raises(ValueError, match="float32"):
+        fg.map_fn(lambda e: e, ragged, fn_output_signature=fg.RaggedTensorSpec([None], fg.float32, 0))
+    with pytest.raises(ValueError, match=r"int32, 1, tf.int64"):
         fg.map_fn(lambda e: e, ragged, fn_output_signature=fg.RaggedTensorSpec([None, None], fg.int32))
     with pytest.raises(NotImplementedError, match="where a function is traced"):
         fg.function(lambda r: fg.map_fn(fg.reduce_sum, r, fn_output_signature=fg.int32))(ragged)
+
+
+# Results that differ in size
+
+
+@pytest.mark.parametrize("staged", [False, True], ids=["eager", "function"])
+def test_results_that_differ_in_size_are_ragged(staged):
+    def result(f, x):
+        g = fg.function(f) if staged else f
+        found = fg.nest.map_structure(lambda r: r.to_list() if hasattr(r, "to_list") else r.numpy().tolist(), g(x))
+        if staged:
+            assert g.get_concrete_function(x).wait(60)
+            again = g(x)
+            assert found == fg.nest.map_structure(
+                lambda r: r.to_list() if hasattr(r, "to_list") else r.numpy().tolist(), again
+            )
+        return found
+
+    spec, x = fg.RaggedTensorSpec([None], fg.int32, 0), fg.constant([1, 3, 0])
+    assert result(lambda x: fg.map_fn(fg.range, x, fn_output_signature=spec), x) == [[0], [0, 1, 2], []]
+    assert result(lambda x: fg.map_fn(fg.range, x, fn_output_signature=spec), x[:0]) == []
+    pair = (fg.int32, fg.RaggedTensorSpec([None, 2], fg.float32, 0))
+    both = result(lambda x: fg.map_fn(lambda v: (v * 2, fg.ones([v, 2])), x, fn_output_signature=pair), x)
+    assert both == ([2, 6, 0], [[[1, 1]], [[1, 1]] * 3, []])
+    deep = fg.RaggedTensorSpec([None, None], fg.int32, 1)
+
+    def rows(v):
+        return fg.RaggedTensor.from_row_lengths(fg.range(v * 2), fg.stack([v, v]))
+
+    assert result(lambda x: fg.map_fn(rows, x, fn_output_signature=deep), x[:2]) == [
+        [[0], [1]],
+        [[0, 1, 2], [3, 4, 5]],
+    ]
+    with pytest.raises(ValueError, match=r"map_fn: fn was to return RaggedTensorSpec\(.*float32"):
+        result(lambda x: fg.map_fn(fg.range, x, fn_output_signature=fg.RaggedTensorSpec([None], fg.float32, 0)), x)
+
+
+@pytest.mark.parametrize("staged", [False, True], ids=["eager", "function"])
+def test_gradients_through_ragged_results(staged):
+    spec = fg.RaggedTensorSpec([None], fg.float32, 0)
+
+    def f(x):
+        rows = fg.map_fn(lambda v: v**3 * fg.ones([fg.cast(v, fg.int32)]), x, fn_output_signature=spec)
+        return fg.reduce_sum(rows**2)
+
+    g, x = fg.function(f) if staged else f, fg.constant([1.0, 2.0])
+    for _ in range(2):
+        with fg.GradientTape() as outer:
+            outer.watch(x)
+            with fg.GradientTape() as inner:
+                inner.watch(x)
+                y = g(x)
+            dx = inner.gradient(y, x)
+        assert (float(y), dx.numpy().tolist()) == (129, [6, 384])
+        assert outer.gradient(dx, x).numpy().tolist() == [30, 960]
+        if staged:
+            assert g.get_concrete_function(x).wait(60)
