@@ -8,10 +8,13 @@ another graph (a loop's body): `ListShape` then tells all tensors that stand for
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
 
 import numpy as np
 
+from fastgraph._tape import user_place
 from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import DType, DTypeLike, as_dtype, int32
@@ -191,6 +194,8 @@ def _eager(spec: TensorArraySpec, buffer: Any, count: Any) -> TensorArray:
 class TracedTensorArray(TensorArray):
     """A TensorArray of a graph under construction. See TensorArray, whose methods it has."""
 
+    _unused: tuple[Any, str] | None = None  # of what `write` gave and nobody has looked at: in which trace, and where
+
     def __init__(
         self,
         dtype: DTypeLike,
@@ -277,6 +282,7 @@ class TracedTensorArray(TensorArray):
 
     def size(self, name: str | None = None) -> Any:
         """Return the number of entries. -> i32[]."""
+        self._unused = None
         if self._entries is not None:
             return convert(len(self._entries), int32)
         if self._count is not None:
@@ -307,6 +313,7 @@ class TracedTensorArray(TensorArray):
             )
         self._expect(entry.aval.shape)
         made = self._copy()
+        made._unused = None if _is_scratch(current_trace()) else (current_trace(), user_place())
         place = self._known(at)
         if place is not None and place < (1 << 20 if self._dynamic_size else len(self._entries)):
             entries = list(self._entries)
@@ -314,7 +321,8 @@ class TracedTensorArray(TensorArray):
             entries[place] = entry
             made._entries = tuple(entries)
             return made
-        buffer = made._buffer_here()
+        unused, buffer = made._unused, made._buffer_here()
+        made._unused = unused
         if self._dynamic_size:
             buffer = list_grow(buffer, at)
             self._shape.add(buffer)
@@ -457,6 +465,7 @@ class TracedTensorArray(TensorArray):
     # Inside.
 
     def _copy(self) -> TracedTensorArray:
+        self._unused = None
         made: TracedTensorArray = TracedTensorArray.__new__(TracedTensorArray)
         made.__dict__.update(self.__dict__)
         return made
@@ -481,6 +490,7 @@ class TracedTensorArray(TensorArray):
         self._shape.learn(dims)
 
     def _entry(self, place: int) -> Any:
+        self._unused = None
         entry = self._entries[place]
         if entry is None:
             if not self._shape.whole:
@@ -504,6 +514,7 @@ class TracedTensorArray(TensorArray):
 
     def _buffer_here(self) -> Any:
         """The entries as one tensor, that of the trace which is active now."""
+        self._unused = None
         trace: Any = current_trace()
         if self._buffer is not None and self._entries is None:
             if not hasattr(self._buffer, "value") or not _reaches(trace, self._buffer.trace):
@@ -551,8 +562,23 @@ class TracedTensorArray(TensorArray):
             rows.set_shape((None, *self._shape.element))
         return rows
 
+    def __del__(self) -> None:
+        if self._unused is not None and not sys.is_finalizing() and self._unused[0] is current_trace():
+            warnings.warn(
+                f"The result of TensorArray.write at {self._unused[1]} was never used, so nothing was written: in a graph "
+                "a write gives another TensorArray. Write `ta = ta.write(index, value)`.",
+                stacklevel=2,
+            )
+
     def __repr__(self) -> str:
         return f"<TensorArray of a graph, dtype={self._dtype.name}, {self.element_shape}>"
+
+
+def _is_scratch(trace: Any) -> bool:
+    """Whether what is traced is thrown away: somebody only wants to know its types."""
+    while trace is not None and trace.graph.name != "scratch":
+        trace = trace.outer
+    return trace is not None
 
 
 def _integer(value: Any, what: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -330,10 +331,7 @@ def test_what_was_given_is_not_written_over() -> None:
 
 
 def test_an_iteration_costs_the_same_however_long_the_array_is() -> None:
-    f = fg.function(squares)
-    compiled(f, fg.constant(10))
-
-    def each(n: int) -> float:
+    def each(f: Any, n: int) -> float:
         best = 1e9
         for _ in range(5):
             begin = time.perf_counter()
@@ -341,5 +339,52 @@ def test_an_iteration_costs_the_same_however_long_the_array_is() -> None:
             best = min(best, (time.perf_counter() - begin) / n)
         return best
 
-    assert each(100_000) < 10 * each(1_000)  # copies of the array would make it 100 times as much
-    assert np.allclose(f(fg.constant(1000)).numpy()[-1], 999.0**2)
+    for f in (fg.function(squares), fg.function(every_other)):
+        compiled(f, fg.constant(10))
+        assert each(f, 100_000) < 10 * each(f, 1_000)  # copies of the array would make it 100 times as much
+
+
+def every_other(n: Any) -> Any:
+    ta = fg.TensorArray(fg.float32, size=n)
+    for i in fg.range(n):
+        if i % 2 == 0:
+            ta = ta.write(i, 1.0)
+    return ta.stack()
+
+
+def test_branches_in_loops_leave_what_others_hold() -> None:
+    assert agree(every_other, fg.constant(5)) == [1, 0, 1, 0, 1]
+
+    @fg.function
+    def f(x: Any, n: Any) -> Any:
+        ta = fg.TensorArray(fg.float32, 4).unstack(x)
+        last = ta
+        for i in fg.range(n):
+            last = ta
+            if i != 1:
+                ta = ta.write(i, -1.0)
+                if i == 2:
+                    ta = ta.write(3, -2.0)
+        return last.stack(), ta.stack()
+
+    x = fg.constant([1.0, 2.0, 3.0, 4.0])
+    compiled(f, x, fg.constant(3))
+    for _ in range(2):
+        assert listed(f(x, fg.constant(1))) == ([1, 2, 3, 4], [-1, 2, 3, 4])
+        assert listed(f(x, fg.constant(3))) == ([-1, 2, 3, 4], [-1, 2, -1, -2])
+        assert listed(x) == [1, 2, 3, 4]
+
+
+def test_a_write_whose_result_is_dropped_warns() -> None:
+    @fg.function
+    def f(x: Any) -> Any:
+        ta = fg.TensorArray(fg.float32, size=2, element_shape=[])
+        ta.write(0, x)
+        return ta.stack()
+
+    with pytest.warns(UserWarning, match=r"TensorArray.write at .*test_tensor_arrays_in_graphs.py:\d+ was never used"):
+        assert listed(f(fg.constant(5.0))) == [0, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert listed(fg.function(squares)(fg.constant(2))) == [0, 1]
+        assert listed(fg.function(some)(fg.constant(2.0))) == [2, 2]
