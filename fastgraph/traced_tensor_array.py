@@ -565,8 +565,8 @@ class TracedTensorArray(TensorArray):
     def __del__(self) -> None:
         if self._unused is not None and not sys.is_finalizing() and self._unused[0] is current_trace():
             warnings.warn(
-                f"The result of TensorArray.write at {self._unused[1]} was never used, so nothing was written: in a graph "
-                "a write gives another TensorArray. Write `ta = ta.write(index, value)`.",
+                f"The result of TensorArray.write at {self._unused[1]} was never used, so nothing was written: in a "
+                "graph a write gives another TensorArray. Write `ta = ta.write(index, value)`.",
                 stacklevel=2,
             )
 
