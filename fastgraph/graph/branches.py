@@ -6,7 +6,7 @@ same operands in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from fastgraph import dtype as dtypes
@@ -53,8 +53,8 @@ def opened(outer: GraphTrace, block: Callable[[], Any], name: str) -> tuple[Grap
         return trace, block()
 
 
-def closed(trace: GraphTrace, leaves: Callable[[], Sequence[Any]]) -> None:
-    """Make the tensors that `leaves` gives, run in the subgraph, its outputs."""
+def closed(trace: GraphTrace, leaves: Callable[[], Iterable[Any]]) -> None:
+    """Make the tensors that `leaves` gives, run in the subgraph, its outputs; each is given out as soon as made."""
     with entering(trace):
         outputs = [trace.identity(leaf) for leaf in leaves()]
     trace.finish(outputs)

@@ -165,12 +165,14 @@ class Containers:
         different = [found for found in self.all if not _same(found.before, contents(found.container), found.written)]
         if not different:
             return []
-        own = _own_names(sys._getframe(1))
-        return [found for found in different if _matters(found, own)]
+        own, parameters = own_names(sys._getframe(1))
+        return [found for found in different if _matters(found, own, parameters)]
 
 
-def _matters(found: Found, own: set[str] | None) -> bool:
+def _matters(found: Found, own: set[str] | None, parameters: set[str]) -> bool:
     if found.direct and (own is None or found.root in own):
+        return True
+    if isinstance(found.container, Attributes) and own is not None and found.root in own - parameters:
         return True
     before = {id(item) for item in _items(found.before)}
     return any(
@@ -185,17 +187,21 @@ def _items(held: Any) -> list[Any]:
     return list(held.values() if isinstance(held, dict) else held)
 
 
-def _own_names(frame: Any) -> set[str] | None:
-    """Return the names that the traced function itself, not one round it, binds; None if its frame is not found."""
+def own_names(frame: Any) -> tuple[set[str] | None, set[str]]:
+    """Return the names that the traced function itself, not one round it, binds, and those of its parameters.
+
+    The names are None if the function's frame is not found.
+    """
     names: set[str] = set()
     while frame is not None:
         code = frame.f_code
         if not code.co_filename.startswith((_PACKAGE, "<")) and not code.co_filename.endswith((".pyx", ".pxi")):
             names.update(code.co_cellvars)
             if not _BLOCK.fullmatch(code.co_name):
-                return names
+                n = code.co_argcount + code.co_kwonlyargcount
+                return names, set(code.co_varnames[:n])
         frame = frame.f_back
-    return None
+    return None, set()
 
 
 def _count(found: Found, held: Any) -> str:

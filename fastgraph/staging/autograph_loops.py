@@ -19,7 +19,7 @@ from fastgraph.graph.branches import closed, make_while, subgraph_name
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.ops import elementwise
-from fastgraph.shapes import Aval, TensorShape, generalises, shape_of
+from fastgraph.shapes import Aval, TensorShape, common_shape, generalises, shape_of
 from fastgraph.staging import autograph_options as options
 from fastgraph.staging.autograph_builtins import decisive
 from fastgraph.staging.autograph_containers import Containers, Found, alike, changed_in_loop, contents, replace
@@ -66,11 +66,14 @@ class _Carried:
         self.leaves = [] if self.undefined else leaves_of(inner)
         self.dynamic = [is_tensor(leaf) and not is_variable(leaf) for leaf in self.leaves]
         self.shapes = shapes
+        self._tensors: list[Any] | None = None
 
     def tensors(self) -> list[Any]:
-        """Return what enters the loop."""
-        found = [convert(leaf) for leaf, dynamic in zip(self.leaves, self.dynamic, strict=True) if dynamic]
-        return [convert(self.value.defined), *found] if isinstance(self.value, Perhaps) else found
+        """Return what enters the loop; made once, in the trace round it."""
+        if self._tensors is None:
+            found = [convert(leaf) for leaf, dynamic in zip(self.leaves, self.dynamic, strict=True) if dynamic]
+            self._tensors = [convert(self.value.defined), *found] if isinstance(self.value, Perhaps) else found
+        return self._tensors
 
     def avals(self) -> list[Aval]:
         """Return the types of the tensors in the loop."""
@@ -92,7 +95,7 @@ class _Carried:
 
     # -- after an iteration
 
-    def after(self, value: Any) -> list[Any]:
+    def after(self, value: Any, relax: bool) -> list[Any]:
         """Return the tensors that an iteration leaves, `value` being what the name holds then.
 
         Raises _Revise after mending what the loop enters with, TypeError or ValueError, naming the variable, where
@@ -125,7 +128,7 @@ class _Carried:
                 f"{reprlib.repr(start)} before the loop and {reprlib.repr(value)} after one iteration.\n\n{difference}"
             )
         unify_all(start, value)
-        return defined + self._leaves(leaves_of(value))
+        return defined + self._leaves(leaves_of(value), relax)
 
     def _define(self, value: Any) -> None:
         """Enter with zeros that count as not defined, like what the first iteration leaves."""
@@ -140,13 +143,15 @@ class _Carried:
         inner, why, shapes = self._pending
         self.begin(Perhaps(stand_in(inner), False, why), shapes)
 
-    def _leaves(self, values: Sequence[Any]) -> list[Any]:
-        found = []
-        shapes = iter(self.avals()[isinstance(self.value, Perhaps) :])
+    def _leaves(self, values: Sequence[Any], relax: bool) -> list[Any]:
+        found: list[Any] = []
+        avals = self.avals()[isinstance(self.value, Perhaps) :]
+        shapes = iter(avals)
         for k, (leaf, value, dynamic) in enumerate(zip(self.leaves, values, self.dynamic, strict=True)):
             if not dynamic:
                 if is_variable(leaf) and value is not leaf and is_tensor(value):
                     self.dynamic[k] = True
+                    self._tensors = None
                     raise _Revise
                 if not same_leaf(leaf, value):
                     raise TypeError(
@@ -155,10 +160,15 @@ class _Carried:
                         "tensors and numbers can change in a loop that a tensor decides."
                     )
                 continue
-            found.append(self._checked(value, next(shapes)))
+            found.append(self._checked(value, next(shapes), relax))
+        if relax:
+            wider = [common_shape(aval.shape, tensor.aval.shape) for aval, tensor in zip(avals, found, strict=True)]
+            if wider != [aval.shape for aval in avals]:
+                self.shapes = wider
+                raise _Revise
         return found
 
-    def _checked(self, value: Any, aval: Aval) -> Any:
+    def _checked(self, value: Any, aval: Aval, relax: bool) -> Any:
         if not hasattr(value, "dtype"):
             with contextlib.suppress(TypeError, ValueError):
                 value = convert(value, aval.dtype)
@@ -171,7 +181,7 @@ class _Carried:
                 f"{told(self.name)} has dtype {aval.dtype.name} before the loop, but dtype {tensor.dtype.name} after "
                 f"one iteration: begin with a value of dtype {tensor.dtype.name}, or tf.cast it in the loop"
             )
-        if not generalises(aval.shape, tensor.aval.shape):
+        if not relax and not generalises(aval.shape, tensor.aval.shape):
             raise ValueError(
                 f"{told(self.name)} has shape {shape_of(aval.shape)} before the loop, but shape {tensor.shape} after "
                 "one iteration. Use tf.autograph.experimental.set_loop_options to set shape invariants."
@@ -231,8 +241,12 @@ class Loop:
         """Return how many staged loops this thread is tracing the body of."""
         return getattr(cls._local, "depth", 0)
 
-    def stage(self, counter: Any, *, at_least_once: bool = False) -> None:
-        """Trace the loop as a while node and give the names what it leaves; `counter` is where a for begins."""
+    def stage(self, counter: Any, *, at_least_once: bool = False, relax: bool = False) -> None:
+        """Trace the loop as a while node and give the names what it leaves; `counter` is where a for begins.
+
+        `relax` lets shapes vary from one iteration to the next as they do.
+        """
+        self.relax = relax
         self.start = tuple(self.get_state())
         self.carried = [
             _Carried(name, value, lambda k=k: self.get_state()[k], lambda _: None)  # type: ignore[misc]
@@ -287,10 +301,9 @@ class Loop:
         avals = [*(Aval(t.dtype, t.aval.shape) for t in own), *(a for carried in self.carried for a in carried.avals())]
         if not flat:  # a loop of effects alone carries a number, for a while node carries something
             flat, avals, n_own = [convert(0)], [Aval(dtypes.int32, ())], 1
-        names = [t.value.node.name if hasattr(t, "value") else "loop_var" for t in flat]
 
         def arguments(trace: GraphTrace) -> list[Any]:
-            inputs = [trace.add_input(aval, name) for aval, name in zip(avals, names, strict=True)]
+            inputs = [trace.add_input(aval, "Placeholder") for aval in avals]
             self._put(inputs[n_own:])
             return inputs
 
@@ -338,7 +351,7 @@ class Loop:
         for carried, value in zip(self.carried, [
             *self.get_state(), *(carried.get() for carried in self.carried[len(self.names) :])
         ], strict=True):  # fmt: skip
-            after += carried.after(value)
+            after += carried.after(value, self.relax)
         return after, [row for appended, new in zip(self.appended, lists, strict=True) for row in _rows(appended, new)]
 
     # -- containers
@@ -415,7 +428,7 @@ class Loop:
                 if not isinstance(value, Perhaps):
                     sure.add(k)
 
-        staged_if(goes_on, first, lambda: None, self.get_state, self.set_state, self.names, len(self.names),
+        staged_if(goes_on, first, lambda: None, self.get_state, self.set_state, self.names, range(len(self.names)),
                   lenient=True, blocks=self.blocks)  # fmt: skip
         before = self.start
         values = list(self.get_state())
@@ -434,7 +447,7 @@ class Loop:
 
         rest = Loop(next_test, self.body, self.blocks, self.get_state, self.set_state, self.names, self.kind)
         rest.options = self.options
-        rest.stage(None if counter is None else elementwise.add(counter, 1))
+        rest.stage(None if counter is None else elementwise.add(counter, 1), relax=self.relax)
         self.set_state(tuple(
             Perhaps(value, goes_on, whys[k]) if k in whys else value for k, value in enumerate(self.get_state())
         ))  # fmt: skip

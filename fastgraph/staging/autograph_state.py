@@ -129,8 +129,16 @@ def stand_in(value: Any) -> Any:
 
 
 def same_structure(a: Any, b: Any) -> str | None:
-    """Return None if two values nest alike, else the text of what differs."""
+    """Return None if two values nest alike, else the text of what differs.
+
+    What a class says in `__fg_unify__(a, b)` of two of its values that are to be one is done before.
+    """
     try:
+        if nesting.is_nested(a) or hasattr(type(a), "__fg_unify__"):
+            nesting.assert_same_structure(a, b, check_types=False)
+            for x, y in zip(nesting.flatten(a), nesting.flatten(b), strict=True):
+                if hasattr(type(x), "__fg_unify__") and type(x) is type(y):
+                    type(x).__fg_unify__(x, y)
         nesting.assert_same_structure(a, b, expand_composites=True)
     except (TypeError, ValueError) as error:
         return str(error)
@@ -259,8 +267,7 @@ class Join:
         if is_tensor(a) and is_tensor(b):
             if a is b and is_variable(a):
                 return a
-            dtype_a, dtype_b = (convert(x).dtype if not hasattr(x, "dtype") else dtypes.as_dtype(x.dtype)
-                                for x in (a, b))  # fmt: skip
+            dtype_a, dtype_b = (_dtype_of(x) for x in (a, b))
             if dtype_a != dtype_b:
                 raise TypeError(
                     f"{told(self.name)} has dtype {dtype_a.name} in the main branch, but dtype {dtype_b.name} in the "
@@ -275,6 +282,14 @@ class Join:
                 "branch. Only tensors and numbers can differ."
             )
         return a
+
+
+def _dtype_of(value: Any) -> Any:
+    """Return the dtype that a number or tensor has in a graph, without putting it there."""
+    if hasattr(value, "dtype"):
+        return dtypes.as_dtype(value.dtype)
+    known = {bool: dtypes.bool_, int: dtypes.int32, float: dtypes.float32}.get(type(value))
+    return convert(value).dtype if known is None else known
 
 
 def _as_constants(*values: Any) -> str:

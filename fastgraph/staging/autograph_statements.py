@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,8 +23,8 @@ from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 from fastgraph.ops import elementwise, gathering, joining, movement
 from fastgraph.staging import autograph_options as options
-from fastgraph.staging.autograph_builtins import decides, decisive
-from fastgraph.staging.autograph_containers import Containers, alike, contents, replace, unlike_branches
+from fastgraph.staging.autograph_builtins import and_, decides, decisive
+from fastgraph.staging.autograph_containers import Containers, alike, contents, own_names, replace, unlike_branches
 from fastgraph.staging.autograph_iterables import FilteredElements, StagedIterable
 from fastgraph.staging.autograph_lists import StagedList
 from fastgraph.staging.autograph_loops import Loop
@@ -44,7 +45,11 @@ def if_stmt(
         (body if cond else orelse)()
         return
     pred = condition(cond, "if statement")
-    staged_if(pred, body, orelse, get_state, set_state, symbol_names, nouts, lenient=Loop.depth() > 0)
+    kept = list(range(nouts))
+    if nouts < len(symbol_names):  # names that no later line reads; outer functions may read those that are theirs
+        own, _ = own_names(sys._getframe(1))
+        kept += [k for k in range(nouts, len(symbol_names)) if own is not None and symbol_names[k] not in own]
+    staged_if(pred, body, orelse, get_state, set_state, symbol_names, kept, lenient=Loop.depth() > 0)
 
 
 def staged_if(
@@ -54,12 +59,15 @@ def staged_if(
     get_state: Any,
     set_state: Any,
     names: Sequence[str],
-    nouts: int,
+    kept: Sequence[int],
     *,
     lenient: bool,
     blocks: Sequence[Callable[..., Any]] = (),
 ) -> None:
-    """A cond node of two blocks; `lenient` lets a name be set in one of them alone, to be checked when it is read."""
+    """A cond node of two blocks that gives the names that are `kept`, by their places.
+
+    `lenient` lets a name be set in one of them alone, to be checked when it is read.
+    """
     outer = current_trace()
     assert isinstance(outer, GraphTrace)
     start = get_state()
@@ -71,7 +79,8 @@ def staged_if(
         values: tuple[Any, ...] = ()
         try:
             block()
-            values = tuple([begun(value) for value in get_state()[:nouts]])
+            state = get_state()
+            values = tuple([begun(state[k]) for k in kept])
         finally:
             held = {id(found.container): contents(found.container) for found in containers.all if found.written}
             for found in containers.changed():
@@ -82,21 +91,24 @@ def staged_if(
 
     then_trace, (main, held_main) = opened(outer, lambda: run(body), subgraph_name("cond_true"))
     else_trace, (other, held_other) = opened(outer, lambda: run(orelse), subgraph_name("cond_false"))
-    joins = [Join(*each, lenient=lenient) for each in zip(names[:nouts], main, other, strict=True)]
+    joins = [Join(*each, lenient=lenient) for each in zip([names[k] for k in kept], main, other, strict=True)]
     for key, found in changed.items():
-        after = [held.get(key, found.before) for held in (held_main, held_other)]
-        if not alike(*after):
-            raise unlike_branches(found, *after)
-        joins.append(Join(found.name, *after, lenient=False))
+        ends = [held.get(key, found.before) for held in (held_main, held_other)]
+        if not alike(*ends):
+            raise unlike_branches(found, *ends)
+        joins.append(Join(found.name, *ends, lenient=False))
     pairs = [pair for join in joins for pair in join.pairs] or [
         (0, 0)
     ]  # a cond has an output, if only to be waited for
-    closed(then_trace, lambda: [output_of(pair[0]) for pair in pairs])
-    closed(else_trace, lambda: [output_of(pair[1]) for pair in pairs])
+    closed(then_trace, lambda: (output_of(pair[0]) for pair in pairs))
+    closed(else_trace, lambda: (output_of(pair[1]) for pair in pairs))
     results = iter(make_cond(then_trace, else_trace, pred))
     values = [join.result(results) for join in joins]
-    set_state((*values[:nouts], *start[nouts:]))
-    for found, value in zip(changed.values(), values[nouts:], strict=True):
+    after = list(start)
+    for k, value in zip(kept, values, strict=False):
+        after[k] = value
+    set_state(tuple(after))
+    for found, value in zip(changed.values(), values[len(kept) :], strict=True):
         replace(found.container, value)
 
 
@@ -150,10 +162,10 @@ def for_stmt(
     symbol_names: Sequence[str],
     opts: dict[str, Any],
 ) -> None:
-    """A for statement: over the rows of a symbolic tensor, what is made of one, and datasets staged; else unrolled."""
+    """A for statement: over the rows of a symbolic tensor, or what is made of one, staged; over all else unrolled."""
     if current_trace() is not None and hasattr(type(iter_), "__fg_staged_for__"):
         has_next, get_next = iter_.__fg_staged_for__()
-        _for_elements(has_next, get_next, extra_test, body, get_state, set_state, symbol_names, opts)
+        _for_elements(has_next, get_next, extra_test, body, get_state, set_state, symbol_names)
         return
     iter_ = decisive(iter_)
     if isinstance(iter_, StagedList):
@@ -176,8 +188,6 @@ def for_stmt(
         in_range = elementwise.less(i, n_rows)
         if extra_test is None:
             return in_range
-        from fastgraph.staging.autograph_builtins import and_
-
         return and_(lambda: in_range, extra_test)
 
     def iteration(i: Any) -> None:
@@ -188,7 +198,7 @@ def for_stmt(
             return
         staged_if(
             condition(decisive(holds(item)), "filter"), lambda: body(value), lambda: None, get_state, set_state,
-            symbol_names, len(symbol_names), lenient=True, blocks=(body,),
+            symbol_names, range(len(symbol_names)), lenient=True, blocks=(body,),
         )  # fmt: skip
 
     blocks = (body,) if extra_test is None else (body, extra_test)
@@ -196,30 +206,9 @@ def for_stmt(
     loop.stage(convert(0, n_rows.dtype), at_least_once=_is_positive(n_rows) and extra_test is None and holds is None)
 
 
-def _is_positive(n: Any) -> bool:
-    value = getattr(getattr(n, "aval", None), "value", None)
-    return value is not None and int(value) > 0
-
-
-def _for_elements(
-    has_next: Any, get_next: Any, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Any, opts: Any
-) -> None:
-    """A staged loop as long as `has_next()` says so, over `get_next()`; a break reads no element ahead."""
-    from fastgraph.staging.autograph_builtins import and_
-
-    target = _pattern(opts.get("iterate_names"))
-
-    def goes_on(_: Any) -> Any:
-        return has_next() if extra_test is None else and_(extra_test, has_next)
-
-    blocks = (body,) if extra_test is None else (body, extra_test)
-    loop = Loop(goes_on, lambda _: body(_unpacked(get_next(), target)), blocks, get_state, set_state, names, "for")
-    loop.stage(convert(0))
-
-
 def counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:
     """(how many, the i-th) of a tf.range of integers with a known step: its numbers need no memory. Else None."""
-    node = iter_.op
+    node = iter_.value.node
     if node.op.name != "range" or not iter_.dtype.is_integer or not node.inputs[2].aval.value:
         return None
     step = int(node.inputs[2].aval.value)
@@ -284,7 +273,7 @@ def _python_for(
 
     def guarded(pred: Any, what: str, block: Callable[[], Any]) -> None:
         staged_if(
-            condition(pred, what), block, lambda: None, get_state, set_state, names, len(names), lenient=True,
+            condition(pred, what), block, lambda: None, get_state, set_state, names, range(len(names)), lenient=True,
             blocks=(body,),
         )  # fmt: skip
 

@@ -526,3 +526,39 @@ def test_a_long_unrolled_while_warns_and_short_loops_do_not() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         short.get_concrete_function(fg.constant(1.0))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What says itself how a loop over it is staged
+
+
+class Countdown:
+    """An iterable whose elements, of lengths 3, 2 and 1, a graph takes one by one."""
+
+    def __init__(self) -> None:
+        self.left = fg.Variable(3)
+
+    def __fg_staged_for__(self) -> Any:
+        def get_next() -> Any:
+            return fg.range(self.left.assign_sub(1) + 1)
+
+        return lambda: self.left > 0, get_next
+
+
+def test_an_iterable_with_a_staged_loop_of_its_own() -> None:
+    countdown = Countdown()
+
+    @fg.function
+    def summed(first: Any) -> Any:
+        last = first
+        total = 0
+        for element in countdown:
+            last = element
+            total += fg.reduce_sum(element)
+            if total > 3:
+                break
+        return total, last
+
+    total, last = summed(fg.constant([7, 7]))
+    assert (int(total), last.numpy().tolist()) == (4, [0, 1])
+    assert int(countdown.left) == 1
