@@ -562,3 +562,40 @@ def test_an_iterable_with_a_staged_loop_of_its_own() -> None:
     total, last = summed(fg.constant([7, 7]))
     assert (int(total), last.numpy().tolist()) == (4, [0, 1])
     assert int(countdown.left) == 1
+
+
+def test_a_staged_loop_puts_no_node_in_the_graph_twice() -> None:
+    @fg.function
+    def summed(n: Any) -> Any:
+        total = 0
+        for i in fg.range(n):
+            total += i
+        return total
+
+    concrete = summed.get_concrete_function(fg.constant(3))
+    (loop,) = [node for node in concrete.graph if node.op.name == "while"]
+    assert ops_of(concrete).count("while") == 1
+    assert [node.op.name for node in loop.attrs["cond_graph"]].count("less") == 1
+    assert [node.op.name for node in loop.attrs["body_graph"] if node.op.name == "const"] == ["const"] * 2
+
+
+def test_an_exception_in_a_staged_loop_leaves_lists_as_they_were() -> None:
+    values: list[Any] = [1]
+    failing = True
+
+    @fg.function
+    def filled(n: Any) -> Any:
+        own = [n]
+        for i in fg.range(n):
+            own.append(i)
+            if failing:
+                raise KeyError("no")
+        return fg.stack(own), len(values)
+
+    with pytest.raises(KeyError):
+        filled(fg.constant(2))
+    failing = False
+    stacked, n = filled(fg.constant(2))
+    assert np.array_equal(stacked, [2, 0, 1])
+    assert int(n) == 1
+    assert values == [1]
