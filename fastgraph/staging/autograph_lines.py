@@ -9,7 +9,7 @@ import __future__
 
 import ast
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from malt.pyct import anno, origin_info
@@ -114,8 +114,10 @@ def _place(node: Any, around: _Origin) -> None:
 class _Run(ast.NodeTransformer):
     """Leaves out what malt's own runtime needs, and calls from where the user calls."""
 
-    def __init__(self, attributes: set[str], operators: set[str]) -> None:
+    def __init__(self, attributes: set[str], operators: set[str], blocks: set[str], variables: Sequence[str]) -> None:
         self.scopes: set[str] = set()
+        self.blocks = blocks
+        self.variables = variables
         self.attributes = attributes
         self.operators = operators
 
@@ -132,7 +134,12 @@ class _Run(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         node.decorator_list = [each for each in node.decorator_list if not _is_name(each, "autograph_artifact")]
-        return self.generic_visit(node)
+        self.generic_visit(node)
+        if self.variables and node.name in self.blocks:
+            # Never run, but it makes the variables of the function those of the block, too.
+            names: list[ast.expr] = [ast.Name(name, ast.Load()) for name in self.variables]
+            node.body += [_like(ast.Return(None), node.body[-1]), ast.Expr(ast.Tuple(names, ast.Load()))]
+        return node
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         if _origin(node) is None:  # part of an expression
@@ -232,6 +239,14 @@ def _is_operator(node: ast.AST, name: str) -> bool:
 # ---------------------------------------------------------------------------------------------------------------------
 # Code
 
+#: What looks at the variables of the frame it is called in: there, blocks have all variables of their function.
+_LOOKING = frozenset({"eval", "exec", "locals", "vars", "dir", "breakpoint", "set_trace", "_getframe", "currentframe"})
+
+
+def code_names(code: types.CodeType) -> set[str]:
+    """The names of globals and attributes in `code`, and in the functions inside of it."""
+    return set(code.co_names).union(*(each.co_names for each in codes(code)))
+
 
 def compiled(node: Any, function: types.FunctionType, names: dict[str, str | None]) -> types.CodeType:
     """Return the code of a factory, which called with the operators makes the function; free variables are cells.
@@ -241,7 +256,11 @@ def compiled(node: Any, function: types.FunctionType, names: dict[str, str | Non
     """
     name = node.name if isinstance(node, ast.FunctionDef) else node.targets[0].id
     start = _origin(node) or next(_origins(node))
-    node = _Run(*autograph.special_names(function)).visit(node)
+    blocks = {each for each, owner in names.items() if owner is not None}
+    code = function.__code__
+    looks = not _LOOKING.isdisjoint(code_names(code))
+    variables = (*code.co_varnames, *code.co_cellvars, *code.co_freevars) if looks else ()
+    node = _Run(*autograph.special_names(function), blocks, variables).visit(node)
     arguments = node.args if isinstance(node, ast.FunctionDef) else node.value.args
     for each in ast.walk(arguments):
         if isinstance(each, ast.arg):
@@ -255,15 +274,13 @@ def compiled(node: Any, function: types.FunctionType, names: dict[str, str | Non
     cells = [ast.Assign([ast.Name(free, ast.Store())], ast.Constant(None)) for free in function.__code__.co_freevars]
     outer.body[:0] = [*cells, inner]  # type: ignore[attr-defined]
     module = ast.fix_missing_locations(ast.Module([outer], []))
-    file, flags = function.__code__.co_filename, function.__code__.co_flags & _FUTURE_FLAGS
-    code = compile(module, file, "exec", flags, dont_inherit=True)
-    (factory,) = (each for each in code.co_consts if isinstance(each, types.CodeType))
+    compiled_module = compile(module, code.co_filename, "exec", code.co_flags & _FUTURE_FLAGS, dont_inherit=True)
+    (factory,) = (each for each in compiled_module.co_consts if isinstance(each, types.CodeType))
     (factory,) = (each for each in factory.co_consts if isinstance(each, types.CodeType))
-    owner = function.__code__
     return factory.replace(
         co_filename=_INTERNAL,
         co_consts=tuple(
-            _named(each, names, owner.co_name, owner.co_qualname, True) if isinstance(each, types.CodeType) else each
+            _named(each, names, code.co_name, code.co_qualname, True) if isinstance(each, types.CodeType) else each
             for each in factory.co_consts
         ),
     )

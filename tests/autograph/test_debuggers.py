@@ -155,6 +155,22 @@ def test_frames_are_the_ones_that_python_would_have() -> None:
     assert seen == [("looking", ("looking", line_of("calls")), True, __file__, line_of("warns"))]
 
 
+def test_a_block_has_the_variables_of_its_function() -> None:
+    @fg.function
+    def evaluated(x: Any) -> Any:
+        y = 2
+        if x > 0:
+            z = eval("x * y")
+            seen.append(sorted(name for name in locals() if name in ("x", "y", "z")))
+        else:
+            z = x
+        return z
+
+    seen: list[list[str]] = []
+    assert int(evaluated(fg.constant(3))) == 6
+    assert seen == [["x", "y", "z"]]
+
+
 class Base:
     def scaled(self, x: Any) -> Any:
         return x * 10
