@@ -6,6 +6,7 @@ Rule: Python's own meaning unless a tensor decides.
 from __future__ import annotations
 
 import collections.abc
+import dis
 import sys
 from typing import Any
 
@@ -13,14 +14,9 @@ from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import elementwise, reduction
 
 _STATEMENTS = "fastgraph.staging.autograph_statements"
-#: What raises the errors of statements that cannot be staged.
-_STAGING = (
-    _STATEMENTS, "fastgraph.staging.autograph_state", "fastgraph.staging.autograph_loops",
-    "fastgraph.staging.autograph_containers", "fastgraph.staging.autograph_returns",
-)  # fmt: skip
-_CONDITIONS = "fastgraph.graph.control_flow"
-#: Where statements run as Python runs them: what these raise themselves is the program's.
-_PYTHONS = ("if_stmt", "while_stmt", "for_stmt", "_python_for", "ld", "read")
+_STAGING = ("fastgraph.staging.autograph_", "fastgraph.graph.control_flow", "fastgraph.graph.branches")
+_EXPRESSIONS = tuple(f"fastgraph.staging.autograph_{name}" for name in ("builtins", "calls", "matching"))
+_RAISE = dis.opmap["RAISE_VARARGS"]
 #: Classes that a pattern with one positional part compares as a whole.
 _WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
@@ -93,11 +89,12 @@ def raise_if_of_staging() -> None:
     """In a handler: raise the exception again if it says that a statement cannot be staged."""
     error = sys.exception()
     trace = error.__traceback__ if error is not None else None
-    within, place = False, ("", "")
+    within = False
     while trace is not None:
         module = trace.tb_frame.f_globals.get("__name__", "")
-        place = module, trace.tb_frame.f_code.co_name
         within = within or module == _STATEMENTS
+        staging = within and module.startswith(_STAGING) and module not in _EXPRESSIONS
+        # What these raise themselves; what goes wrong where they run the program's Python is the program's.
+        if staging and trace.tb_next is None and trace.tb_frame.f_code.co_code[trace.tb_lasti] == _RAISE:
+            raise
         trace = trace.tb_next
-    if within and place[0] in (*_STAGING, _CONDITIONS) and place[1] not in _PYTHONS:
-        raise

@@ -234,3 +234,17 @@ def test_a_handler_gets_the_errors_of_the_program() -> None:
 
     assert int(handled(fg.constant(1), None)) == 0
     assert int(handled(fg.constant(1), (1,))) == 0
+
+
+def test_a_handler_gets_what_a_symbolic_tensor_does_not_have() -> None:
+    @fg.function
+    def with_fallback(x: Any) -> Any:
+        y = x
+        if x > 0:
+            try:
+                y = x.numpy() * 2
+            except AttributeError:
+                y = x * 3
+        return y
+
+    assert int(with_fallback(fg.constant(2))) == 6
