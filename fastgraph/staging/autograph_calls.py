@@ -130,30 +130,30 @@ METHODS: dict[str, tuple[str, ...]] = {**_BINARY, **_COMPARISONS, **_UNARY, "get
 _NAMES = frozenset(name for names in METHODS.values() for name in names)
 
 _looked_at: contextvars.ContextVar[frozenset[type]] = contextvars.ContextVar("_looked_at", default=frozenset())
-_special: weakref.WeakKeyDictionary[type, dict[str, types.FunctionType]] = weakref.WeakKeyDictionary()
+_special: weakref.WeakKeyDictionary[type, frozenset[str]] = weakref.WeakKeyDictionary()
 
 
-def special(cls: type) -> dict[str, types.FunctionType]:
-    """Return the getters of properties and the operators of a user's class, by name, that need conversion."""
+def special(cls: type) -> frozenset[str]:
+    """Return the names of the properties and the operators of a user's class that need conversion."""
     known = _special.get(cls)
     if known is not None:
         return known
     if cls in _looked_at.get():
-        return {}  # its functions lead here again
+        return frozenset()  # its functions lead here again
     token = _looked_at.set(_looked_at.get() | {cls})
     try:
-        found: dict[str, types.FunctionType] = {}
+        found: set[str] = set()
         for owner in reversed(cls.__mro__):
             library = autograph.is_library(owner) or owner.__module__ == "builtins"
             for name, value in vars(owner).items():
-                found.pop(name, None)
+                found.discard(name)
                 function = None if library else _getter(value) or (value if name in _NAMES else None)
                 if isinstance(function, types.FunctionType) and autograph.needs_conversion(function):
-                    found[name] = function
+                    found.add(name)
     finally:
         _looked_at.reset(token)
-    _special[cls] = found
-    return found
+    _special[cls] = frozenset(found)
+    return _special[cls]
 
 
 def _getter(value: Any) -> Any:
@@ -186,16 +186,27 @@ def _is_installed(module: str) -> bool:
 
 def attribute(owner: Any, name: str) -> Any:
     """owner.name, where a class shows a property of this name that needs conversion."""
-    getter = special(type(owner)).get(name)
-    if getter is None:
+    if type(owner) is super:
+        return _attribute_of_super(owner, name)
+    if name not in special(type(owner)):
         return getattr(owner, name)
-    cached = isinstance(inspect.getattr_static(type(owner), name), functools.cached_property)
+    descriptor = inspect.getattr_static(type(owner), name)
+    cached = isinstance(descriptor, functools.cached_property)
     if cached and name in vars(owner):
         return vars(owner)[name]
-    value = autograph.convert(getter)(owner)
+    value = autograph.convert(_getter(descriptor))(owner)
     if cached:
         vars(owner)[name] = value
     return value
+
+
+def _attribute_of_super(owner: Any, name: str) -> Any:
+    order = owner.__self_class__.__mro__
+    for cls in order[order.index(owner.__thisclass__) + 1 :]:
+        if name in vars(cls):
+            getter = _getter(vars(cls)[name])
+            return autograph.convert(getter)(owner.__self__) if name in special(cls) else getattr(owner, name)
+    return getattr(owner, name)
 
 
 def operate(name: str, left: Any, *right: Any) -> Any:
@@ -210,9 +221,10 @@ def operate(name: str, left: Any, *right: Any) -> Any:
     if not any(method in special(type(owner)) for owner, method, _ in calls):
         return plain(left, *right)
     for owner, method, operands in calls:
-        function = special(type(owner)).get(method)
-        unconverted = getattr(type(owner), method, None) if function is None else autograph.convert(function)
-        result = NotImplemented if unconverted is None else unconverted(owner, *operands)
+        function = getattr(type(owner), method, None)
+        if method in special(type(owner)):
+            function = autograph.convert(function)
+        result = NotImplemented if function is None else function(owner, *operands)
         if result is not NotImplemented:
             return result
     return plain(left, *right)  # which says what is wrong

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import gc
 import itertools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -252,3 +254,22 @@ def test_a_class_is_still_a_class() -> None:
     seen: list[Any] = []
     classes(fg.constant(3))
     assert seen == [(Inheriting, True, True)]
+
+
+def test_classes_that_were_converted_are_freed() -> None:
+    def made() -> weakref.ref[type]:
+        class Temporary(Sized):
+            @property
+            def again(self) -> Any:
+                return super().capped if self.value > 1 else self.value
+
+        @fg.function
+        def using(x: Any) -> Any:
+            return Temporary(x).again
+
+        assert int(using(fg.constant(5))) == 3
+        return weakref.ref(Temporary)
+
+    reference = made()
+    gc.collect()
+    assert reference() is None
