@@ -221,7 +221,7 @@ def operate(name: str, left: Any, *right: Any) -> Any:
     if not any(method in special(type(owner)) for owner, method, _ in calls):
         return plain(left, *right)
     for owner, method, operands in calls:
-        function = getattr(type(owner), method, None)
+        function: Any = getattr(type(owner), method, None)
         if method in special(type(owner)):
             function = autograph.convert(function)
         result = NotImplemented if function is None else function(owner, *operands)
