@@ -206,6 +206,24 @@ def for_stmt(
     loop.stage(convert(0, n_rows.dtype), at_least_once=_is_positive(n_rows) and extra_test is None and holds is None)
 
 
+def _for_elements(
+    has_next: Any, get_next: Any, extra_test: Any, body: Any, get_state: Any, set_state: Any, names: Sequence[str]
+) -> None:
+    """A staged loop as long as `has_next()` says so, over `get_next()`; a break reads no element ahead."""
+
+    def goes_on(_: Any) -> Any:
+        return has_next() if extra_test is None else and_(extra_test, has_next)
+
+    blocks = (body,) if extra_test is None else (body, extra_test)
+    loop = Loop(goes_on, lambda _: body(get_next()), blocks, get_state, set_state, names, "for")
+    loop.stage(None, relax=True)
+
+
+def _is_positive(n: Any) -> bool:
+    value = getattr(getattr(n, "aval", None), "value", None)
+    return value is not None and int(value) > 0
+
+
 def counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:
     """(how many, the i-th) of a tf.range of integers with a known step: its numbers need no memory. Else None."""
     node = iter_.value.node

@@ -118,7 +118,7 @@ class _Drawer:
             )
         )
 
-    def block(self, place: _Place, most: int = 3) -> tuple[Statement, ...]:
+    def block(self, place: _Place, most: int = 2) -> tuple[Statement, ...]:
         statements: list[Statement] = []
         for _ in range(int(self.random.integers(1, most + 1))):
             if self.random.random() < 0.2:
@@ -162,7 +162,7 @@ class _Drawer:
         if kind == "tensor":
             inside.floats = (*place.floats, count)
             return [Statement(f"for {count} in {self.one('a', 'a * 0.5', 'fg.stack([s, v])')}:", self.block(inside))]
-        inside.integers = (*place.integers, count)
+        inside.integers = (*place.integers, count if kind != "python" else f"fg.constant({count})")
         if kind == "python":
             return [Statement(f"for {count} in range(2):", self.block(inside))]
         if kind == "dataset":
@@ -173,11 +173,7 @@ class _Drawer:
 
     def chooser(self) -> Statement:
         """A function that the program calls, with a return of its own in a branch."""
-        place = _Place(depth=MOST_DEPTH)
-        early = Statement(
-            f"if {self.one('i > 4', 'x > y', 'i % 2 == 0 and x > 0.3')}:", (Statement("return x * 0.5 + y"),)
-        )
-        del place
+        early = Statement(f"if {self.one('i > 4', 'x > y', 'i % 2 == 0 and x > 0.3')}:", (Statement("return x * 0.5 + y"),))
         return Statement("def choose(x, i, y):", (early, Statement("return fg.tanh(x - y)")))
 
 
@@ -200,6 +196,6 @@ def draw_flow(seed: int) -> FlowProgram:
     """Return the program of this seed."""
     drawer = _Drawer(seed)
     chooser = drawer.chooser()
-    statements = (chooser, *drawer.block(_Place(), 6))
+    statements = (chooser, *drawer.block(_Place(), 4))
     inputs = tuple([draw_inputs(drawer.random) for _ in range(3)])
-    return FlowProgram(seed, statements, inputs, gradient=seed % 3)
+    return FlowProgram(seed, statements, inputs, gradient=(0, 1, 0, 1, 2)[seed % 5])
