@@ -1,9 +1,10 @@
 """Fuzz for a while: random programs, eagerly against compiled in every mode.
 
-    python -m tests.fuzz [--seconds 60] [--seed N] [--programs N] [--report OUT]
+    python -m tests.fuzz [--seconds 60] [--seed N] [--programs N] [--report OUT] [--flow]
 
 Prints the first seed, how many programs contained each op and, for each difference, the seed, the mode and a shrunk
-script that repeats it. Exit status 1 if anything differed. FASTGRAPH_FAULT=name plants a fault that must be found.
+script that repeats it. With --flow the programs have control flow instead of many ops: plain Python against what
+AutoGraph stages. Exit status 1 if anything differed. FASTGRAPH_FAULT=name plants a fault that must be found.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from fastgraph import flags
 from tests.fuzz.check import Difference, Mode, check, counted, shrink
 from tests.fuzz.draw import draw_program
+from tests.fuzz.flow import FlowProgram, fuzz_flow
 from tests.fuzz.plain import plain_kernels
 from tests.fuzz.programs import Program
 
@@ -39,7 +41,7 @@ def _mode(plain: bool, **values: object) -> Mode:
 MOST_PLAIN = 10_000
 
 
-def modes(program: Program) -> dict[str, Mode]:
+def modes(program: Program | FlowProgram) -> dict[str, Mode]:
     """Return the ways in which the program is run: both tiers, one thread and many, all passes and one alone.
 
     Which pass runs alone (or that none does) goes round with the seed. Every tenth program and all large ones are
@@ -99,9 +101,15 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60, help="how long (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="the first program's seed (%(default)s)")
     parser.add_argument("--programs", type=int, help="at most so many programs")
+    parser.add_argument("--flow", action="store_true", help="programs with if, while, for, break, continue, return")
     parser.add_argument("--report", type=Path, metavar="OUT", help="write the report there")
     options = parser.parse_args()
-    report, n_failures = fuzz(options.seconds, options.seed, options.programs)
+    if options.flow:
+        failures, counts = fuzz_flow(options.seconds, options.seed, options.programs, modes)
+        report = "\n".join([f"fuzz of control flow from seed {options.seed}: {counts}", *failures])
+        n_failures = len(failures)
+    else:
+        report, n_failures = fuzz(options.seconds, options.seed, options.programs)
     print(report)
     if options.report:
         with contextlib.suppress(FileExistsError):

@@ -155,7 +155,7 @@ class _Drawer:
         if kind == "while":
             inside.integers = (*place.integers, count)
             limit = self.one("k % 5", "fg.cast(n, fg.int32) % 4", "3", "4")
-            also = f" and {self.truth(place)}" if self.random.random() < 0.4 else ""
+            also = f" and ({self.truth(place)})" if self.random.random() < 0.4 else ""
             start = Statement(f"{count} = fg.constant(0)")
             body = (Statement(f"{count} += 1"), *self.block(inside))
             return [start, Statement(f"while {count} < {limit}{also}:", body)]
@@ -173,7 +173,9 @@ class _Drawer:
 
     def chooser(self) -> Statement:
         """A function that the program calls, with a return of its own in a branch."""
-        early = Statement(f"if {self.one('i > 4', 'x > y', 'i % 2 == 0 and x > 0.3')}:", (Statement("return x * 0.5 + y"),))
+        early = Statement(
+            f"if {self.one('i > 4', 'x > y', 'i % 2 == 0 and x > 0.3')}:", (Statement("return x * 0.5 + y"),)
+        )
         return Statement("def choose(x, i, y):", (early, Statement("return fg.tanh(x - y)")))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import linecache
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -256,3 +257,32 @@ def fails_in(difference: Difference, modes: dict[str, Mode]) -> Callable[[FlowPr
         return False
 
     return fails
+
+
+def fuzz_flow(
+    seconds: float, first_seed: int, n_programs: int | None, modes_of: Callable[[FlowProgram], dict[str, Mode]]
+) -> tuple[list[str], dict[str, int]]:
+    """Run drawn programs; return what differed, each with a script that shows it, and how many there were of each kind."""
+    from tests.fuzz.draw_flow import draw_flow
+
+    failures: list[str] = []
+    counts = {"run": 0, "not to be staged yet": 0, "differed": 0}
+    started = time.perf_counter()
+    for seed in itertools.count(first_seed):
+        if time.perf_counter() - started > seconds or seed - first_seed == n_programs:
+            return failures, counts
+        program = draw_flow(seed)
+        modes = modes_of(program)
+        try:
+            difference = check_flow(program, modes)
+        except NotImplementedError:
+            counts["not to be staged yet"] += 1
+            continue
+        counts["run"] += 1
+        if difference is not None:
+            small = shrink_flow(program, fails_in(difference, modes))
+            again = check_flow(small, {difference.mode: modes[difference.mode]}) or difference
+            failures.append(f"seed {seed}, {difference.mode}: {again.text}\n{small.script()}\n")
+            counts["differed"] += 1
+            print(failures[-1], flush=True)
+    raise AssertionError("seeds do not end")
