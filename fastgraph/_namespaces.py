@@ -198,7 +198,7 @@ ALIASES = {
 
 #: Public modules and packages that are files.
 FILES = (
-    "compat", "data", "errors", "keras", "keras.activations", "keras.backend", "keras.constraints",
+    "compat", "data", "data.experimental", "errors", "keras", "keras.activations", "keras.backend", "keras.constraints",
     "keras.initializers", "keras.layers",
     "keras.losses", "keras.metrics", "keras.models", "keras.optimizers", "keras.optimizers.schedules",
     "keras.regularizers", "profiler", "profiler.experimental", "testing",

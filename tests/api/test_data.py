@@ -416,6 +416,8 @@ def test_every_dataset_says_what_it_is() -> None:
     assert isinstance(base, Dataset)
     assert bool(Dataset.range(0))
     assert (tf.data.AUTOTUNE, tf.data.INFINITE_CARDINALITY, tf.data.UNKNOWN_CARDINALITY) == (-1, -1, -2)
+    assert tf.data.experimental.AUTOTUNE == -1
+    assert int(tf.data.experimental.cardinality(base)) == 3
 
 
 # ---- iterators ------------------------------------------------------------------------------------------------------
