@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from fastgraph.compiler import column_sums, convolution, counted
+from fastgraph.compiler import column_sums, convolution, counted, scalar_loops
 from fastgraph.compiler.arrange import FlatNest, arrange
 from fastgraph.compiler.cost import cost, operations
 from fastgraph.compiler.emit_cpu import emit
@@ -299,7 +299,7 @@ class _Assembler:
         body = node.attrs["body_graph"]
         stand = _stand_ins(body, shapes)
         test, step = (assemble(node.attrs[key], stand, self.refused) for key in ("cond_graph", "body_graph"))
-        return WhileStep(inputs, outputs, (node,), test, step, n)
+        return WhileStep(inputs, outputs, (node,), test, scalar_loops.body_program(node, self.refused) or step, n)
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 

@@ -210,6 +210,8 @@ class Table:
 
     def check(self, key: object, ok: Scalar, x: Scalar, position: Scalar) -> Scalar:
         """`x`; the kernel ends with the status of `key` and `position` where `ok` is false."""
+        if _holds(ok):
+            return x
         return self.make("check", x.dtype, (ok, x, position), key)
 
     def reduce(self, kind: str, variables: Index, body: Scalar) -> Scalar:
@@ -267,6 +269,18 @@ def _fold_witness(name: str, args: Index) -> int | None:
     x, y = args[0].witness, args[1].witness
     assert x is not None and y is not None
     return x + y if name == "add" else x - y if name == "sub" else x * y
+
+
+def _holds(condition: Scalar) -> bool:
+    """Whether a condition is certainly true: it compares numbers that are written in the source."""
+    if condition.op == "const":
+        return bool(condition.attr)
+    if condition.op in ("and", "or") and condition.dtype == "bool":
+        return (all if condition.op == "and" else any)(_holds(a) for a in condition.args)
+    if condition.op == "ne" and all(a.op == "const" for a in condition.args):
+        a, b = condition.args
+        return bool(a.attr != b.attr)
+    return False
 
 
 def _simplify(table: Table, name: str, args: Index) -> Scalar | None:
