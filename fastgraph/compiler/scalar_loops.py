@@ -103,20 +103,14 @@ class _Numbers(Lowering):
 
     def __init__(self, table: Table, graph: Graph, divisors: Collection[Value]) -> None:
         computed = {node for node in graph.nodes if node.op.name not in _PASSED_OVER}
-        super().__init__(table, _Avals(), lambda value: value.node in computed)
+        avals = {value: value.aval for node in graph.nodes for value in node.outputs}
+        super().__init__(table, avals, lambda value: value.node in computed)
         self.divisors = divisors
 
     def element(self, value: Value, index: Index) -> Scalar:
         if value in self.divisors:
             return self.table.const(np.asarray(value.node.attrs["value"]).item(), value.aval.dtype.name)
         return super().element(value, index)
-
-
-class _Avals(dict[Value, "object"]):
-    """The avals of values that are all numbers: their own."""
-
-    def __missing__(self, value: Value) -> object:
-        return value.aval
 
 
 def _nest(joint: Graph, roots: list[Value]) -> FlatNest:
