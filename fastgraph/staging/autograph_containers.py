@@ -15,12 +15,11 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph.graph.trace import SymbolicTensor
+from fastgraph.graph.trace import SymbolicTensor, is_block
 from fastgraph.staging.autograph_lists import StagedList
 from fastgraph.staging.autograph_state import is_tensor, is_variable, leaves_of, user_place
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_BLOCK = re.compile(r"(if_body|else_body|loop_body|loop_test|extra_test)(_\d+)?")
 _KINDS = (list, dict, set, StagedList)
 _MOST_ELEMENTS = 4096
 _DEPTH = 3
@@ -197,7 +196,7 @@ def own_names(frame: Any) -> tuple[set[str] | None, set[str]]:
         code = frame.f_code
         if not code.co_filename.startswith((_PACKAGE, "<")) and not code.co_filename.endswith((".pyx", ".pxi")):
             names.update(code.co_cellvars)
-            if not _BLOCK.fullmatch(code.co_name):
+            if not is_block(code):
                 n = code.co_argcount + code.co_kwonlyargcount
                 return names, set(code.co_varnames[:n])
         frame = frame.f_back

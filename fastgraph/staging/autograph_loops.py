@@ -39,7 +39,6 @@ from fastgraph.staging.autograph_state import (
     stand_in,
     told,
 )  # fmt: skip
-from fastgraph.traced_tensor_array import unify_all
 
 _MOST_REVISIONS = 50
 
@@ -127,7 +126,6 @@ class _Carried:
                 f"{told(self.name)} must have the same nested structure before the loop and after an iteration: it is "
                 f"{reprlib.repr(start)} before the loop and {reprlib.repr(value)} after one iteration.\n\n{difference}"
             )
-        unify_all(start, value)
         return defined + self._leaves(leaves_of(value), relax)
 
     def _define(self, value: Any) -> None:

@@ -19,7 +19,6 @@ from fastgraph.graph.ir import SourceLine
 from fastgraph.graph.trace import SymbolicTensor, source_lines
 from fastgraph.ops import checks, creation, elementwise
 from fastgraph.tensor_array import TensorArray
-from fastgraph.traced_tensor_array import unify_all
 
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 RETURN_VALUE = "retval_"
@@ -248,7 +247,6 @@ class Join:
                     f"{difference}"
                 )
             columns = [leaves_of(main), leaves_of(other)]
-            unify_all(main, other)
         plan = [self._leaf(a, b) for a, b in zip(*columns, strict=True)]
 
         def rebuild(outputs: Iterator[Any]) -> Any:

@@ -56,7 +56,6 @@ def test_06_tracing_time_grows_linearly_with_the_graph() -> None:
     assert large < 8 * small * 3
 
 
-@not_yet("a warning with the line where a Python loop unrolls")
 def test_06_unrolled_loop_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     @tf.function
     def f(x: Any) -> Any:
@@ -88,7 +87,6 @@ def test_07_python_numbers_trace_anew_and_the_warning_says_so(caplog: pytest.Log
     assert "triggered tf.function retracing" in caplog.text
 
 
-@not_yet("the argument that was to blame, old and new value")
 def test_07_the_warning_names_the_argument() -> None:
     @tf.function
     def f(x: Any, step: int) -> Any:
@@ -110,7 +108,6 @@ def test_08_lengths_that_vary_are_one_general_trace() -> None:
     assert f.experimental_get_tracing_count() <= 2
 
 
-@not_yet("a bound on the traces that are kept, and clear_cache")
 def test_09_traces_do_not_pile_up() -> None:
     @tf.function
     def f(x: Any) -> Any:
@@ -150,7 +147,6 @@ def test_10_variables_made_on_every_call_are_refused() -> None:
         f(tf.constant(1.0))
 
 
-@not_yet("the Variable's name and the line in that error")
 def test_10_the_error_names_the_variable() -> None:
     @tf.function
     def f(x: Any) -> Any:
@@ -165,7 +161,6 @@ def test_10_the_error_names_the_variable() -> None:
 # ---- 11, 12: the user's own lines -----------------------------------------------------------------------------------
 
 
-@not_yet("converted code under the user's file name")
 def test_11_debuggers_see_the_users_lines() -> None:
     """Also tests/autograph/test_debuggers.py."""
     seen: set[int] = set()
@@ -218,7 +213,6 @@ def test_12_errors_while_tracing_keep_their_class_and_show_the_line() -> None:
 # ---- 13, 14: lists and TensorArrays ---------------------------------------------------------------------------------
 
 
-@not_yet("list.append in staged loops, or an error that shows the TensorArray instead")
 def test_13_lists_in_staged_loops() -> None:
     @tf.function
     def f(n: Any) -> Any:
@@ -243,7 +237,6 @@ def test_14_an_unused_write_means_the_same_eagerly_and_in_a_graph() -> None:
     np.testing.assert_array_equal(f(), tf.function(f)())
 
 
-@not_yet("a write in a branch that is not taken")
 def test_14_a_write_in_a_branch_is_of_that_branch() -> None:
     def f(x: Any) -> Any:
         array = tf.TensorArray(tf.int32, 2).write(0, 1).write(1, 2)
@@ -261,7 +254,6 @@ SEVERAL = {"a": lambda v: v if v > 0.0 else -v, "b": lambda v: v * 2.0 if v > 0.
 # fmt: on
 
 
-@not_yet("lambdas told apart by their code")
 def test_15_several_lambdas_on_a_line() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -318,7 +310,6 @@ def test_17_function_in_a_generator_that_a_function_reads() -> None:
     assert int(f(data)) == sum((i * i) ** 4 for i in range(4))
 
 
-@not_yet("py_function")
 def test_17_function_in_a_py_function_in_a_map() -> None:
     @tf.function
     def square(x: Any) -> Any:
