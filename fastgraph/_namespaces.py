@@ -86,6 +86,8 @@ PUBLIC: dict[str, str] = {
     "autodiff.ForwardAccumulator": "forward_mode:ForwardAccumulator",
     **_same("custom_gradients", "custom_gradient grad_pass_through recompute_grad"),
     **_same("graph.differentiate", "gradients hessians AggregationMethod"),
+    "Graph": "graph.ir:Graph",
+    "Operation": "graph.operation:Operation",
     **_same("graph.loops", "map_fn scan foldl foldr"),
     "vectorized_map": "graph.vectorize:vectorized_map",
     **_same("variable", "Variable VariableAggregation VariableSynchronization variable_creator_scope"),

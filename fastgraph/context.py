@@ -21,7 +21,8 @@ from fastgraph.ops.arguments import known_value
 
 def inside_function() -> bool:
     """Return whether a Function is being traced. Source: tf.inside_function."""
-    return current_trace() is not None
+    trace: Any = current_trace()
+    return trace is not None and trace.kind != "graph"
 
 
 def is_symbolic_tensor(tensor: Any) -> bool:
@@ -48,22 +49,35 @@ def get_current_name_scope() -> str:
 class control_dependencies:
     """A context in which ops run after those given. Source: tf.control_dependencies.
 
-    Ops with effects run in program order in any case, and what has no effect cannot be seen to run; so the context only
-    checks what it is given. Raises TypeError for what is no tensor, operation, Variable or callable.
+    Ops with effects run in program order in any case, and what has no effect cannot be seen to run; so the context
+    checks what it is given and notes it in the graph. Raises TypeError for what is no tensor, operation, Variable or
+    callable.
     """
 
     def __init__(self, control_inputs: Any) -> None:
+        self._nodes: list[Any] = []
+        self._before: Any = None
+        self._none = control_inputs is None
         for given in nesting.flatten([] if control_inputs is None else control_inputs):
             if executing_eagerly() and callable(given) and not isinstance(given, Tensor):
                 given()
-            elif given is not None and not executing_eagerly() and not _operation(given):
-                raise TypeError(f"Control input must be an Operation, a Tensor, or a Variable: {given!r}")
+            elif given is not None and not executing_eagerly():
+                if not _operation(given):
+                    raise TypeError(f"Control input must be an Operation, a Tensor, or a Variable: {given!r}")
+                node = getattr(getattr(given, "value", None), "node", None) or getattr(given, "node", None)
+                self._nodes += [] if node is None else [node]
 
     def __enter__(self) -> Self:
+        trace: Any = current_trace()
+        self._before = trace, () if trace is None else trace.control
+        if trace is not None:
+            trace.control = () if self._none else (*trace.control, *self._nodes)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        pass
+        trace, before = self._before
+        if trace is not None:
+            trace.control = before
 
 
 def _operation(given: Any) -> bool:

@@ -1,18 +1,20 @@
 """GraphDef: a graph as TensorFlow's protocol messages, read as Python objects and printed in the text format.
 
-Rule: what is written is the graph as it was traced: a node for each node, functions for subgraphs. No protocol-buffer
-library is needed; the classes have the messages' field names.
+Rule: what is written is the graph as it was traced, by the table of `graphdef_ops`, and functions for subgraphs. No
+protocol-buffer library is needed; the classes have the messages' field names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from fastgraph._tensor import EagerTensor
 from fastgraph.dtype import DType
-from fastgraph.graph.ir import Graph, Node, Value, subgraphs
+from fastgraph.graph.graphdef_ops import Definition, Dims, definitions
+from fastgraph.graph.ir import Graph, Value
+from fastgraph.graph.protocol import Enum, Message, as_protocol_buffer
 from fastgraph.op_errors import enum_name
 from fastgraph.shapes import Shape
 
@@ -26,117 +28,62 @@ _VALUE_FIELDS = {
 }  # fmt: skip
 
 
-class Enum(str):
-    """A name that prints without quotes."""
+def graph_def(graph: Graph) -> Any:
+    """Return the GraphDef of a graph: `node`, `library`, `versions`. Source: tf.Graph.as_graph_def.
+
+    A protocol buffer where the tensorboard package is there, a Message that reads and prints the same otherwise.
+    """
+    return as_protocol_buffer(message(graph))
 
 
-class Message:
-    """A message: its fields in order, a list where a field is repeated."""
-
-    def __init__(self, **fields: Any) -> None:
-        self.__dict__.update(fields)
-
-    def __str__(self) -> str:
-        return "".join(_lines(self, ""))
-
-    __repr__ = __str__
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Message) and self.__dict__ == other.__dict__
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def _lines(message: Message, indent: str) -> Iterable[str]:
-    for name, value in message.__dict__.items():
-        if name in ("attr", "ret", "arg_attr") and isinstance(value, dict):
-            for key in sorted(value):
-                yield f"{indent}{name} {{\n"
-                yield f"{indent}  key: {_scalar(key)}\n"
-                yield from _field("value", value[key], indent + "  ")
-                yield f"{indent}}}\n"
-        else:
-            for item in value if isinstance(value, list) else [value]:
-                yield from _field(name, item, indent)
-
-
-def _field(name: str, value: Any, indent: str) -> Iterable[str]:
-    if isinstance(value, Message):
-        yield f"{indent}{name} {{\n"
-        yield from _lines(value, indent + "  ")
-        yield f"{indent}}}\n"
-    else:
-        yield f"{indent}{name}: {_scalar(value)}\n"
-
-
-def _scalar(value: Any) -> str:
-    if isinstance(value, Enum):
-        return str.__str__(value)
-    if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
-    if isinstance(value, bytes):
-        return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:03o}" for b in value) + '"'
-    if isinstance(value, str):
-        return _scalar(value.encode())
-    if isinstance(value, float | np.floating):
-        number = float(value)
-        if number != number or number in (np.inf, -np.inf):
-            return str(number)
-        return str(int(number)) if number == int(number) and abs(number) < 1e15 else f"{value!s}"
-    return str(value)
-
-
-def graph_def(graph: Graph) -> Message:
-    """Return the GraphDef of a graph: `node`, `library`, `versions`. Source: tf.Graph.as_graph_def."""
+def message(graph: Graph) -> Message:
+    """Return the GraphDef of a graph as a Message."""
+    if graph.trace is not None:
+        graph.trace.settle_names()
     functions: dict[str, Graph] = {}
-    nodes = [_node(node, functions, inside=False) for node in graph.nodes]
-    fields: dict[str, Any] = {"node": nodes}
+    passed: dict[str, int] = {}
+    fields: dict[str, Any] = {"node": _nodes(graph, functions, passed)}
     done: dict[str, Message] = {}
     while len(done) < len(functions):
         for name, subgraph in list(functions.items()):
             if name not in done:
-                done[name] = _function(subgraph, functions)
+                done[name] = _function(subgraph, functions, passed)
     if done:
         fields["library"] = Message(function=[done[name] for name in sorted(done)])
     fields["versions"] = Message(producer=PRODUCER, min_consumer=MIN_CONSUMER)
     return Message(**fields)
 
 
-def _op_type(node: Node) -> str:
-    from_step = {"cond": "StatelessIf", "while": "StatelessWhile"}
-    if node.op.step in from_step and not any(_writes(graph) for graph, _ in subgraphs(node)):
-        return from_step[node.op.step]
-    return str(node.op.op_type)
+def node_def(definition: Definition) -> Any:
+    """Return the NodeDef of one operation."""
+    graph_of: dict[str, Graph] = {}
+    names = {value: value.node.name if value.index == 0 else value.name for value in definition.inputs}
+    return as_protocol_buffer(_node(definition, names, graph_of, {}), "NodeDef")
 
 
-def _writes(graph: Graph) -> bool:
-    return any(
-        node.op.effect not in (None, "read") or any(_writes(inner) for inner, _ in subgraphs(node))
-        for node in graph.nodes
-    )
+def _nodes(graph: Graph, functions: dict[str, Graph], passed: dict[str, int]) -> list[Message]:
+    found = definitions(graph)
+    names = {}
+    for definition in found:
+        for i, value in enumerate(definition.outputs):
+            names[value] = definition.name if i == 0 else f"{definition.name}:{i}"
+    return [_node(definition, names, functions, passed) for definition in found]
 
 
-def _edge(value: Value, inside: bool) -> str:
-    """The name of an edge: `node` or `node:1`; in a function `node:output:0`, an argument by its name alone."""
-    if not inside:
-        return value.node.name if value.index == 0 else value.name
-    return value.node.name if value.node.op.name == "placeholder" else f"{value.node.name}:output:{value.index}"
-
-
-def _node(node: Node, functions: dict[str, Graph], inside: bool) -> Message:
-    fields: dict[str, Any] = {"name": node.name, "op": _op_type(node)}
-    if node.inputs:
-        fields["input"] = [_edge(value, inside) for value in node.inputs]
-    else:
-        fields["input"] = []
-    if node.device:
-        fields["device"] = node.device
-    fields["attr"] = _attrs(node, functions)
+def _node(
+    definition: Definition, names: dict[Value, str], functions: dict[str, Graph], passed: dict[str, int]
+) -> Message:
+    inputs = [*[names[value] for value in definition.inputs], *[f"^{name}" for name in definition.control]]
+    fields: dict[str, Any] = {"name": definition.name, "op": definition.type, "input": inputs}
+    if definition.device:
+        fields["device"] = definition.device
+    for name, value in definition.attrs.items():
+        if isinstance(value, Graph):
+            functions[value.name] = value
+            if name == "body":
+                passed[value.name] = len(value.inputs) - len(value.outputs)
+    fields["attr"] = {name: _attr(value) for name, value in definition.attrs.items()}
     return Message(**fields)
-
-
-def _type(dtype: DType) -> Message:
-    return Message(type=Enum(enum_name(dtype)))
 
 
 def _shape(shape: Shape) -> Message:
@@ -145,64 +92,53 @@ def _shape(shape: Shape) -> Message:
     return Message(dim=[Message(size=-1 if size is None else size) for size in shape])
 
 
-def _attrs(node: Node, functions: dict[str, Graph]) -> dict[str, Message]:
-    if node.op.name == "placeholder":
-        return {
-            "_user_specified_name": Message(s=str(node.attrs.get("name") or node.name)),
-            "dtype": _type(node.attrs["dtype"]),
-            "shape": Message(shape=_shape(node.attrs["shape"])),
-        }
-    if node.op.name == "const":
-        tensor = node.attrs["value"]
-        return {"dtype": _type(tensor.dtype), "value": Message(tensor=_tensor(tensor))}
-    attrs: dict[str, Message] = {}
-    for letter, value in zip(node.op.groups, node.inputs, strict=False):
-        if letter[:1].isupper():
-            attrs.setdefault(letter, _type(value.aval.dtype))
-    if node.op.step in ("cond", "while", "call"):
-        attrs |= _subgraph_attrs(node, functions)
-    for name, attr in node.attrs.items():
-        if not isinstance(attr, Graph):
-            attrs[name] = _attr(attr)
-    return attrs
-
-
-def _subgraph_attrs(node: Node, functions: dict[str, Graph]) -> dict[str, Message]:
-    attrs: dict[str, Message] = {}
-    names = {"then_graph": "then_branch", "else_graph": "else_branch", "cond_graph": "cond", "body_graph": "body"}
-    for name, graph in node.attrs.items():
-        if isinstance(graph, Graph):
-            functions[graph.name] = graph
-            attrs[names.get(name, "f")] = Message(func=Message(name=graph.name))
-    inputs = node.inputs[1:] if node.op.step == "cond" else node.inputs
-    types = [Enum(enum_name(value.aval.dtype)) for value in inputs]
-    results = [Enum(enum_name(value.aval.dtype)) for value in node.outputs]
-    shapes = Message(list=Message(shape=[_shape(value.aval.shape) for value in node.outputs]))
-    if node.op.step == "while":
-        return {**attrs, "T": Message(list=Message(type=types)), "output_shapes": shapes}
-    attrs |= {"Tin": Message(list=Message(type=types)), "Tout": Message(list=Message(type=results))}
-    if node.op.step == "cond":
-        attrs |= {
-            "Tcond": _type(node.inputs[0].aval.dtype),
-            "output_shapes": shapes,
-            "_lower_using_switch_merge": Message(b=True),
-            "_read_only_resource_inputs": Message(list=Message()),
-        }
-    return attrs
-
-
 def _attr(attr: Any) -> Message:
+    """An AttrValue."""
+    if isinstance(attr, list):
+        return Message(list=_list(attr))
+    field, value = _single(attr)
+    return Message(**{field: value})
+
+
+def _single(attr: Any) -> tuple[str, Any]:
+    """The field of an AttrValue and what stands in it."""
     if isinstance(attr, bool):
-        return Message(b=attr)
+        return "b", attr
     if isinstance(attr, int):
-        return Message(i=attr)
+        return "i", attr
     if isinstance(attr, float):
-        return Message(f=attr)
+        return "f", attr
     if isinstance(attr, DType):
-        return _type(attr)
+        return "type", Enum(enum_name(attr))
+    if isinstance(attr, Dims):
+        return "shape", _shape(attr.shape)
+    if isinstance(attr, Graph):
+        return "func", Message(name=attr.name)
+    if isinstance(attr, EagerTensor):
+        return "tensor", _tensor(attr)
     if isinstance(attr, tuple) and all(isinstance(item, int) for item in attr):
-        return Message(list=Message(i=list(attr)))
-    return Message(s=attr if isinstance(attr, bytes | str) else repr(attr))
+        return "list", Message(i=list(attr))
+    return "s", attr if isinstance(attr, bytes | str) else repr(attr)
+
+
+def _list(items: list[Any]) -> Message:
+    if not items:
+        return Message()
+    pairs = [_single(item) for item in items]
+    return Message(**{pairs[0][0]: [value for _, value in pairs]})
+
+
+def attribute(attr: Any) -> Any:
+    """Return an attribute as an operation gives it: text as bytes, a shape or tensor as its message."""
+    if isinstance(attr, str):
+        return attr.encode()
+    if isinstance(attr, list):
+        return [attribute(item) for item in attr]
+    if isinstance(attr, Dims):
+        return as_protocol_buffer(_shape(attr.shape), "TensorShapeProto")
+    if isinstance(attr, EagerTensor):
+        return as_protocol_buffer(_tensor(attr), "TensorProto")
+    return Message(name=attr.name) if isinstance(attr, Graph) else attr
 
 
 def _tensor(tensor: Any) -> Message:
@@ -222,24 +158,55 @@ def _tensor(tensor: Any) -> Message:
     return Message(**fields)
 
 
-def _function(graph: Graph, functions: dict[str, Graph]) -> Message:
-    """A FunctionDef: a subgraph with named arguments and results."""
-    arguments = [Message(name=value.node.name, type=Enum(enum_name(value.aval.dtype))) for value in graph.parameters]
-    results = [
-        Message(name=_result_name(value, i), type=Enum(enum_name(value.aval.dtype)))
-        for i, value in enumerate(graph.outputs)
-    ]
-    return Message(
-        signature=Message(name=graph.name, input_arg=arguments, output_arg=results),
-        node_def=[_node(node, functions, inside=True) for node in graph.nodes if node.op.name != "placeholder"],
-        ret={_result_name(value, i): _edge(value, inside=True) for i, value in enumerate(graph.outputs)},
-        attr={"_construction_context": Message(s="kEagerRuntime")},
-        arg_attr={
+def _function(graph: Graph, functions: dict[str, Graph], passed: dict[str, int]) -> Message:
+    """A FunctionDef: a subgraph with named arguments and results. A loop's body gives back what does not change."""
+    if graph.trace is not None:
+        graph.trace.settle_names()
+    taken: set[str] = set()
+    arguments = {value: _unique(_plain(value.node.name), taken) for value in graph.parameters}
+    returned = [*graph.outputs, *graph.parameters[len(graph.parameters) - passed.get(graph.name, 0) :]]
+    taken = set()
+    results = [_unique(_plain(value.node.name), taken) for value in returned]
+    found = [d for d in definitions(graph) if d.type != "Placeholder"]
+    names = dict(arguments)
+    for definition in found:
+        for slot, value in zip(definition.slots, definition.outputs, strict=False):
+            names[value] = f"{definition.name}:{slot}"
+    fields: dict[str, Any] = {
+        "signature": Message(
+            name=graph.name,
+            input_arg=[Message(name=name, type=_enum(value)) for value, name in arguments.items()],
+            output_arg=[Message(name=name, type=_enum(value)) for name, value in zip(results, returned, strict=True)],
+        ),
+        "node_def": [_node(definition, names, functions, passed) for definition in found],
+        "ret": {name: names[value] for name, value in zip(results, returned, strict=True)},
+        "attr": {"_construction_context": Message(s="kEagerRuntime")},
+        "arg_attr": {
             i: Message(attr={"_output_shapes": Message(list=Message(shape=[_shape(value.aval.shape)]))})
             for i, value in enumerate(graph.parameters)
         },
-    )
+    }
+    effects = [definition.name for definition in found if definition.type == "NoOp"]
+    if effects:
+        fields["signature"].control_output = list(effects)
+        fields["control_ret"] = {name: name for name in effects}
+    return Message(**fields)
 
 
-def _result_name(value: Value, position: int) -> str:
-    return value.node.name.replace("/", "_").lower() + (f"_r{position}" if value.node.op.name == "placeholder" else "")
+def _enum(value: Value) -> Enum:
+    return Enum(enum_name(value.aval.dtype))
+
+
+def _plain(name: str) -> str:
+    """A name as arguments and results have it: letters, digits and underscores, small letters."""
+    found = "".join(c if c.isalnum() and c.isascii() else "_" for c in name.lower()).lstrip("_")
+    return found if found[:1].isalpha() else f"arg_{found}".rstrip("_")
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    found, count = name, 0
+    while found in taken:
+        count += 1
+        found = f"{name}_{count}"
+    taken.add(found)
+    return found

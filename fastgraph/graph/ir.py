@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from fastgraph import errors, flags
 from fastgraph.dtype import DType
+from fastgraph.graph.operation import GraphElements
 from fastgraph.shapes import Aval, compatible
 
 
@@ -82,7 +83,7 @@ class Node:
         return f"<Node {self.name} = {self.op.name}({', '.join(v.name for v in self.inputs)})>"
 
 
-class Graph:
+class Graph(GraphElements):
     """A function as data: placeholders in, values out.
 
     `inputs` are the placeholders of the arguments. `captures` pairs what the function uses from outside (an eager
@@ -90,13 +91,14 @@ class Graph:
     after the inputs. A subgraph has no captures: whatever it uses is an explicit input of its node.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str = "graph") -> None:
         self.name = name
         self.inputs: list[Value] = []
         self.captures: list[tuple[Any, Value]] = []
         self.nodes: list[Node] = []
         self.outputs: list[Value] = []
         self.trace: Any = None  # the GraphTrace that built it, which differentiation goes on from
+        self.control: dict[Node, tuple[Node, ...]] = {}  # what the user said that a node waits for
         self._names: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[Node]:
@@ -110,20 +112,22 @@ class Graph:
         """All placeholders a caller fills, in order: inputs, then captures."""
         return [*self.inputs, *[value for _, value in self.captures]]
 
-    def unique_name(self, base: str) -> str:
-        """Return `base`, or `base_1`, `base_2`, ... so that no two nodes share a name (letters' case aside)."""
-        key = base.lower()
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """Return `name`, or `name_1`, `name_2`, ... so that no two nodes share a name (letters' case aside)."""
+        key = name.lower()
         count = self._names.get(key, 0)
-        self._names[key] = count + 1
+        if mark_as_used:
+            self._names[key] = count + 1
         if not count:
-            return base
-        name = base
+            return name
+        found = name
         while key in self._names:
-            name = f"{base}_{count}"
-            key = name.lower()
+            found = f"{name}_{count}"
+            key = found.lower()
             count += 1
-        self._names[key] = 1
-        return name
+        if mark_as_used:
+            self._names[key] = 1
+        return found
 
     def add(
         self,
@@ -142,10 +146,6 @@ class Graph:
         node = Node(op, inputs, attrs, avals, self.unique_name(name or node_name(op)), source, device)
         self.nodes.append(node)
         return node
-
-    def get_operations(self) -> list[Node]:
-        """Return the nodes in program order."""
-        return list(self.nodes)
 
     def as_graph_def(self) -> Any:
         """Return the graph as TensorFlow's GraphDef. Source: tf.Graph.as_graph_def."""

@@ -19,6 +19,7 @@ from fastgraph._tensor import EagerTensor, Tensor, Trace, current_state
 from fastgraph.dtype import DType
 from fastgraph.errors import InaccessibleTensorError, InternalError, OperatorNotAllowedInGraphError
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name
+from fastgraph.graph.operation import Operation, consumers, operation_of
 from fastgraph.graph.structure import CONST, CUSTOM, PLACEHOLDER, register_backward
 from fastgraph.op_errors import enum_name
 from fastgraph.shapes import Aval, Shape, TensorShape, shape_of
@@ -198,9 +199,13 @@ class SymbolicTensor(Tensor):
         return self.value.name
 
     @property
-    def op(self) -> Node:
-        """The node that makes this tensor."""
-        return self.value.node
+    def op(self) -> Operation:
+        """The operation that makes this tensor."""
+        return operation_of(self.trace.graph, self.value)
+
+    def consumers(self) -> list[Operation]:
+        """Return the operations that take this tensor."""
+        return consumers(self.trace.graph, self.value)
 
     @property
     def graph(self) -> Graph:
@@ -325,8 +330,10 @@ class GraphTrace(Trace):
     the order of the graph's inputs from `n_own` on), in a "backward" graph a residual (`residuals`: values there).
     """
 
-    def __init__(self, name: str, parent: GraphTrace | None = None, kind: str = "function") -> None:
-        self.graph = Graph(name)
+    def __init__(
+        self, name: str, parent: GraphTrace | None = None, kind: str = "function", graph: Graph | None = None
+    ) -> None:
+        self.graph = Graph(name) if graph is None else graph
         self.graph.trace = self
         self.parent = parent
         self.kind = kind
@@ -340,6 +347,8 @@ class GraphTrace(Trace):
         self.generators: list[Any] = []  # the cells of random ops, which nothing else keeps
         self.sealed = False
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
+        self.scope = ""  # the prefix of the names of its nodes
+        self.control: tuple[Node, ...] = ()  # what the nodes made now wait for, as the user said
         self._captured: dict[Any, Value] = {}
         self._cells: dict[Value, Any] = {}  # placeholder of a resource -> weak reference to its Cell
         self._tensors: dict[Value, SymbolicTensor] = {}
@@ -363,6 +372,8 @@ class GraphTrace(Trace):
             if len(error.args) == 1 and isinstance(error.args[0], str):
                 error.args = (error.args[0] + _misfit(self.graph, prim, name, values),)
             raise
+        if self.control:
+            self.graph.control[node] = self.control
         checked = state.extra.get("check_numerics")
         return self.results(node) if checked is None else checked(self, node)
 
@@ -486,6 +497,9 @@ class GraphTrace(Trace):
         return self.parent
 
     # -- the end
+
+    def settle_names(self) -> None:
+        """Name the nodes that nothing has taken yet."""
 
     def finish(self, outputs: list[Value]) -> Graph:
         """Enter the outputs and return the graph; nothing can be captured by it any more."""

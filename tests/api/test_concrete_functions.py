@@ -96,7 +96,7 @@ def test_structured_signature_and_outputs():
 
 def test_the_graph_is_as_written():
     graph = double.get_concrete_function(fg.constant("a")).graph
-    assert [(n.op.op_type, [v.node.name for v in n.inputs], n.name) for n in graph.get_operations()] == [
+    assert [(op.type, [tensor.op.name for tensor in op.inputs], op.name) for op in graph.get_operations()] == [
         ("Placeholder", [], "a"), ("AddV2", ["a", "a"], "add"), ("Identity", ["add"], "Identity"),
     ]  # fmt: skip
 

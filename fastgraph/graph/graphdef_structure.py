@@ -1,0 +1,308 @@
+"""What the nodes that no row of `graphdef_ops` describes are written as: structure, products, slices, prints, effects.
+
+Rule: the names of what is added are TensorFlow's (`cond/Identity`, `NoOp`); the graph itself stays as it was traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fastgraph.graph import ir
+from fastgraph.graph.graphdef_ops import (
+    Definition,
+    Dims,
+    Row,
+    Unwritable,
+    const_definition,
+    constant,
+    shapes_of,
+    types_of,
+    written,
+)
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.shapes import Aval
+
+
+def _placeholder(node: Node) -> list[Definition]:
+    name = node.attrs.get("name") or node.name
+    attrs = {"_user_specified_name": name, "dtype": node.attrs["dtype"], "shape": Dims(node.attrs["shape"])}
+    return [Definition(node, "Placeholder", (), attrs)]
+
+
+def _const(node: Node) -> list[Definition]:
+    return [const_definition(node)]
+
+
+def writes(graph: Graph) -> bool:
+    """Whether the graph does anything besides computing and reading."""
+    return any(
+        node.op.effect not in (None, "read") or any(writes(inner) for inner, _ in ir.subgraphs(node))
+        for node in graph.nodes
+    )
+
+
+def _stateless(node: Node) -> bool:
+    return not any(writes(graph) for graph, _ in ir.subgraphs(node))
+
+
+def _identities(definition: Definition, kinds: tuple[Value, ...]) -> list[Definition]:
+    """The operation, and an Identity of each of its results: what the nodes after it take."""
+    node = definition.node
+    raw = Node(node.op, (), {}, tuple([value.aval for value in kinds]), node.name)
+    definition.outputs = raw.outputs
+    found = [definition]
+    for i, value in enumerate(kinds):
+        name = f"{node.name}/Identity" + (f"_{i}" if i else "")
+        identity = Definition(node, "Identity", (raw.outputs[i],), {"T": value.aval.dtype}, name=name)
+        identity.outputs = (value,)
+        found.append(identity)
+    return found
+
+
+def _cond(node: Node) -> list[Definition]:
+    operands = node.inputs[1:]
+    attrs = {
+        "Tcond": node.inputs[0].aval.dtype,
+        "Tin": types_of(operands),
+        "Tout": types_of(node.outputs),
+        "then_branch": node.attrs["then_graph"],
+        "else_branch": node.attrs["else_graph"],
+        "output_shapes": shapes_of(node.outputs),
+        "_lower_using_switch_merge": True,
+        "_read_only_resource_inputs": [],
+    }
+    return _identities(Definition(node, "StatelessIf" if _stateless(node) else "If", node.inputs, attrs), node.outputs)
+
+
+def _while(node: Node) -> list[Definition]:
+    n_carried = node.attrs["n_carried"]
+    if len(node.outputs) != n_carried:
+        raise Unwritable("a loop that also gives what each iteration made")
+    attrs = {
+        "T": types_of(node.inputs),
+        "cond": node.attrs["cond_graph"],
+        "body": node.attrs["body_graph"],
+        "output_shapes": [*shapes_of(node.outputs), *shapes_of(node.inputs[n_carried:])],
+        "parallel_iterations": 10,
+        "_lower_using_switch_merge": True,
+        "_num_original_outputs": len(node.inputs),
+        "_read_only_resource_inputs": [],
+    }
+    return [Definition(node, "StatelessWhile" if _stateless(node) else "While", node.inputs, attrs)]
+
+
+def _call(node: Node) -> list[Definition]:
+    attrs = {
+        "Tin": types_of(node.inputs),
+        "Tout": types_of(node.outputs),
+        "f": node.attrs["graph"],
+        "config": "",
+        "config_proto": "",
+        "executor_type": "",
+        "_read_only_resource_inputs": [],
+    }
+    op = "PartitionedCall" if _stateless(node) else "StatefulPartitionedCall"
+    return [Definition(node, op, node.inputs, attrs)]
+
+
+def _custom_gradient(node: Node) -> list[Definition]:
+    inputs = node.inputs[: node.attrs["n_outputs"]]
+    return [Definition(node, "IdentityN", inputs, {"T": types_of(inputs)})]
+
+
+def _apart(node: Node) -> list[Definition]:
+    return [Definition(node, "Identity", node.inputs, {"T": node.inputs[0].aval.dtype})]
+
+
+_BATCHED = Row("BatchMatMulV2", {"adj_x": ("transpose_a", ""), "adj_y": ("transpose_b", "")}, {}, ())
+
+
+def _matmul(node: Node) -> list[Definition]:
+    ranks = [None if value.aval.shape is None else len(value.aval.shape) for value in node.inputs]
+    if ranks == [2, 2]:
+        return written(node)
+    flipped = node.attrs["transpose_a"] or node.attrs["transpose_b"]
+    if flipped and node.inputs[0].aval.dtype.is_complex:
+        raise Unwritable("transposed, not conjugated, complex matrices")
+    return written(node, _BATCHED)
+
+
+def _swap_last(node: Node) -> list[Definition]:
+    shape = node.inputs[0].aval.shape
+    if shape is None:
+        raise Unwritable("a transposition of a tensor of unknown rank")
+    order = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
+    perm = constant(np.array(order, np.int32), node, "perm")
+    attrs = {"T": node.inputs[0].aval.dtype, "Tperm": perm.outputs[0].aval.dtype}
+    definition = Definition(node, "Transpose", (node.inputs[0], perm.outputs[0]), attrs)
+    definition.slots = ["y:0"]
+    return [const_definition(perm), definition]
+
+
+def _split(node: Node) -> list[Definition]:
+    sizes, axis = node.attrs["sizes"], node.attrs["axis"]
+    if len(set(sizes)) != 1 or sizes[0] < 0:
+        return written(node)
+    dim = constant(np.array(axis, np.int32), node, "split_dim")
+    attrs = {"T": node.inputs[0].aval.dtype, "num_split": len(sizes)}
+    definition = Definition(node, "Split", (dim.outputs[0], node.inputs[0]), attrs)
+    return [const_definition(dim), definition]
+
+
+def _strided_slice(node: Node) -> list[Definition]:
+    """begin, end and strides as vectors; the masks say what is left open, an index, a new axis, an ellipsis."""
+    positions = list(node.inputs[1:])
+    dtype = positions[0].aval.dtype if positions else None
+    masks = dict.fromkeys(("begin", "end", "ellipsis", "new_axis", "shrink_axis"), 0)
+    rows: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+    made: list[Definition] = []
+    for i, item in enumerate(node.attrs["spec"]):
+        begin: Any = 0
+        end: Any = 0
+        step: Any = 1
+        if item[0] == "n":
+            masks["new_axis"] |= 1 << i
+        elif item[0] == "e":
+            masks["ellipsis"] |= 1 << i
+        elif item[0] == "i":
+            masks["shrink_axis"] |= 1 << i
+            begin = item[1]
+            if begin == "t":
+                begin = positions.pop(0)
+                one = constant(1, node, f"add_{i}/y", dtype)
+                total = _sum(node, begin, one.outputs[0], f"{node.name}/add_{i}")
+                made += [const_definition(one), total]
+                end = total.outputs[0]
+            else:
+                end = begin + 1
+                if end == 0:
+                    masks["end"] |= 1 << i
+        else:
+            begin, end, step = [positions.pop(0) if part == "t" else part for part in item[1:]]
+            if begin is None:
+                masks["begin"] |= 1 << i
+            if end is None:
+                masks["end"] |= 1 << i
+            begin, end, step = [
+                default if part is None else part for part, default in ((begin, 0), (end, 0), (step, 1))
+            ]
+        for row, part in zip(rows, (begin, end, step), strict=True):
+            row.append(part)
+    if positions:
+        raise Unwritable("positions as one vector")
+    stacks = [_stack(node, row, "stack" + (f"_{i}" if i else ""), dtype, made) for i, row in enumerate(rows)]
+    attrs: dict[str, Any] = {"T": node.inputs[0].aval.dtype, "Index": stacks[0].aval.dtype}
+    attrs |= {f"{name}_mask": mask for name, mask in masks.items()}
+    return [*made, Definition(node, "StridedSlice", (node.inputs[0], *stacks), attrs)]
+
+
+def _sum(node: Node, x: Value, y: Value, name: str) -> Definition:
+    made = Node(node.op, (), {}, (x.aval.without_value(),), name, node.source)
+    definition = Definition(made, "AddV2", (x, y), {"T": x.aval.dtype})
+    definition.slots = ["z:0"]
+    return definition
+
+
+def _stack(node: Node, row: list[Any], name: str, dtype: Any, made: list[Definition]) -> Value:
+    """One vector of a slice: a constant, or a Pack of constants and tensors."""
+    if not any(isinstance(part, Value) for part in row):
+        whole = constant(np.array(row, np.int64 if dtype is not None and dtype.size == 8 else np.int32), node, name)
+        made.append(const_definition(whole))
+        return whole.outputs[0]
+    parts = []
+    for i, part in enumerate(row):
+        if not isinstance(part, Value):
+            one = constant(part, node, f"{name}/{i}", dtype)
+            made.append(const_definition(one))
+            part = one.outputs[0]
+        parts.append(part)
+    pack = Node(node.op, (), {}, (Aval(dtype, (len(row),)),), f"{node.name}/{name}", node.source)
+    made.append(Definition(pack, "Pack", parts, {"N": len(parts), "T": dtype, "axis": 0}))
+    return pack.outputs[0]
+
+
+def _print(node: Node) -> list[Definition]:
+    pieces = node.attrs["pieces"]
+    end = "\n" if pieces[-1].endswith("\n") else ""
+    template = "{}".join([*pieces[:-1], pieces[-1][: len(pieces[-1]) - len(end)]])
+    text = Node(node.op, (), {}, (Aval(_string(), ()),), f"{node.name}/StringFormat", node.source)
+    attrs = {
+        "T": types_of(node.inputs),
+        "template": template,
+        "placeholder": "{}",
+        "summarize": node.attrs["summarize"],
+    }
+    before = Definition(text, "StringFormat", node.inputs, attrs)
+    after = Definition(node, "PrintV2", text.outputs, {"output_stream": node.attrs["stream"], "end": end})
+    return [before, after]
+
+
+def _string() -> Any:
+    from fastgraph import dtype as dtypes
+
+    return dtypes.string
+
+
+def _assign(node: Node) -> list[Definition]:
+    value = node.inputs[1]
+    attrs = {"dtype": value.aval.dtype, "validate_shape": False}
+    return [Definition(node, "AssignVariableOp", node.inputs[:2], attrs)]
+
+
+STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
+    "placeholder": _placeholder,
+    "const": _const,
+    "cond": _cond,
+    "while": _while,
+    "call": _call,
+    "custom_gradient_identity": _custom_gradient,
+    "apart": _apart,
+    "matmul": _matmul,
+    "swap_last": _swap_last,
+    "split": _split,
+    "strided_slice": _strided_slice,
+    "print": _print,
+    "assign_variable": _assign,
+    "take_variable": _assign,
+}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Control inputs
+
+
+def control_of(graph: Graph, found: list[Definition]) -> list[Definition]:
+    """Return the definitions with what they wait for: as the user said, and what effects ask for.
+
+    In a function a NoOp waits for all that has to run, and the results wait for it.
+    """
+    said: dict[Node, tuple[Node, ...]] = graph.control
+    function = graph.building_function
+    effectful = {node: waits for node, waits in zip(graph.nodes, ir.control_inputs(graph.nodes), strict=True) if waits}
+    must_run = [node for node in graph.nodes if node.inputs and ir.effects(node)] if function else []
+    if not said and not effectful and not must_run:
+        return found
+    outputs = {value.node for value in graph.outputs}
+    for definition in found:
+        node = definition.node
+        if definition.name != node.name:
+            continue
+        waits = [*said.get(node, ()), *[graph.nodes[i] for i in effectful.get(node, ())]]
+        names = [each.name for each in dict.fromkeys(waits)]
+        if must_run and node in outputs and node not in must_run:
+            names.append(_no_op_name(graph))
+        definition.control = tuple(names)
+    if must_run:
+        last = Node(found[-1].node.op, (), {}, (), _no_op_name(graph))
+        no_op = Definition(last, "NoOp", (), {})
+        no_op.control = tuple(sorted(node.name for node in must_run))
+        return [*found, no_op]
+    return found
+
+
+def _no_op_name(graph: Graph) -> str:
+    scope = getattr(graph.trace, "scope", "") if graph.trace is not None else ""
+    return f"{scope}NoOp"
