@@ -315,7 +315,7 @@ def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name
     if isinstance(value, Tensor) and wanted is not None and value.dtype is not wanted:
         raise TypeError(f"Expected tensor {value} with dtype {wanted!r}, but got dtype {value.dtype!r}.")
     if shape is None:
-        return convert(value, wanted)
+        return _named(convert(value, wanted), name)
     dims = shape_dims(shape)
     tensor = _convert(value, wanted) if not isinstance(value, Tensor) else value
     if not isinstance(tensor, EagerTensor):
@@ -333,7 +333,16 @@ def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name
             )
     trace = current_trace()
     made: Tensor = tensor if trace is None else trace.constant(tensor)
-    return made
+    return _named(made, name)
+
+
+def _named(tensor: Any, name: str) -> Tensor:
+    """The tensor; a new constant of a trace is called `name`."""
+    trace: Any = current_trace()
+    if trace is not None:
+        trace.name_constant(tensor, name)
+    found: Tensor = tensor
+    return found
 
 
 def filled(dims: tuple[int, ...], value: Any, dtype: DType) -> EagerTensor:

@@ -5,7 +5,10 @@ Rule: a scope is a string, "" or "a/b/"; who makes a name puts `current_scope()`
 
 from __future__ import annotations
 
-from fastgraph._tensor import current_state
+import re
+from typing import Any
+
+from fastgraph._tensor import current_state, current_trace
 
 _KEY = "name_scope"
 
@@ -14,6 +17,22 @@ def current_scope() -> str:
     """Return this thread's scope: "" or a text that ends in "/"."""
     found: str = current_state().extra.get(_KEY, "")
     return found
+
+
+_ROOT, _INNER = "^[A-Za-z0-9.][A-Za-z0-9_.\\\\/>-]*$", "^[A-Za-z0-9_.\\\\/>-]*$"
+_is_root, _is_inner = re.compile(_ROOT).match, re.compile(_INNER).match
+
+
+def check_name(name: str, scope: str) -> None:
+    """Raise ValueError unless `name` can be that of an op, or of a scope, in `scope` of a graph."""
+    if scope and not _is_inner(name):
+        raise ValueError(
+            f"{name!r} is not a valid scope name. A scope name has to match the following pattern: {_INNER}"
+        )
+    if not scope and not _is_root(name):
+        raise ValueError(
+            f"{name!r} is not a valid root scope name. A root scope name has to match the following pattern: {_ROOT}"
+        )
 
 
 class name_scope:
@@ -36,12 +55,16 @@ class name_scope:
 
     def __enter__(self) -> str:
         before = current_scope()
+        trace: Any = current_trace()
         if not self._name:
             scope = ""
         elif self._name.endswith("/"):
             scope = self._name
         else:
             scope = f"{before}{self._name}/"
+            if trace is not None:  # in a graph, a scope entered again is another one
+                check_name(self._name, before)
+                scope = trace.graph.unique_name(scope[:-1]) + "/"
         self._before.append(before)
         current_state().extra[_KEY] = scope
         return scope

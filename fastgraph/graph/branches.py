@@ -15,6 +15,7 @@ from fastgraph._buffer import Cell
 from fastgraph._tape import watch_accessed
 from fastgraph._tensor import Tensor, bind, convert
 from fastgraph.graph.differentiate import entering
+from fastgraph.graph.ir import Value
 from fastgraph.graph.structure import COND, WHILE
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 from fastgraph.shapes import Aval, TypeSpec
@@ -29,26 +30,39 @@ def subgraph_name(what: str) -> str:
 
 
 def traced(
-    outer: GraphTrace, function: Callable[..., Any], own: Sequence[tuple[Aval, str]], name: str
+    outer: GraphTrace, function: Callable[..., Any], own: Sequence[tuple[Aval, str]], name: str, within: str = ""
 ) -> tuple[GraphTrace, Any]:
     """Trace `function` as a subgraph with inputs `own`; return its trace and its result with symbolic leaves.
 
-    The graph's outputs are the flat tensors of the result.
+    The graph's outputs are the flat tensors of the result. Names begin with `within`, the name of the node to come.
     """
     trace = GraphTrace(name, parent=outer, kind="branch")
+    trace.scope = f"{within}/" if within else ""
+    outputs: list[Value] = []
+    leaves: list[Any] = []
+
+    def returned(leaf: Any) -> Any:  # each leaf is converted, then given out: the order of the nodes is TensorFlow's
+        tensor = as_tensor(leaf)
+        parts = [part for part in nesting.flatten(tensor, expand_composites=True) if part is not None]
+        outputs.extend([trace.identity(part) for part in parts])
+        leaves.extend(parts)
+        return tensor
+
     with entering(trace):
         arguments = [trace.add_input(aval, argument) for aval, argument in own]
-        result = converted(function(*arguments))
-        leaves = [leaf for leaf in nesting.flatten(result, expand_composites=True) if leaf is not None]
-        outputs = [trace.identity(leaf) for leaf in leaves]
+        result = nesting.map_structure(returned, function(*arguments))
     trace.finish(outputs)
     follow(result, leaves, [trace.tensor(value) for value in outputs])
     return trace, result
 
 
-def opened(outer: GraphTrace, block: Callable[[], Any], name: str) -> tuple[GraphTrace, Any]:
-    """Trace `block` as a subgraph without inputs of its own; return its trace, to be `closed`, and its result."""
+def opened(outer: GraphTrace, block: Callable[[], Any], name: str, within: str) -> tuple[GraphTrace, Any]:
+    """Trace `block` as a subgraph without inputs of its own; return its trace, to be `closed`, and its result.
+
+    Names begin with `within`, the name of the node to come.
+    """
     trace = GraphTrace(name, parent=outer, kind="branch")
+    trace.scope = f"{within}/"
     with entering(trace):
         return trace, block()
 
@@ -97,7 +111,7 @@ def _align(traces: Sequence[GraphTrace], n_own: int) -> list[Any]:
             if value is None:
                 is_cell = isinstance(operand, Cell)
                 aval = Aval(dtypes.resource, ()) if is_cell else operand.aval
-                value = trace.placeholder(aval, "unused")
+                value = trace.placeholder(aval, "Placeholder")
             inputs.append(value)
         trace.graph.inputs[n_own:] = inputs
         trace.operands = list(union.values())

@@ -17,7 +17,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_gradients as control_gradients  # fills in the gradients of cond and while
 from fastgraph.graph.branches import as_tensor, converted, make_cond, make_while, packed, subgraph_name, traced
 from fastgraph.graph.ir import Value
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
 from fastgraph.op_errors import message_name
 from fastgraph.primitive import get, public_function
 from fastgraph.shapes import Aval, TensorShape, generalises, shape_of
@@ -42,13 +42,14 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
     if isinstance(pred, bool):
         raise TypeError("pred must not be a Python bool", pred)
     pred = _predicate(convert(pred))
+    scope = reserved(trace, name or "cond")
     branches = [
-        traced(trace, true_fn, [], subgraph_name("cond_true")),
-        traced(trace, false_fn, [], subgraph_name("cond_false")),
+        traced(trace, true_fn, [], subgraph_name("cond_true"), scope),
+        traced(trace, false_fn, [], subgraph_name("cond_false"), scope),
     ]
     (then_trace, then_result), (else_trace, _) = branches
     _check_branches(branches)
-    outputs = make_cond(then_trace, else_trace, pred, name=name)
+    outputs = make_cond(then_trace, else_trace, pred, name=scope)
     return packed(then_result, outputs)
 
 
@@ -254,16 +255,13 @@ def while_loop(
             result = [result]
         return _next_values(list(result), list(start), tensors, counted)
 
-    own = [(Aval(t.dtype, shape), _loop_name(t)) for t, shape in zip(flat, declared, strict=True)]
-    test_trace, _ = traced(trace, test, own, subgraph_name("while_cond"))
-    body_trace, _ = traced(trace, step, own, subgraph_name("while_body"))
+    scope = reserved(trace, name or "while")
+    own = [(Aval(t.dtype, shape), "Placeholder") for t, shape in zip(flat, declared, strict=True)]
+    test_trace, _ = traced(trace, test, own, subgraph_name("while_cond"), scope)
+    body_trace, _ = traced(trace, step, own, subgraph_name("while_body"), scope)
     _check_invariants(flat, own, body_trace.graph.outputs)
-    outputs = make_while(test_trace, body_trace, flat, name=name)
+    outputs = make_while(test_trace, body_trace, flat, name=scope)
     return packed(start, outputs[counted:])
-
-
-def _loop_name(tensor: Any) -> str:
-    return tensor.value.node.name if isinstance(tensor, SymbolicTensor) else "loop_var"
 
 
 def _and(a: Any, b: Any) -> Any:

@@ -32,6 +32,9 @@ def entering(trace: GraphTrace | None) -> Any:
     """
     state = current_state()
     before = state.trace, state.tapes, state.extra.get("added")
+    scope = state.extra.get("name_scope", "")
+    if trace is not None:
+        state.extra["name_scope"] = trace.scope
     added: list[tuple[Node, int, GraphTrace, Sequence[Any]]] = []
     state.trace, state.tapes = trace, []
     state.extra["added"] = added if trace is not None and trace.parent is not None else None
@@ -39,6 +42,7 @@ def entering(trace: GraphTrace | None) -> Any:
         yield trace
     finally:
         state.trace, state.tapes, state.extra["added"] = before
+        state.extra["name_scope"] = scope
     for each in added:
         _tell_tapes(*each)
 

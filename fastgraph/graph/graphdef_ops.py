@@ -14,12 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph._tensor import from_array
+from fastgraph._tensor import EagerTensor, from_array
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.signatures import TEXT
 from fastgraph.graph.structure import CONST
 from fastgraph.shapes import Aval, Shape
+
+#: Eager tensors that a function uses are written as constants up to this many elements, as TensorFlow does.
+SMALL = 128
 
 
 class Unwritable(ValueError):
@@ -258,6 +261,29 @@ def row_of(name: str) -> Row | None:
     return Row(primitive.op_type, {}, {}, ())
 
 
+def argument_names(primitive: Any, i: int) -> str:
+    """Return what TensorFlow calls input i of a primitive."""
+    row = row_of(primitive.name)
+    if row is None or not signatures()[row.type].inputs:
+        names = primitive.inputs
+        n_fixed = len(names) - (1 if names and names[-1].startswith("*") else 0)
+        return str(names[i]) if i < n_fixed else f"{names[-1][1:]}_{i - n_fixed}" if names else f"input_{i}"
+    at = 0
+    for argument in signatures()[row.type].inputs:
+        if argument.name in row.said:
+            continue
+        if argument.name in row.places:
+            if row.places[argument.name] == i:
+                return argument.name
+        elif argument.number is not None:
+            return f"{argument.name}_{i - at}"
+        else:
+            if at == i:
+                return argument.name
+            at += 1
+    return f"input_{i}"
+
+
 @functools.cache
 def rows_for(op: str) -> tuple[tuple[str, Row], ...]:
     """Return the primitives that are written as the type `op`, with their rows."""
@@ -298,9 +324,12 @@ def definitions(graph: Graph) -> list[Definition]:
     from fastgraph.graph.graphdef_structure import STRUCTURE, control_of
 
     cache: dict[Node, list[Definition]] = graph.__dict__.setdefault("_written", {})
+    held = {value.node: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)}
     found: list[Definition] = []
     for node in graph.nodes:
         known = cache.get(node)
+        if known is None and node in held and (held[node].aval.size or 0) <= SMALL:
+            known = cache[node] = [Definition(node, "Const", (), {"dtype": held[node].dtype, "value": held[node]})]
         if known is None:
             special = STRUCTURE.get(node.op.name)
             try:

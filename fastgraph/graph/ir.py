@@ -49,7 +49,9 @@ class Value:
 
     @property
     def name(self) -> str:
-        """TensorFlow's name of the tensor: `node:index`."""
+        """TensorFlow's name of the tensor: `node:index`. A cond's results are Identities of their own."""
+        if self.node.op.step == "cond":
+            return f"{self.node.name}/Identity" + (f"_{self.index}:0" if self.index else ":0")
         return f"{self.node.name}:{self.index}"
 
     def __repr__(self) -> str:
@@ -140,10 +142,17 @@ class Graph(GraphElements):
         source: tuple[SourceLine, ...] = (),
         device: str | None = None,
     ) -> Node:
-        """Append the application of `op` and return its node; result types are inferred where `avals` is not given."""
+        """Append the application of `op` and return its node; result types are inferred where `avals` is not given.
+
+        An empty name stays so until the trace gives one; a name that is not a plain str is unique already.
+        """
         if avals is None:
             avals = infer(op, [value.aval for value in inputs], attrs)
-        node = Node(op, inputs, attrs, avals, self.unique_name(name or node_name(op)), source, device)
+        if name is None:
+            name = self.unique_name(node_name(op))
+        elif name and type(name) is str:
+            name = self.unique_name(name)
+        node = Node(op, inputs, attrs, avals, name, source, device)
         self.nodes.append(node)
         return node
 
@@ -182,6 +191,12 @@ _OPERATOR_NAMES = {
     "StatelessIf": "cond",
     "While": "while",
     "StatelessWhile": "while",
+    "Pack": "stack",
+    "Unpack": "unstack",
+    "SplitV": "split",
+    "PadV2": "Pad",
+    "Conv3DBackpropInputV2": "Conv3DBackpropInput",
+    "Conv3DBackpropFilterV2": "Conv3DBackpropFilter",
 }
 
 
@@ -189,10 +204,7 @@ _OPERATOR_NAMES = {
 def node_name(op: Any) -> str:
     """Return the name TensorFlow would give a node of this op, before it is made unique."""
     op_type: str = op.op_type or op.name
-    known = _OPERATOR_NAMES.get(op_type)
-    if known is not None:
-        return known
-    return op_type[:-2] if len(op_type) > 2 and op_type[-2] == "V" and op_type[-1].isdigit() else op_type
+    return _OPERATOR_NAMES.get(op_type, op_type).lstrip("_")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

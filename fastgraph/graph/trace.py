@@ -7,6 +7,7 @@ graph. Any other tensor is out of reach, and the error says so.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import weakref
@@ -15,12 +16,13 @@ from typing import Any
 
 from fastgraph import dtype as dtypes
 from fastgraph._buffer import Cell
-from fastgraph._tensor import EagerTensor, Tensor, Trace, current_state
+from fastgraph._tensor import EagerTensor, Tensor, Trace, current_state, current_trace
 from fastgraph.dtype import DType
 from fastgraph.errors import InaccessibleTensorError, InternalError, OperatorNotAllowedInGraphError
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name
 from fastgraph.graph.operation import Operation, consumers, operation_of
 from fastgraph.graph.structure import CONST, CUSTOM, PLACEHOLDER, register_backward
+from fastgraph.names import check_name
 from fastgraph.op_errors import enum_name
 from fastgraph.shapes import Aval, Shape, TensorShape, shape_of
 
@@ -196,6 +198,8 @@ class SymbolicTensor(Tensor):
     @property
     def name(self) -> str:
         """TensorFlow's name: `node:index`."""
+        if not self.value.node.name:
+            self.trace.settle(self.value.node)
         return self.value.name
 
     @property
@@ -302,7 +306,11 @@ def _shape_text(shape: Shape) -> str:
 
 def _misfit(graph: Graph, prim: Any, name: str | None, values: tuple[Value, ...]) -> str:
     """Return the end of the text for inputs that do not fit an op: the node as TensorFlow prints it, and the shapes."""
-    arguments = ", ".join(value.node.name if value.index == 0 else value.name for value in values)
+    what = name or node_name(prim)
+    arguments = ", ".join(
+        (value.node.name or f"{what}/{argument_name_of(prim, i)}") + (f":{value.index}" if value.index else "")
+        for i, value in enumerate(values)
+    )
     types = {
         letter: value.aval.dtype for letter, value in zip(prim.groups, values, strict=False) if letter[:1].isupper()
     }
@@ -317,6 +325,37 @@ def _misfit(graph: Graph, prim: Any, name: str | None, values: tuple[Value, ...]
     )
     node = f"{{{{node {name or node_name(prim)}}}}} = {prim.op_type}{attrs}({arguments})"
     return f" for '{node}' with input shapes: {shapes}."
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Names
+
+#: The name of a node until something takes it.
+UNNAMED = ""
+
+
+class Reserved(str):
+    """A name that is the node's alone already."""
+
+    __slots__ = ()
+
+
+def reserved(trace: GraphTrace, base: str) -> Reserved:
+    """Return a name for a node of the trace that is still to come: its subgraphs' names begin with it."""
+    return Reserved(trace.graph.unique_name(current_state().extra.get("name_scope", "") + base))
+
+
+def argument_name(node: Node, i: int) -> str:
+    """Return what TensorFlow calls input i of a node."""
+    return argument_name_of(node.op, i)
+
+
+@functools.cache
+def argument_name_of(prim: Any, i: int) -> str:
+    """Return what TensorFlow calls input i of an op."""
+    from fastgraph.graph.graphdef_ops import argument_names
+
+    return argument_names(prim, i)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -348,6 +387,7 @@ class GraphTrace(Trace):
         self.sealed = False
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
         self.scope = ""  # the prefix of the names of its nodes
+        self._unnamed = False  # whether there are nodes that wait for the name of what takes them
         self.control: tuple[Node, ...] = ()  # what the nodes made now wait for, as the user said
         self._captured: dict[Any, Value] = {}
         self._cells: dict[Value, Any] = {}  # placeholder of a resource -> weak reference to its Cell
@@ -365,17 +405,35 @@ class GraphTrace(Trace):
         """
         values = tuple([self.value_of(tensor) for tensor in inputs])
         name, self.node_name = self.node_name, None
+        state = current_state()
         try:
-            state = current_state()
-            node = self.graph.add(prim, values, attrs, name=name, source=source_lines(), device=state.device)
+            node = self.graph.add(
+                prim, values, attrs, name=self._name(prim, name, state), source=source_lines(), device=state.device
+            )
         except ValueError as error:
             if len(error.args) == 1 and isinstance(error.args[0], str):
                 error.args = (error.args[0] + _misfit(self.graph, prim, name, values),)
             raise
         if self.control:
             self.graph.control[node] = self.control
+        if self._unnamed:
+            self._name_inputs(node)
         checked = state.extra.get("check_numerics")
         return self.results(node) if checked is None else checked(self, node)
+
+    def _name(self, prim: Any, name: str | None, state: Any) -> str:
+        """Return what a node is to be called before it is made unique; "" for a read: what takes it names it."""
+        if name is None:
+            if prim.effect == "read" and prim.name == "read_variable":
+                self._unnamed = True
+                return UNNAMED
+            name = node_name(prim)
+        elif type(name) is Reserved:
+            return name
+        else:
+            check_name(name, state.extra.get("name_scope", ""))
+        scope = state.extra.get("name_scope", "")
+        return scope + name if scope else name
 
     def results(self, node: Node) -> Any:
         """Return the node's results as the op's caller gets them: a tensor, or a tuple where there may be several."""
@@ -386,13 +444,54 @@ class GraphTrace(Trace):
         """Return the const node that stands for an eager tensor made from a Python value."""
         if type(tensor) is SymbolicTensor or isinstance(tensor, SymbolicTensor):
             return tensor
-        node = self.graph.add(CONST, (), {"value": tensor}, source=source_lines(), device=current_state().device)
+        device = current_state().device
+        node = self.graph.add(CONST, (), {"value": tensor}, name=UNNAMED, source=source_lines(), device=device)
+        self._unnamed = True
         return self.tensor(node.outputs[0])
+
+    # -- names of what its first use names: `add/y`, `MatMul/ReadVariableOp/resource`
+
+    def _name_inputs(self, node: Node) -> None:
+        if not node.name:
+            return
+        for i, value in enumerate(node.inputs):
+            made = value.node
+            if not made.name:
+                made.name = self.graph.unique_name(f"{node.name}/{self._base(made) or argument_name(node, i)}")
+                self._name_inputs(made)
+
+    def _base(self, node: Node) -> str:
+        """The last part of the name; "" where that is the argument's."""
+        if node.op is CONST:
+            return ""
+        if node.op is not PLACEHOLDER:
+            return "ReadVariableOp"
+        return str(node.attrs["name"])
+
+    def settle(self, node: Node, name: str | None = None) -> None:
+        """Name a node that nothing has taken yet: `name`, or what ops of its type are called."""
+        if not node.name:
+            scope = current_state().extra.get("name_scope", "") if current_trace() is self else self.scope
+            base = name or (self._base(node) if node.op is PLACEHOLDER else node_name(node.op))
+            node.name = self.graph.unique_name(scope + (base or "Const"))
+            self._name_inputs(node)
+
+    def name_constant(self, tensor: Any, name: str | None) -> None:
+        """Name a constant that nothing has taken yet."""
+        if isinstance(tensor, SymbolicTensor) and tensor.trace is self:
+            self.settle(tensor.value.node, name)
+
+    def settle_names(self) -> None:
+        """Name the nodes that nothing has taken yet."""
+        if self._unnamed:
+            for node in self.graph.nodes:
+                self.settle(node)
+            self._unnamed = False
 
     def placeholder(self, aval: Aval, name: str) -> Value:
         """Append a placeholder node; the caller enters it among the inputs or captures."""
         attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": name}
-        node = self.graph.add(PLACEHOLDER, (), attrs, avals=(Aval(aval.dtype, aval.shape),), name=name)
+        node = self.graph.add(PLACEHOLDER, (), attrs, avals=(Aval(aval.dtype, aval.shape),), name=self.scope + name)
         return node.outputs[0]
 
     def add_input(self, aval: Aval, name: str) -> SymbolicTensor:
@@ -450,11 +549,15 @@ class GraphTrace(Trace):
             raise InternalError(None, None, f"graph {self.graph.name!r} is finished and cannot capture {tensor!r}")
         is_cell = isinstance(tensor, Cell)
         if isinstance(tensor, SymbolicTensor) and tensor.value.node.op is CONST:
-            node = self.graph.add(CONST, (), tensor.value.node.attrs, source=tensor.value.node.source)
+            node = self.graph.add(CONST, (), tensor.value.node.attrs, name=UNNAMED, source=tensor.value.node.source)
             self._captured[key] = node.outputs[0]
+            self._unnamed = True
             return node.outputs[0]
-        name = "resource" if is_cell else tensor.value.node.name if isinstance(tensor, SymbolicTensor) else "capture"
-        value = self.placeholder(aval, name)
+        name = "resource" if is_cell else tensor.name.partition(":")[0] if isinstance(tensor, SymbolicTensor) else ""
+        attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": name}
+        node = self.graph.add(PLACEHOLDER, (), attrs, avals=(Aval(aval.dtype, aval.shape),), name=UNNAMED)
+        value = node.outputs[0]
+        self._unnamed = True
         if self.kind == "branch":
             assert self.parent is not None
             self.parent.value_of(tensor)  # a chain of captures up to where it comes from
@@ -498,12 +601,10 @@ class GraphTrace(Trace):
 
     # -- the end
 
-    def settle_names(self) -> None:
-        """Name the nodes that nothing has taken yet."""
-
     def finish(self, outputs: list[Value]) -> Graph:
         """Enter the outputs and return the graph; nothing can be captured by it any more."""
         self.graph.outputs = outputs
+        self.settle_names()
         self.sealed = True
         return self.graph
 
@@ -512,7 +613,12 @@ class GraphTrace(Trace):
         from fastgraph.primitive import get
 
         value = self.value_of(tensor)
-        node = self.graph.add(get("identity"), (value,), {}, avals=(value.aval,), name=name, source=value.node.source)
+        if value.node.op is not PLACEHOLDER:
+            self.settle(value.node)
+        node = self.graph.add(
+            get("identity"), (value,), {}, avals=(value.aval,), name=self.scope + name, source=value.node.source
+        )
+        self._name_inputs(node)
         return node.outputs[0]
 
 

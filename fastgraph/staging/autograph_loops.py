@@ -17,7 +17,7 @@ from fastgraph import nesting
 from fastgraph._tensor import convert, current_trace
 from fastgraph.graph.branches import closed, make_while, subgraph_name
 from fastgraph.graph.differentiate import entering
-from fastgraph.graph.trace import GraphTrace
+from fastgraph.graph.trace import GraphTrace, reserved
 from fastgraph.ops import elementwise
 from fastgraph.shapes import Aval, TensorShape, common_shape, generalises, shape_of
 from fastgraph.staging import autograph_options as options
@@ -305,7 +305,9 @@ class Loop:
             self._put(inputs[n_own:])
             return inputs
 
+        scope = reserved(outer, "while")
         test_trace = GraphTrace(subgraph_name("while_cond"), parent=outer, kind="branch")
+        test_trace.scope = f"{scope}/"
         with entering(test_trace):
             inputs = arguments(test_trace)
             goes_on = condition(decisive(self.test(inputs[0])), f"{self.kind} statement")
@@ -314,11 +316,12 @@ class Loop:
         closed(test_trace, lambda: [goes_on])
 
         body_trace = GraphTrace(subgraph_name("while_body"), parent=outer, kind="branch")
+        body_trace.scope = f"{scope}/"
         with entering(body_trace):
             inputs = arguments(body_trace)
             after, rows = self._iteration(inputs, n_own, counter is not None)
         closed(body_trace, lambda: [*after, *rows])
-        outputs = make_while(test_trace, body_trace, flat)
+        outputs = make_while(test_trace, body_trace, flat, name=scope)
         self._put(outputs[n_own : len(flat)])
         self._fill(list(outputs[len(flat) :]))
         if self.at_least_once:

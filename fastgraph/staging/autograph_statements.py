@@ -18,9 +18,10 @@ from malt.operators.variables import UndefinedReturnValue
 
 from fastgraph import dtype as dtypes
 from fastgraph._tensor import convert, current_trace
+from fastgraph.conversion import constant
 from fastgraph.graph.branches import closed, make_cond, opened, subgraph_name
 from fastgraph.graph.differentiate import entering
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
 from fastgraph.ops import elementwise, gathering, joining, movement
 from fastgraph.staging import autograph_options as options
 from fastgraph.staging.autograph_builtins import and_, decides, decisive
@@ -89,8 +90,11 @@ def staged_if(
                 replace(found.container, found.before)
         return values, held
 
-    then_trace, (main, held_main) = opened(outer, lambda: run(body), subgraph_name("cond_true"))
-    else_trace, (other, held_other) = opened(outer, lambda: run(orelse), subgraph_name("cond_false"))
+    scope = reserved(outer, "cond")
+    then_trace, (main, held_main) = opened(outer, lambda: run(body), subgraph_name("cond_true"), scope)
+    else_trace, (other, held_other) = opened(outer, lambda: run(orelse), subgraph_name("cond_false"), scope)
+    with entering(else_trace):
+        _compare(main, other)
     joins = [Join(*each, lenient=lenient) for each in zip([names[k] for k in kept], main, other, strict=True)]
     for key, found in changed.items():
         ends = [held.get(key, found.before) for held in (held_main, held_other)]
@@ -102,7 +106,7 @@ def staged_if(
     ]  # a cond has an output, if only to be waited for
     closed(then_trace, lambda: (output_of(pair[0]) for pair in pairs))
     closed(else_trace, lambda: (output_of(pair[1]) for pair in pairs))
-    results = iter(make_cond(then_trace, else_trace, pred))
+    results = iter(make_cond(then_trace, else_trace, pred, name=scope))
     values = [join.result(results) for join in joins]
     after = list(start)
     for k, value in zip(kept, values, strict=False):
@@ -110,6 +114,14 @@ def staged_if(
     set_state(tuple(after))
     for found, value in zip(changed.values(), values[len(kept) :], strict=True):
         replace(found.container, value)
+
+
+def _compare(mine: Sequence[Any], other: Sequence[Any]) -> None:
+    """Convert the numbers of both branches: TensorFlow does so to compare them, and its graphs have the constants."""
+    for values in zip(mine, other, strict=True):
+        for value in values:
+            if isinstance(value, bool | int | float | str):
+                constant(value)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def test_a_graph_with_subgraphs_prints_as_python():
 
     text = str(f.get_concrete_function(fg.TensorSpec([], fg.float32)).graph)
     ast.parse(text)
-    assert "def cond_then_graph" in text and "def while_body_graph" in text
+    assert "def cond_then_graph" in text and "def cond_while_body_graph" in text
 
 
 def test_verify_passes_what_tracing_makes():
