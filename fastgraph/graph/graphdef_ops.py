@@ -337,6 +337,9 @@ def definitions(graph: Graph) -> list[Definition]:
             except Unwritable:
                 known = [as_is(node)]
             cache[node] = known
+            for definition in known:  # a name that the user took already
+                taken = definition.name != node.name and definition.name.lower() in graph._names
+                definition.name += "_of_graph" if taken else ""
         found += known
     return control_of(graph, found)
 

@@ -155,6 +155,11 @@ def _split(node: Node) -> list[Definition]:
 def _strided_slice(node: Node) -> list[Definition]:
     """begin, end and strides as vectors; the masks say what is left open, an index, a new axis, an ellipsis."""
     positions = list(node.inputs[1:])
+    if node.op.name == "strided_slice_dynamic":
+        pack = positions[0].node
+        if pack.op.name != "stack":
+            raise Unwritable("positions as one vector")
+        positions = list(pack.inputs)
     dtype = positions[0].aval.dtype if positions else None
     masks = dict.fromkeys(("begin", "end", "ellipsis", "new_axis", "shrink_axis"), 0)
     rows: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
@@ -191,8 +196,6 @@ def _strided_slice(node: Node) -> list[Definition]:
             ]
         for row, part in zip(rows, (begin, end, step), strict=True):
             row.append(part)
-    if positions:
-        raise Unwritable("positions as one vector")
     stacks = [_stack(node, row, "stack" + (f"_{i}" if i else ""), dtype, made) for i, row in enumerate(rows)]
     attrs: dict[str, Any] = {"T": node.inputs[0].aval.dtype, "Index": stacks[0].aval.dtype}
     attrs |= {f"{name}_mask": mask for name, mask in masks.items()}
@@ -264,6 +267,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "swap_last": _swap_last,
     "split": _split,
     "strided_slice": _strided_slice,
+    "strided_slice_dynamic": _strided_slice,
     "print": _print,
     "assign_variable": _assign,
     "take_variable": _assign,

@@ -1,6 +1,6 @@
 """Signatures of TensorFlow's operations: their arguments, results and attributes with defaults, as GraphDefs name them.
 
-Rule: facts of the format and nothing else; `tests/oracle/graph_signatures.py` compares them with TensorFlow.
+Rule: facts of the format and nothing else; `tests/oracle/graph_defs.py` compares them with TensorFlow.
 
 A line is `Type argument:type ... -> result:type ... | attribute:kind=default ...`. A type is a dtype or the attribute
 that holds it; `*T` is a list of types, `N*T` N times one type.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.oracle import processes
+from tests.oracle import graph_defs, processes
 from tests.oracle.__main__ import compare, report
 from tests.oracle.compare import difference
 from tests.oracle.draw import Case, draw, drawn, op_functions
@@ -71,6 +71,11 @@ def test_where_tensorflow_defines_no_gradient_none_is_compared() -> None:
 def test_arrays_travel(dtype: str) -> None:
     array = drawn(dtype, (2, 3), "", 1)
     assert np.array_equal(unpacked(packed(array)), array)
+
+
+@pytest.mark.skipif(processes.tensorflow_python() is None, reason="no TensorFlow")
+def test_graph_defs_across() -> None:
+    assert graph_defs.main([]) == 0
 
 
 @pytest.mark.skipif(processes.tensorflow_python() is None, reason="no TensorFlow")
