@@ -24,6 +24,9 @@ class Message:
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"the message has no field {name!r}; it has {', '.join(self.__dict__) or 'none'}")
+
     def __str__(self) -> str:
         return "".join(_lines(self, ""))
 
@@ -108,18 +111,18 @@ _FIELDS: dict[str, dict[str, tuple[int, str]]] = {
     "VersionDef": {"producer": (1, "int"), "min_consumer": (2, "int")},
     "NodeDef": {"name": (1, "text"), "op": (2, "text"), "input": (3, "text"), "device": (4, "text"),
                 "attr": (5, "text>AttrValue")},
-    "AttrValue": {"list": (1, "ListValue"), "s": (2, "text"), "i": (3, "int"), "f": (4, "float"), "b": (5, "int"),
+    "AttrValue": {"list": (1, "ListValue"), "s": (2, "text"), "i": (3, "int"), "f": (4, "float"), "b": (5, "bool"),
                   "type": (6, "type"), "shape": (7, "TensorShapeProto"), "tensor": (8, "TensorProto"),
                   "func": (10, "NameAttrList")},
-    "ListValue": {"s": (2, "text"), "i": (3, "ints"), "f": (4, "floats"), "b": (5, "ints"), "type": (6, "types"),
+    "ListValue": {"s": (2, "text"), "i": (3, "ints"), "f": (4, "floats"), "b": (5, "bools"), "type": (6, "types"),
                   "shape": (7, "TensorShapeProto"), "tensor": (8, "TensorProto"), "func": (9, "NameAttrList")},
     "NameAttrList": {"name": (1, "text"), "attr": (2, "text>AttrValue")},
-    "TensorShapeProto": {"dim": (2, "Dim"), "unknown_rank": (3, "int")},
+    "TensorShapeProto": {"dim": (2, "Dim"), "unknown_rank": (3, "bool")},
     "Dim": {"size": (1, "int"), "name": (2, "text")},
     "TensorProto": {"dtype": (1, "type"), "tensor_shape": (2, "TensorShapeProto"), "version_number": (3, "int"),
                     "tensor_content": (4, "text"), "float_val": (5, "floats"), "double_val": (6, "doubles"),
                     "int_val": (7, "ints"), "string_val": (8, "text"), "scomplex_val": (9, "floats"),
-                    "int64_val": (10, "ints"), "bool_val": (11, "ints"), "dcomplex_val": (12, "doubles"),
+                    "int64_val": (10, "ints"), "bool_val": (11, "bools"), "dcomplex_val": (12, "doubles"),
                     "half_val": (13, "ints"), "uint32_val": (16, "ints"), "uint64_val": (17, "ints")},
     "FunctionDefLibrary": {"function": (1, "FunctionDef")},
     "FunctionDef": {"signature": (1, "OpDef"), "node_def": (3, "NodeDef"), "ret": (4, "text>text"),
@@ -130,6 +133,7 @@ _FIELDS: dict[str, dict[str, tuple[int, str]]] = {
     "ArgDef": {"name": (1, "text"), "type": (3, "type")},
 }  # fmt: skip
 
+_PACKED = ("ints", "bools", "floats", "doubles", "types")  # kinds of repeated numbers
 _TYPES = [
     f"DT_{name}"
     for name in (
@@ -192,7 +196,7 @@ def serialized(message: Message, kind: str = "GraphDef") -> bytes:
             parts += [
                 field(number, _written(1, key_kind, key) + _written(2, value_kind, value[key])) for key in sorted(value)
             ]
-        elif kind_of in ("ints", "floats", "doubles", "types"):
+        elif kind_of in _PACKED:
             items = value if isinstance(value, list) else [value]
             parts.append(field(number, b"".join(_scalar_bytes(kind_of, item)[1] for item in items)))
         else:
@@ -201,8 +205,6 @@ def serialized(message: Message, kind: str = "GraphDef") -> bytes:
 
 
 # Reading the wire format: what `serialized` writes, in any order of fields, unknown ones left out.
-
-_SCALARS = {"int": None, "type": None, "float": "<f", "double": "<d"}
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
@@ -221,6 +223,8 @@ def _number(kind: str, wire: int, content: bytes, at: int) -> tuple[Any, int]:
     if wire == 1:
         return struct.unpack_from("<d", content, at)[0], at + 8
     number, at = _varint(content, at)
+    if kind.startswith("bool"):
+        return bool(number), at
     if kind.startswith("type"):
         return Enum(_TYPES[number]), at
     return number - (1 << 64) if number >> 63 else number, at
@@ -273,7 +277,7 @@ def _take(fields: dict[str, Any], kind: str, name: str, kind_of: str, part: byte
         key_kind, _, value_kind = kind_of.partition(">")
         key, value = _entry(part, key_kind, value_kind)
         fields.setdefault(name, {})[key] = value
-    elif kind_of in ("ints", "floats", "doubles", "types"):
+    elif kind_of in _PACKED:
         wire = {"floats": 5, "doubles": 1}.get(kind_of, 0)
         at = 0
         while at < len(part):

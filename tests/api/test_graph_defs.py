@@ -1,0 +1,358 @@
+"""GraphDefs: names, types, attributes and order as TensorFlow has them; written, serialized, read and imported again."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+from fastgraph.graph import graphdef, graphdef_ops, protocol
+
+
+def concrete(function, *specs, **options):
+    return tf.function(function, **options).get_concrete_function(*specs)
+
+
+def spec(*shape, dtype=tf.float32):
+    return tf.TensorSpec(shape, dtype)
+
+
+def lines(function, *specs):
+    """Each operation as `name = Type(inputs)`."""
+    nodes = concrete(function, *specs).graph.as_graph_def().node
+    return [f"{node.name} = {node.op}({', '.join(node.input)})" for node in nodes]
+
+
+# Names
+
+
+def test_constants_are_named_after_what_takes_them() -> None:
+    assert lines(lambda x: tf.maximum(0.0, x) * 2.0 + 1, spec(2)) == [
+        "x = Placeholder()",
+        "Maximum/x = Const()",
+        "Maximum = Maximum(Maximum/x, x)",
+        "mul/y = Const()",
+        "mul = Mul(Maximum, mul/y)",
+        "add/y = Const()",
+        "add = AddV2(mul, add/y)",
+        "Identity = Identity(add)",
+    ]
+
+
+def test_explicit_constants_have_their_own_names() -> None:
+    assert lines(lambda x: (x + tf.constant(1.0), x * tf.constant(2.0, name="two"), x - tf.constant(3.0)), spec()) == [
+        "x = Placeholder()",
+        "Const = Const()",
+        "add = AddV2(x, Const)",
+        "two = Const()",
+        "mul = Mul(x, two)",
+        "Const_1 = Const()",
+        "sub = Sub(x, Const_1)",
+        "Identity = Identity(add)",
+        "Identity_1 = Identity(mul)",
+        "Identity_2 = Identity(sub)",
+    ]
+
+
+def test_reads_and_resources_are_named_after_what_takes_them() -> None:
+    w, b = tf.Variable(tf.ones([3, 2])), tf.Variable(tf.zeros([2]))
+    assert lines(lambda x: tf.nn.relu(tf.matmul(x, w) + b), spec(None, 3)) == [
+        "x = Placeholder()",
+        "MatMul/ReadVariableOp/resource = Placeholder()",
+        "MatMul/ReadVariableOp = ReadVariableOp(MatMul/ReadVariableOp/resource)",
+        "MatMul = MatMul(x, MatMul/ReadVariableOp)",
+        "add/ReadVariableOp/resource = Placeholder()",
+        "add/ReadVariableOp = ReadVariableOp(add/ReadVariableOp/resource)",
+        "add = AddV2(MatMul, add/ReadVariableOp)",
+        "Relu = Relu(add)",
+        "Identity = Identity(Relu, ^NoOp)",
+        "NoOp = NoOp(^MatMul/ReadVariableOp, ^add/ReadVariableOp)",
+    ]
+
+
+def test_name_scopes() -> None:
+    def f(x):
+        with tf.name_scope("outer"):
+            with tf.name_scope("inner"):
+                y = tf.add(x, 1.0, name="myadd")
+            y = y * 2.0
+        with tf.name_scope("outer"):
+            y = y + 1.0
+        with tf.name_scope("abs/"):
+            y = y + 1.0
+        with tf.name_scope(""):
+            return y + 1.0
+
+    with tf.name_scope("eager"):
+        names = [op.name for op in concrete(f, spec()).graph.get_operations()]
+    assert names == [
+        "x", "outer/inner/myadd/y", "outer/inner/myadd", "outer/mul/y", "outer/mul", "outer_1/add/y", "outer_1/add",
+        "abs/add/y", "abs/add", "add/y", "add", "Identity",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("enter", [lambda x: tf.name_scope("*bad").__enter__(), lambda x: tf.identity(x, name="*bad")])
+def test_names_that_cannot_be(enter) -> None:
+    with tf.Graph().as_default():
+        x = tf.constant(1.0)
+        with pytest.raises(ValueError, match="'\\*bad' is not a valid root scope name"):
+            enter(x)
+
+
+def test_a_branch_is_named_after_its_cond() -> None:
+    definition = concrete(lambda x: tf.cond(x > 0.0, lambda: x * 2.0, lambda: -x), spec()).graph.as_graph_def()
+    assert [node.name for node in definition.node] == [
+        "x", "Greater/y", "Greater", "cond", "cond/Identity", "Identity"
+    ]  # fmt: skip
+    bodies = {function.signature.name.rsplit("_", 1)[0]: function for function in definition.library.function}
+    then, other = bodies["cond_true"], bodies["cond_false"]
+    assert [node.name for node in then.node_def] == ["cond/mul/y", "cond/mul", "cond/Identity"]
+    assert [argument.name for argument in then.signature.input_arg] == ["cond_mul_x"]
+    assert list(then.node_def[1].input) == ["cond_mul_x", "cond/mul/y:output:0"]
+    assert dict(then.ret) == {"cond_identity": "cond/Identity:output:0"}
+    assert list(other.node_def[1].input) == ["cond/Neg:y:0"]
+
+
+def test_a_loop_gives_back_what_does_not_change() -> None:
+    f = concrete(lambda x, y: tf.while_loop(lambda i: i < y, lambda i: (i + x,), (x,))[0], spec(), spec())
+    definition = f.graph.as_graph_def()
+    node = next(node for node in definition.node if node.op == "StatelessWhile")
+    body = next(each for each in definition.library.function if each.signature.name == node.attr["body"].func.name)
+    assert len(node.input) == len(body.signature.input_arg) == len(body.signature.output_arg)
+
+
+# The table
+
+
+UNARY = [
+    "abs",
+    "ceil",
+    "floor",
+    "round",
+    "rint",
+    "sign",
+    "square",
+    "sqrt",
+    "rsqrt",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asin",
+    "acos",
+    "atan",
+    "asinh",
+    "acosh",
+    "atanh",
+    "sigmoid",
+    "erf",
+    "erfc",
+    "lgamma",
+    "digamma",
+    "negative",
+    "reciprocal",
+]
+
+CASES = {
+    **{name: functools.partial(lambda op, x: op(x * 0.3 + 0.2), getattr(tf.math, name)) for name in UNARY},
+    "binary": lambda x: (x + x, x - x, x * 2.0, x / 3.0, x // 2.0, x % 0.7, tf.pow(x, 2.0), tf.minimum(x, 0.5)),
+    "comparisons": lambda x: (x > 0.5, x >= 0.5, x < 0.5, tf.equal(x, 0.5), tf.logical_not(x > 0.1)),
+    "activations": lambda x: (tf.nn.relu6(x), tf.nn.elu(x), tf.nn.leaky_relu(x, 0.3), tf.nn.log_softmax(x)),
+    "reductions": lambda x: (
+        tf.reduce_sum(x), tf.reduce_mean(x, 1), tf.reduce_max(x, [0], keepdims=True), tf.argmax(x, 1),
+        tf.cumsum(x, 1, exclusive=True), tf.reduce_any(x > 0.0), tf.math.top_k(x, 2),
+    ),
+    "shapes": lambda x: (
+        tf.reshape(x, [-1]), tf.transpose(x), tf.expand_dims(x, 0), tf.squeeze(x[None]), tf.tile(x, [1, 2]),
+        tf.concat([x, x], 1), tf.stack([x, x], 1), tf.unstack(x, axis=1), tf.split(x, [1, 2], 1), tf.split(x, 3, 1),
+        tf.reverse(x, [0]), tf.pad(x, [[1, 0], [0, 1]]), tf.pad(x, [[1, 0], [0, 1]], "SYMMETRIC"),
+        tf.broadcast_to(x, [2, 2, 3]), tf.fill([2], x[0, 0]), tf.shape(x), tf.size(x), tf.rank(x), tf.range(3),
+        tf.zeros_like(x), tf.cast(x, tf.int64), tf.bitcast(x, tf.int32), tf.linalg.band_part(x, 0, 1),
+    ),
+    "indexing": lambda x: (
+        x[1], x[:, ::2], x[..., tf.newaxis], x[-1, 1:], x[tf.argmax(x[:, 0])], tf.gather(x, [1, 0], axis=1),
+        tf.slice(x, [0, 1], [-1, 2]), tf.one_hot([1], 3), tf.gather_nd(x, [[0, 1]]),
+        tf.tensor_scatter_nd_add(x, [[0]], [[1.0, 2.0, 3.0]]), tf.math.unsorted_segment_sum(x, [0, 0], 2),
+    ),
+    "products": lambda x: (tf.matmul(x, x, transpose_b=True), tf.matmul(x[None], x[None], transpose_a=True)),
+    "choices": lambda x: (tf.where(x > 0.5, x, 0.0), tf.add_n([x, x]), tf.ensure_shape(x, [None, 3])),
+    "convolutions": lambda x: (
+        tf.nn.conv2d(tf.reshape(x, [1, 2, 3, 1]), tf.ones([2, 2, 1, 2]), 1, "SAME"),
+        tf.nn.max_pool2d(tf.reshape(x, [1, 2, 3, 1]), 2, 1, "VALID"),
+        tf.nn.avg_pool2d(tf.reshape(x, [1, 2, 3, 1]), 2, 1, "SAME"),
+    ),
+    "cond": lambda x: tf.cond(tf.reduce_sum(x) > 0.0, lambda: (x * 2.0, x), lambda: (x - 1.0, -x)),
+    "while": lambda x: tf.while_loop(lambda i, y: i < 4, lambda i, y: (i + 1, y * x), (0, x)),
+    "loop of conds": lambda x: tf.while_loop(
+        lambda i, y: i < 4,
+        lambda i, y: (i + 1, tf.cond(tf.equal(i % 2, 0), lambda: y + x, lambda: y * 0.5)),
+        (0, x),
+    ),
+    "function": lambda x: tf.function(lambda y: y * y + 1.0)(x) * 2.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_written_is_read_again(name) -> None:
+    x = tf.constant([[0.1, 0.9, 0.4], [0.7, 0.3, 0.2]])
+    original = concrete(CASES[name], spec(2, 3), autograph=False)
+    definition = original.graph.as_graph_def()
+    unknown = {node.op for node in definition.node} - set(graphdef_ops.signatures()) - {"NoOp"}
+    assert not unknown, "written with attributes of our own"
+
+    @tf.function(autograph=False)
+    def again(x):
+        names = [tensor.name for tensor in original.outputs]
+        return tf.import_graph_def(definition, {"x:0": x}, names, name="")
+
+    expected = [each.numpy() for each in tf.nest.flatten(original(x))]
+    for got, wanted in zip(again(x), expected, strict=True):
+        np.testing.assert_array_equal(got.numpy(), wanted)
+        assert got.dtype == wanted.dtype
+
+
+def test_every_row_names_what_is_there() -> None:
+    from fastgraph.primitive import get
+
+    for name in graphdef_ops.ROWS:
+        row = graphdef_ops.row_of(name)
+        signature = graphdef_ops.signatures()[row.type]
+        there = {argument.name for argument in signature.inputs} | set(signature.attrs)
+        assert set(row.said) | set(row.places) <= there, name
+        ours = {attr for attr, _ in row.said.values()} | set(row.silent)
+        assert ours == set(get(name).attrs), name
+
+
+def test_attributes_are_tensorflows() -> None:
+    graph = concrete(lambda x: tf.nn.conv2d(x, tf.ones([3, 3, 1, 2]), [1, 2, 2, 1], "SAME"), spec(1, 4, 4, 1)).graph
+    op = graph.get_operation_by_name("Conv2D")
+    assert {name: op.get_attr(name) for name in ("strides", "padding", "data_format", "dilations", "T")} == {
+        "strides": [1, 2, 2, 1], "padding": b"SAME", "data_format": b"NHWC", "dilations": [1, 1, 1, 1], "T": tf.float32,
+    }  # fmt: skip
+    cast = concrete(lambda x: tf.cast(x, tf.int32), spec()).graph.get_operation_by_name("Cast")
+    assert cast.get_attr("SrcT") is tf.float32 and cast.get_attr("DstT") is tf.int32
+    assert cast.get_attr("Truncate") is False
+    part = concrete(lambda x: x[:, 1:], spec(2, 3)).graph.get_operation_by_name("strided_slice")
+    assert [part.get_attr(f"{name}_mask") for name in ("begin", "end", "shrink_axis", "new_axis")] == [1, 3, 0, 0]
+
+
+# Messages
+
+
+def test_messages_serialize() -> None:
+    function = concrete(
+        lambda x: tf.cond(x[0] > 0.0, lambda: x * [1.5, -2.0], lambda: tf.cast(tf.cast(x, tf.float64), tf.float32)),
+        spec(2),
+    )
+    message = graphdef.message(function.graph)
+    content = protocol.serialized(message)
+    assert protocol.serialized(protocol.parsed(content, "GraphDef")) == content
+    assert function.graph.as_graph_def().SerializeToString() == content
+    again = type(function.graph.as_graph_def())()
+    assert again.ParseFromString(content) == len(content)
+    assert str(again) == str(function.graph.as_graph_def())
+
+
+@pytest.mark.parametrize("content", [b"\x0a\x05ab", b"\xff", b"\x0a\xff\xff\xff"])
+def test_bytes_that_are_no_message(content) -> None:
+    with pytest.raises(ValueError, match="GraphDef|cut off"):
+        protocol.parsed(content, "GraphDef")
+
+
+def test_protocol_buffers_where_tensorboard_is() -> None:
+    pytest.importorskip("tensorboard")
+    graph = concrete(lambda x: tf.cond(x > 0.0, lambda: x + 1.0, lambda: x), spec()).graph
+    definition = graph.as_graph_def()
+    assert type(definition).__module__.startswith("tensorboard")
+    assert sorted(str(definition).split("\n")) == sorted(str(graphdef.message(graph)).split("\n"))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.arange(6, dtype=np.int32).reshape(2, 3), np.float32(2.5), np.array([True, False]), np.zeros([3, 0]),
+        np.array([1 + 2j, 3], np.complex64), np.array([b"a", b"bc"], object), np.full([4], 7, np.uint8),
+        np.array([1.5, 2], np.float16), np.array([-1, 2**40]), np.full([2, 2], -3.5),
+    ],
+)  # fmt: skip
+def test_tensors_in_messages(value) -> None:
+    from fastgraph.graph.importing import tensor_of
+
+    tensor = tf.constant(value)
+    found = tensor_of(protocol.parsed(protocol.serialized(graphdef._tensor(tensor), "TensorProto"), "TensorProto"))
+    assert found.dtype == tensor.dtype and found.shape == tensor.shape
+    np.testing.assert_array_equal(found.numpy(), tensor.numpy())
+
+
+# Importing
+
+
+@pytest.fixture
+def definition():
+    return concrete(lambda x: tf.multiply(tf.add(x, 1.0, name="y"), 2.0, name="z"), spec(2)).graph.as_graph_def()
+
+
+def test_imported_operations_have_a_prefix(definition) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        assert tf.import_graph_def(definition) is None
+        op, tensor = tf.import_graph_def(definition, return_elements=["z", "z:0"])
+        assert tf.import_graph_def(definition, name="pre", return_elements=["z"])[0].name == "pre/z"
+        assert tf.graph_util.import_graph_def(definition, name="", return_elements=["z:0"])[0].name == "z:0"
+    assert {"import/x", "import/y/y", "import/y", "import/z"} <= {each.name for each in graph.get_operations()}
+    assert op.name == "import_1/z" and tensor.graph is graph
+
+
+def test_inputs_are_mapped(definition) -> None:
+    f = tf.function(lambda a: tf.import_graph_def(definition, {"x": a}, ["z:0"])[0])
+    assert f(tf.constant([1.0, 2.0])).numpy().tolist() == [4.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({"input_map": {"q:0": 1.0}}, ValueError, "Attempted to map inputs that were not found in graph_def: [q:0]"),
+        ({"input_map": 3}, TypeError, "Argument `input_map` must be a dictionary. Obtained int"),
+        ({"return_elements": ["nope:0"]}, ValueError, "Requested return tensor 'nope:0' not found in graph def"),
+        ({"return_elements": ["nope"]}, ValueError, "Requested return node 'nope' not found in graph def"),
+        ({"return_elements": 3}, TypeError, "'int' object is not iterable"),
+        ({"graph_def": 3}, TypeError, "Argument `graph_def` must be a GraphDef proto."),
+        ({"input_map": {"x:0": [1, 2]}}, ValueError, "Node 'y' (AddV2)"),
+    ],
+)
+def test_errors_of_imports(definition, arguments, error, text) -> None:
+    with tf.Graph().as_default(), pytest.raises(error, match=re.escape(text)):
+        tf.import_graph_def(**{"graph_def": definition, **arguments})
+
+
+def _changed(definition, change):
+    message = protocol.parsed(definition.SerializeToString(), "GraphDef")
+    change({node.name: node for node in message.node})
+    return protocol.serialized(message)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "text"),
+    [
+        (lambda nodes: nodes["y"].input.__setitem__(0, "zzz"), ValueError, "Node 'y': Unknown input node 'zzz'"),
+        (lambda nodes: setattr(nodes["y"], "op", "Foo"), tf.errors.NotFoundError, "Op type not registered 'Foo'"),
+        (lambda nodes: nodes["y"].input.__setitem__(0, "z"), ValueError, "in a circle"),
+    ],
+)
+def test_wrong_graph_defs(definition, change, error, text) -> None:
+    with tf.Graph().as_default(), pytest.raises(error, match=re.escape(text)):
+        tf.import_graph_def(_changed(definition, change))
+
+
+def test_a_placeholder_in_a_function_must_be_mapped(definition) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match="You must feed a value for placeholder tensor 'x'"):
+        tf.function(lambda: tf.import_graph_def(definition, None, ["z:0"]))()
