@@ -6,6 +6,7 @@ primitive of their own and become several. Constants are made when something tak
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -96,7 +97,7 @@ def _imported(
 
 
 def _is_resource(node: Message) -> bool:
-    return _field(node.attr.get("dtype", Message()), "type") == "DT_RESOURCE"
+    return str(_field(node.attr.get("dtype", Message()), "type")) == "DT_RESOURCE"
 
 
 class _Nothing:
@@ -169,11 +170,11 @@ def tensor_of(message: Message) -> EagerTensor:
     """Return the tensor of a TensorProto. Raises ValueError if its elements do not fit its shape."""
     dtype = _dtype(message.dtype)
     dims = _dims(_field(message, "tensor_shape", Message())) or ()
-    n = int(np.prod(dims, dtype=np.int64))
+    n = math.prod(size or 0 for size in dims)
     if hasattr(message, "tensor_content"):
         array = np.frombuffer(message.tensor_content, dtype.numpy_dtype).copy()
     else:
-        listed = next((value for key, value in message.__dict__.items() if key.endswith("_val")), [])
+        listed: list[Any] = next((value for key, value in message.__dict__.items() if key.endswith("_val")), [])
         if dtype.name == "string":
             array = np.array([*listed], object)
         elif dtype.is_complex:

@@ -225,6 +225,18 @@ class GraphElements:
             raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
         return operations[name]
 
+    def draw(self: Any, path: Any) -> None:
+        """Write a drawing of the graph to `path`, by its ending SVG or (where matplotlib is there) PNG."""
+        from fastgraph.graph import drawing
+
+        drawing.draw(self, path)
+
+    def _repr_svg_(self: Any) -> str:
+        """Return the drawing that notebooks show."""
+        from fastgraph.graph import drawing
+
+        return drawing.svg(self)
+
     # -- as the default graph
 
     @contextmanager

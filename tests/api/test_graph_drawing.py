@@ -1,0 +1,95 @@
+"""Graphs drawn: SVG that is well formed and readable, PNG by matplotlib, event files for TensorBoard."""
+
+from __future__ import annotations
+
+import struct
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import fastgraph as tf
+from fastgraph.graph import drawing
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def graph():
+    w, b = tf.Variable(tf.ones([3, 2])), tf.Variable(tf.zeros([2]))
+
+    @tf.function
+    def f(x):
+        h = tf.nn.relu(tf.matmul(x, w) + b)
+        h = tf.cond(tf.reduce_sum(h) > 0.0, lambda: h * 2.0, lambda: h - 1.0)
+        return tf.while_loop(lambda i, h: i < 3, lambda i, h: (i + 1, h * h), (0, h))[1]
+
+    return f.get_concrete_function(tf.TensorSpec([None, 3])).graph
+
+
+def test_the_drawing_is_well_formed_and_shows_every_operation(graph) -> None:
+    root = ElementTree.fromstring(graph._repr_svg_())
+    assert root.tag == f"{SVG}svg"
+    texts = [element.text for element in root.iter(f"{SVG}text")]
+    for op in graph.get_operations():
+        assert op.name in texts
+    assert any(text.startswith("cond: then_branch") for text in texts)
+    assert any(text.startswith("while: body") for text in texts)
+    assert "MatMul float32[None, 2]" in texts
+
+
+def test_boxes_do_not_overlap_and_edges_go_down(graph) -> None:
+    for panel in drawing.panels(graph):
+        rows: dict[float, list[drawing.Box]] = {}
+        for box in panel.boxes:
+            rows.setdefault(box.y, []).append(box)
+            assert box.x >= 0 and box.x + box.width <= panel.width and box.y + drawing.HEIGHT <= panel.height
+        for row in rows.values():
+            row.sort(key=lambda box: box.x)
+            assert all(a.x + a.width < b.x for a, b in zip(row, row[1:], strict=False))
+        assert all(panel.boxes[edge.start].y < panel.boxes[edge.end].y for edge in panel.edges)
+
+
+def test_names_are_escaped() -> None:
+    graph = tf.function(lambda x: x + 1.0).get_concrete_function(tf.TensorSpec([])).graph
+    assert graph.name == "<lambda>"
+    assert "&lt;lambda&gt;" in graph._repr_svg_()
+    ElementTree.fromstring(graph._repr_svg_())
+
+
+def test_an_empty_graph_is_drawn() -> None:
+    ElementTree.fromstring(tf.Graph()._repr_svg_())
+
+
+def test_a_graph_of_many_operations_is_drawn() -> None:
+    def f(x):
+        for _ in range(1500):
+            x = x * 2.0
+        return x
+
+    graph = tf.function(f, autograph=False).get_concrete_function(tf.TensorSpec([])).graph
+    assert len(list(ElementTree.fromstring(graph._repr_svg_()).iter(f"{SVG}rect"))) > 3000
+
+
+def test_files(graph, tmp_path) -> None:
+    graph.draw(tmp_path / "graph.svg")
+    assert (tmp_path / "graph.svg").read_text(encoding="utf-8") == graph._repr_svg_()
+    with pytest.raises(ValueError, match=r"drawn as \.svg or \.png"):
+        graph.draw(tmp_path / "graph.pdf")
+
+
+def test_png_by_matplotlib(graph, tmp_path) -> None:
+    pytest.importorskip("matplotlib")
+    graph.draw(tmp_path / "graph.png")
+    content = (tmp_path / "graph.png").read_bytes()
+    assert content.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", content[16:24])
+    assert width > 300 and height > 300
+
+
+def test_png_without_matplotlib(graph, tmp_path, monkeypatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match="matplotlib, which is not installed"):
+        graph.draw(tmp_path / "graph.png")
