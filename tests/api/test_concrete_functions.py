@@ -10,6 +10,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.graph import graphdef
 
 
 def spec(shape, dtype):
@@ -429,7 +430,7 @@ def test_graph_def_nodes():
 
 def test_graph_def_text():
     f = fg.function(lambda x: fg.greater(x, 0))
-    text = str(f.get_concrete_function(spec([], fg.int32)).graph.as_graph_def())
+    text = str(graphdef.message(f.get_concrete_function(spec([], fg.int32)).graph))
     assert text.startswith(
         'node {\n  name: "x"\n  op: "Placeholder"\n  attr {\n    key: "_user_specified_name"\n    value {\n      s: "x"\n'
         '    }\n  }\n  attr {\n    key: "dtype"\n    value {\n      type: DT_INT32\n    }\n  }\n  attr {\n    key: "shape"\n'

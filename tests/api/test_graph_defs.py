@@ -256,10 +256,11 @@ def test_messages_serialize() -> None:
     message = graphdef.message(function.graph)
     content = protocol.serialized(message)
     assert protocol.serialized(protocol.parsed(content, "GraphDef")) == content
-    assert function.graph.as_graph_def().SerializeToString() == content
-    again = type(function.graph.as_graph_def())()
+    definition = function.graph.as_graph_def()
+    assert str(protocol.parsed(definition.SerializeToString(), "GraphDef")) == str(message)
+    again = type(definition)()
     assert again.ParseFromString(content) == len(content)
-    assert str(again) == str(function.graph.as_graph_def())
+    assert str(protocol.parsed(again.SerializeToString(), "GraphDef")) == str(message)
 
 
 @pytest.mark.parametrize("content", [b"\x0a\x05ab", b"\xff", b"\x0a\xff\xff\xff"])

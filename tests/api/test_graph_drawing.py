@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -9,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import fastgraph as tf
-from fastgraph.graph import drawing
+from fastgraph.graph import drawing, events, graphdef, protocol
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -46,7 +47,7 @@ def test_boxes_do_not_overlap_and_edges_go_down(graph) -> None:
             assert box.x >= 0 and box.x + box.width <= panel.width and box.y + drawing.HEIGHT <= panel.height
         for row in rows.values():
             row.sort(key=lambda box: box.x)
-            assert all(a.x + a.width < b.x for a, b in zip(row, row[1:], strict=False))
+            assert all(a.x + a.width < b.x for a, b in itertools.pairwise(row))
         assert all(panel.boxes[edge.start].y < panel.boxes[edge.end].y for edge in panel.edges)
 
 
@@ -93,3 +94,56 @@ def test_png_without_matplotlib(graph, tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match="matplotlib, which is not installed"):
         graph.draw(tmp_path / "graph.png")
+
+
+# Event files
+
+
+def test_checksums_are_the_formats() -> None:
+    assert events.crc32c(b"123456789") == 0xE3069283  # the check value of CRC-32C
+    assert events.crc32c(bytes(32)) == 0x8A9136AA  # RFC 3720, B.4
+
+
+def _records(content: bytes) -> list[bytes]:
+    found = []
+    while content:
+        (size,) = struct.unpack_from("<Q", content)
+        found.append(content[12 : 12 + size])
+        assert events.record(found[-1]) == content[: 16 + size]
+        content = content[16 + size :]
+    return found
+
+
+def test_a_graph_is_written_for_tensorboard(graph, tmp_path) -> None:
+    writer = tf.summary.create_file_writer(tmp_path / "logs")
+    assert tf.summary.graph(graph) is False  # no writer is the default
+    with writer.as_default():
+        assert tf.summary.graph(graph) is True
+        assert tf.summary.graph(graph.as_graph_def()) is True
+        with pytest.raises(ValueError, match="not tf.Graph"):
+            tf.summary.graph(3)
+    writer.flush()
+    writer.close()
+    with pytest.raises(RuntimeError, match="already closed"), writer.as_default():
+        pass
+    (path,) = (tmp_path / "logs").iterdir()
+    assert path.name.startswith("events.out.tfevents.") and path.name.endswith(".v2")
+    version, first, second = _records(path.read_bytes())
+    assert version.endswith(b"brain.Event:2")
+    content = protocol.serialized(graphdef.message(graph))
+    assert first.endswith(content)
+    assert str(protocol.parsed(second[-len(content) :], "GraphDef")) == str(graphdef.message(graph))
+
+
+def test_no_graph_is_written_while_tracing(graph) -> None:
+    with pytest.raises(ValueError, match="inside a graph context"):
+        tf.function(lambda: tf.summary.graph(graph))()
+
+
+def test_tensorboard_reads_the_file(graph, tmp_path) -> None:
+    loader = pytest.importorskip("tensorboard.backend.event_processing.event_file_loader")
+    writer = tf.summary.create_file_writer(tmp_path)
+    with writer.as_default():
+        tf.summary.graph(graph)
+    read = list(loader.RawEventFileLoader(writer.path).Load())
+    assert len(read) == 2

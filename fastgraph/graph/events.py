@@ -1,0 +1,136 @@
+"""Event files: graphs for TensorBoard's graph tab.
+
+Rule: a file is a row of records (length, content, their checksums), its first the format's version, and is whole after
+every record. Source: tf.summary.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fastgraph._tensor import current_state
+from fastgraph.graph import graphdef
+from fastgraph.graph.ir import Graph
+from fastgraph.graph.protocol import field, serialized, varint
+from fastgraph.locks import Lock
+
+_VERSION = b"brain.Event:2"
+_KEY = "summary_writer"
+
+
+def _crc_table() -> list[int]:
+    """The table of CRC-32C, bit by bit (the polynomial of Castagnoli, reflected)."""
+    table = []
+    for byte in range(256):
+        crc = byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        table.append(crc)
+    return table
+
+
+_TABLE = _crc_table()
+
+
+def crc32c(content: bytes) -> int:
+    """Return the CRC-32C of bytes."""
+    crc = 0xFFFFFFFF
+    table = _TABLE
+    for byte in content:
+        crc = crc >> 8 ^ table[(crc ^ byte) & 255]
+    return crc ^ 0xFFFFFFFF
+
+
+def record(content: bytes) -> bytes:
+    """Return a record: the length and the content, each with its checksum (turned, as the format wants)."""
+
+    def checked(part: bytes) -> bytes:
+        crc = crc32c(part)
+        return part + struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+    return checked(struct.pack("<Q", len(content))) + checked(content)
+
+
+def _event(number: int, content: bytes, step: int = 0) -> bytes:
+    """An Event: the time in seconds since 1970, the step, and what it holds."""
+    when = varint(1 << 3 | 1) + struct.pack("<d", time.time())
+    return when + (varint(2 << 3) + varint(step) if step else b"") + field(number, content)
+
+
+class SummaryWriter:
+    """Writes events to one file in a folder. Source: tf.summary.SummaryWriter."""
+
+    def __init__(self, logdir: Any, filename_suffix: str | None = None) -> None:
+        folder = os.fspath(logdir)
+        os.makedirs(folder, exist_ok=True)
+        suffix = ".v2" if filename_suffix is None else filename_suffix
+        name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}{suffix}"
+        self.path = os.path.join(folder, name)
+        self._lock = Lock()
+        self._closed = False
+        with open(self.path, "wb") as file:
+            file.write(record(_event(3, _VERSION)))
+
+    def write(self, number: int, content: bytes, step: int = 0) -> None:
+        """Append an event whose field `number` holds `content`. Raises RuntimeError if the writer is closed."""
+        if self._closed:
+            raise RuntimeError("SummaryWriter is already closed")
+        with self._lock, open(self.path, "ab") as file:
+            file.write(record(_event(number, content, step)))
+
+    @contextmanager
+    def as_default(self, step: Any = None) -> Iterator[SummaryWriter]:
+        """A context in which this thread's summaries go to this writer."""
+        if self._closed:
+            raise RuntimeError("SummaryWriter is already closed")
+        state = current_state()
+        before = state.extra.get(_KEY)
+        state.extra[_KEY] = self
+        try:
+            yield self
+        finally:
+            state.extra[_KEY] = before
+
+    def flush(self) -> None:
+        """Do nothing: each event is in the file when it is written."""
+
+    def close(self) -> None:
+        """Let nothing more be written."""
+        self._closed = True
+
+
+_numbers = iter(range(1 << 62))
+
+
+def create_file_writer(
+    logdir: Any, max_queue: Any = None, flush_millis: Any = None, filename_suffix: str | None = None,
+    name: str | None = None, experimental_trackable: bool = False,
+) -> SummaryWriter:  # fmt: skip
+    """Return a writer of events to a new file in the folder `logdir`. Source: tf.summary.create_file_writer."""
+    return SummaryWriter(logdir, filename_suffix)
+
+
+def graph(graph_data: Any) -> bool:
+    """Write a graph, or a GraphDef, for TensorBoard's graph tab; return False if no writer is the default.
+
+    Raises ValueError inside of a Function, and for what is no graph. Source: tf.summary.graph.
+    """
+    if current_state().trace is not None:
+        raise ValueError("graph() cannot be invoked inside a graph context.")
+    writer = current_state().extra.get(_KEY)
+    if writer is None:
+        return False
+    if isinstance(graph_data, Graph):
+        content = serialized(graphdef.message(graph_data))
+    elif hasattr(graph_data, "SerializeToString") and hasattr(graph_data, "versions"):
+        content = graph_data.SerializeToString()
+    else:
+        raise ValueError(f"'graph_data' is not tf.Graph or tf.compat.v1.GraphDef: {graph_data!r}")
+    writer.write(4, content)
+    return True
