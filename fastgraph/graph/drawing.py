@@ -62,23 +62,17 @@ def panels(graph: Graph) -> list[Panel]:
     """Return the drawings of a graph and of its subgraphs, each once."""
     found: list[Panel] = []
     waiting: list[tuple[str, Graph]] = [(graph.name, graph)]
-    seen = {graph.name}
+    seen = {graph}
     while waiting:
         title, each = waiting.pop(0)
-        written = _settled(each)
+        written = definitions(each)
         found.append(_panel(title, written, each))
         for definition in written:
             for attr, value in definition.attrs.items():
-                if isinstance(value, Graph) and value.name not in seen:
-                    seen.add(value.name)
+                if isinstance(value, Graph) and value not in seen:
+                    seen.add(value)
                     waiting.append((f"{definition.name}: {attr} ({value.name})", value))
     return found
-
-
-def _settled(graph: Graph) -> list[Definition]:
-    if graph.trace is not None:
-        graph.trace.settle_names()
-    return definitions(graph)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

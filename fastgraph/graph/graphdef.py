@@ -36,18 +36,34 @@ def graph_def(graph: Graph) -> Any:
     return as_protocol_buffer(message(graph))
 
 
+class Library:
+    """The functions that a GraphDef needs: each graph has a name of its own, found when it is first referred to."""
+
+    def __init__(self) -> None:
+        self.names: dict[Graph, str] = {}
+        self.passed: dict[Graph, int] = {}  # of a loop's body: how many of its arguments it gives back unchanged
+        self._taken: set[str] = set()
+
+    def name_of(self, graph: Graph) -> str:
+        """Return the name of a function."""
+        found = self.names.get(graph)
+        if found is None:
+            base = graph.name
+            if graph.trace is not None and graph.trace.kind == "function":
+                base = f"__inference_{base}"
+            found = self.names[graph] = _unique(base, self._taken)
+        return found
+
+
 def message(graph: Graph) -> Message:
     """Return the GraphDef of a graph as a Message."""
-    if graph.trace is not None:
-        graph.trace.settle_names()
-    functions: dict[str, Graph] = {}
-    passed: dict[str, int] = {}
-    fields: dict[str, Any] = {"node": _nodes(graph, functions, passed)}
+    library = Library()
+    fields: dict[str, Any] = {"node": _nodes(graph, library)}
     done: dict[str, Message] = {}
-    while len(done) < len(functions):
-        for name, subgraph in list(functions.items()):
+    while len(done) < len(library.names):
+        for each, name in list(library.names.items()):
             if name not in done:
-                done[name] = _function(subgraph, functions, passed)
+                done[name] = _function(each, name, library)
     if done:
         fields["library"] = Message(function=[done[name] for name in sorted(done)])
     fields["versions"] = Message(producer=PRODUCER, min_consumer=MIN_CONSUMER)
@@ -56,33 +72,28 @@ def message(graph: Graph) -> Message:
 
 def node_def(definition: Definition) -> Any:
     """Return the NodeDef of one operation."""
-    graph_of: dict[str, Graph] = {}
     names = {value: value.node.name if value.index == 0 else value.name for value in definition.inputs}
-    return as_protocol_buffer(_node(definition, names, graph_of, {}), "NodeDef")
+    return as_protocol_buffer(_node(definition, names, Library()), "NodeDef")
 
 
-def _nodes(graph: Graph, functions: dict[str, Graph], passed: dict[str, int]) -> list[Message]:
+def _nodes(graph: Graph, library: Library) -> list[Message]:
     found = definitions(graph)
     names = {}
     for definition in found:
         for i, value in enumerate(definition.outputs):
             names[value] = definition.name if i == 0 else f"{definition.name}:{i}"
-    return [_node(definition, names, functions, passed) for definition in found]
+    return [_node(definition, names, library) for definition in found]
 
 
-def _node(
-    definition: Definition, names: dict[Value, str], functions: dict[str, Graph], passed: dict[str, int]
-) -> Message:
+def _node(definition: Definition, names: dict[Value, str], library: Library) -> Message:
     inputs = [*[names[value] for value in definition.inputs], *[f"^{name}" for name in definition.control]]
     fields: dict[str, Any] = {"name": definition.name, "op": definition.type, "input": inputs}
     if definition.device:
         fields["device"] = definition.device
-    for name, value in definition.attrs.items():
-        if isinstance(value, Graph):
-            functions[value.name] = value
-            if name == "body":
-                passed[value.name] = len(value.inputs) - len(value.outputs)
-    fields["attr"] = {name: _attr(value) for name, value in definition.attrs.items()}
+    body = definition.attrs.get("body")
+    if isinstance(body, Graph):
+        library.passed[body] = len(body.inputs) - len(body.outputs)
+    fields["attr"] = {name: _attr(value, library) for name, value in definition.attrs.items()}
     return Message(**fields)
 
 
@@ -92,10 +103,12 @@ def _shape(shape: Shape) -> Message:
     return Message(dim=[Message(size=-1 if size is None else size) for size in shape])
 
 
-def _attr(attr: Any) -> Message:
+def _attr(attr: Any, library: Library) -> Message:
     """An AttrValue."""
     if isinstance(attr, list):
         return Message(list=_list(attr))
+    if isinstance(attr, Graph):
+        return Message(func=Message(name=library.name_of(attr)))
     field, value = _single(attr)
     return Message(**{field: value})
 
@@ -112,8 +125,6 @@ def _single(attr: Any) -> tuple[str, Any]:
         return "type", Enum(enum_name(attr))
     if isinstance(attr, Dims):
         return "shape", _shape(attr.shape)
-    if isinstance(attr, Graph):
-        return "func", Message(name=attr.name)
     if isinstance(attr, EagerTensor):
         return "tensor", _tensor(attr)
     if isinstance(attr, tuple) and all(isinstance(item, int) for item in attr):
@@ -149,7 +160,7 @@ def _tensor(tensor: Any) -> Message:
     flat = array.reshape(-1)
     if name == "half_val":
         flat = flat.view(np.uint16)
-    if flat.size and name not in ("scomplex_val", "dcomplex_val") and (flat == flat[0]).all():
+    if flat.size and name not in ("scomplex_val", "dcomplex_val") and _is_one_number(flat):
         fields[name] = flat[0]
     elif name == "string_val":
         fields[name] = list(flat)
@@ -158,13 +169,17 @@ def _tensor(tensor: Any) -> Message:
     return Message(**fields)
 
 
-def _function(graph: Graph, functions: dict[str, Graph], passed: dict[str, int]) -> Message:
+def _is_one_number(flat: np.ndarray) -> bool:
+    """Whether all elements are the same, zeros of either sign apart."""
+    same = bool((flat == flat[0]).all())
+    return same and (flat.dtype.kind not in "fV" or flat[0] != 0 or len(set(np.signbit(flat).tolist())) == 1)
+
+
+def _function(graph: Graph, name: str, library: Library) -> Message:
     """A FunctionDef: a subgraph with named arguments and results. A loop's body gives back what does not change."""
-    if graph.trace is not None:
-        graph.trace.settle_names()
     taken: set[str] = set()
     arguments = {value: _unique(_plain(value.node.name), taken) for value in graph.parameters}
-    returned = [*graph.outputs, *graph.parameters[len(graph.parameters) - passed.get(graph.name, 0) :]]
+    returned = [*graph.outputs, *graph.parameters[len(graph.parameters) - library.passed.get(graph, 0) :]]
     taken = set()
     results = [_unique(_plain(value.node.name), taken) for value in returned]
     found = [d for d in definitions(graph) if d.type != "Placeholder"]
@@ -174,12 +189,12 @@ def _function(graph: Graph, functions: dict[str, Graph], passed: dict[str, int])
             names[value] = f"{definition.name}:{slot}"
     fields: dict[str, Any] = {
         "signature": Message(
-            name=graph.name,
-            input_arg=[Message(name=name, type=_enum(value)) for value, name in arguments.items()],
-            output_arg=[Message(name=name, type=_enum(value)) for name, value in zip(results, returned, strict=True)],
+            name=name,
+            input_arg=[Message(name=each, type=_enum(value)) for value, each in arguments.items()],
+            output_arg=[Message(name=each, type=_enum(value)) for each, value in zip(results, returned, strict=True)],
         ),
-        "node_def": [_node(definition, names, functions, passed) for definition in found],
-        "ret": {name: names[value] for name, value in zip(results, returned, strict=True)},
+        "node_def": [_node(definition, names, library) for definition in found],
+        "ret": {each: names[value] for each, value in zip(results, returned, strict=True)},
         "attr": {"_construction_context": Message(s="kEagerRuntime")},
         "arg_attr": {
             i: Message(attr={"_output_shapes": Message(list=Message(shape=[_shape(value.aval.shape)]))})
@@ -189,7 +204,7 @@ def _function(graph: Graph, functions: dict[str, Graph], passed: dict[str, int])
     effects = [definition.name for definition in found if definition.type == "NoOp"]
     if effects:
         fields["signature"].control_output = list(effects)
-        fields["control_ret"] = {name: name for name in effects}
+        fields["control_ret"] = {each: each for each in effects}
     return Message(**fields)
 
 

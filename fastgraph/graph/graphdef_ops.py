@@ -323,6 +323,8 @@ def definitions(graph: Graph) -> list[Definition]:
     """Return what the nodes of the graph are written as, in program order."""
     from fastgraph.graph.graphdef_structure import STRUCTURE, control_of
 
+    if graph.trace is not None:
+        graph.trace.settle_names()
     cache: dict[Node, list[Definition]] = graph.__dict__.setdefault("_written", {})
     held = {value.node: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)}
     found: list[Definition] = []

@@ -155,8 +155,6 @@ class GraphElements:
 
     def elements(self: Any) -> Elements:
         """Return the operations there are now."""
-        if self.trace is not None:
-            self.trace.settle_names()
         found: Elements | None = self._elements
         if found is None or found.n_nodes != len(self.nodes):
             found = self._elements = Elements(self, found)

@@ -357,3 +357,17 @@ def test_wrong_graph_defs(definition, change, error, text) -> None:
 def test_a_placeholder_in_a_function_must_be_mapped(definition) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match="You must feed a value for placeholder tensor 'x'"):
         tf.function(lambda: tf.import_graph_def(definition, None, ["z:0"]))()
+
+
+def test_functions_of_one_name_are_apart() -> None:
+    first, second = tf.function(lambda x: x + 1.0), tf.function(lambda x: x * 3.0)
+    original = concrete(lambda x: first(x) - second(x), spec())
+    definition = original.graph.as_graph_def()
+    assert len({function.signature.name for function in definition.library.function}) == 2
+    again = tf.function(lambda x: tf.import_graph_def(definition, {"x:0": x}, [original.outputs[0].name], name="")[0])
+    assert float(again(tf.constant(2.0))) == float(original(tf.constant(2.0))) == -3.0
+
+
+def test_zeros_keep_their_signs() -> None:
+    content = protocol.serialized(graphdef._tensor(tf.constant([0.0, -0.0])), "TensorProto")
+    assert content.endswith(bytes(7) + b"\x80")
