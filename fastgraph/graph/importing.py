@@ -191,6 +191,8 @@ def tensor_of(message: Message) -> EagerTensor:
     return from_array(array.reshape(dims), dtype)
 
 
+_OLD_LOOPS = frozenset({"Enter", "Exit", "Merge", "NextIteration", "RefSwitch", "Switch"})
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Running the nodes of a GraphDef or of a function
 
@@ -211,7 +213,18 @@ class Body:
             self._make(self.nodes[name])
 
     def _order(self) -> list[str]:
-        """The names so that each comes after what it takes. Raises ValueError for what is not there, or in a circle."""
+        """The names so that each comes after what it takes. Raises ValueError for what is not there, or in a circle.
+
+        Raises NotFoundError for loops of the old kind.
+        """
+        old = next((node for node in self.nodes.values() if node.op in _OLD_LOOPS), None)
+        if old is not None:
+            raise NotFoundError(
+                None,
+                None,
+                f"Node '{old.name}': loops and branches as {old.op} have no equal here; write the graph with While and "
+                "If (convert_variables_to_constants_v2(..., lower_control_flow=False))",
+            )
         order: list[str] = []
         state: dict[str, int] = {}
         for root in self.nodes:
@@ -486,7 +499,9 @@ def _pad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 def _fused_batch_norm(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     if attrs.get("is_training", True):
-        raise NotFoundError(None, None, f"Node '{name}': FusedBatchNorm of training has no equal here")
+        x, scale, offset = inputs[:3]
+        epsilon, layout = attrs.get("epsilon", 1e-4), attrs.get("data_format", "NHWC")
+        return normalization.fused_batch_norm(x, scale, offset, epsilon=epsilon, data_format=layout, name=name)
     x, scale, offset, mean, variance = inputs
     epsilon, layout = attrs.get("epsilon", 1e-4), attrs.get("data_format", "NHWC")
     if layout.startswith("NC"):

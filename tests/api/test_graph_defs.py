@@ -347,6 +347,7 @@ def _changed(definition, change):
         (lambda nodes: nodes["y"].input.__setitem__(0, "zzz"), ValueError, "Node 'y': Unknown input node 'zzz'"),
         (lambda nodes: setattr(nodes["y"], "op", "Foo"), tf.errors.NotFoundError, "Op type not registered 'Foo'"),
         (lambda nodes: nodes["y"].input.__setitem__(0, "z"), ValueError, "in a circle"),
+        (lambda nodes: setattr(nodes["y"], "op", "Enter"), tf.errors.NotFoundError, "have no equal here; write the"),
     ],
 )
 def test_wrong_graph_defs(definition, change, error, text) -> None:
@@ -371,3 +372,62 @@ def test_functions_of_one_name_are_apart() -> None:
 def test_zeros_keep_their_signs() -> None:
     content = protocol.serialized(graphdef._tensor(tf.constant([0.0, -0.0])), "TensorProto")
     assert content.endswith(bytes(7) + b"\x80")
+
+
+# Types of operations that are several primitives here
+
+
+def _made(op, tensors, attrs, constants=()):
+    """The first result of one operation, imported; `constants` are the places of inputs that are known."""
+    nodes = []
+    names = [f"in{i}" for i in range(len(tensors))]
+    for i, (name, tensor) in enumerate(zip(names, tensors, strict=True)):
+        value = protocol.Message(tensor=graphdef._tensor(tensor))
+        dtype = graphdef._attr(tensor.dtype, graphdef.Library())
+        kind = {"op": "Const", "attr": {"dtype": dtype, "value": value}}
+        if i not in constants:
+            kind = {"op": "Placeholder", "attr": {"dtype": dtype}}
+        nodes.append(protocol.Message(name=name, **kind))
+    written = {name: graphdef._attr(value, graphdef.Library()) for name, value in attrs.items()}
+    nodes.append(protocol.Message(name="made", op=op, input=names, attr=written))
+    definition = protocol.GraphDef(node=nodes)
+    given = {name: tensor for i, (name, tensor) in enumerate(zip(names, tensors, strict=True)) if i not in constants}
+    outputs = ["made:0"]
+    run = tf.function(
+        lambda *values: tf.import_graph_def(definition, dict(zip(given, values, strict=True)), outputs)[0]
+    )
+    return run(*given.values())
+
+
+IMAGE = tf.constant(np.linspace(-1, 1, 32, dtype=np.float32).reshape(1, 4, 4, 2))
+MATRIX = tf.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]])
+PLANE = [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("op", "tensors", "attrs", "constants", "expected"),
+    [
+        ("Add", [MATRIX, MATRIX], {}, (), lambda: MATRIX + MATRIX),
+        ("BiasAdd", [MATRIX, tf.constant([1.0, 2.0, 3.0])], {}, (), lambda: MATRIX + [1.0, 2.0, 3.0]),
+        ("BatchMatMulV2", [MATRIX, MATRIX], {"adj_y": True}, (), lambda: tf.matmul(MATRIX, MATRIX, transpose_b=True)),
+        ("Einsum", [MATRIX, MATRIX], {"equation": "ij,kj->ik", "N": 2}, (),
+         lambda: tf.einsum("ij,kj->ik", MATRIX, MATRIX)),
+        ("Split", [tf.constant(1), MATRIX], {"num_split": 3}, (0,), lambda: MATRIX[:, :1]),
+        ("Pad", [MATRIX, tf.constant([[1, 0], [0, 2]])], {}, (1,), lambda: tf.pad(MATRIX, [[1, 0], [0, 2]])),
+        ("Select", [MATRIX > 3.0, MATRIX, -MATRIX], {}, (), lambda: tf.where(MATRIX > 3.0, MATRIX, -MATRIX)),
+        ("DepthwiseConv2dNative", [IMAGE, tf.ones([2, 2, 2, 1])], {"strides": PLANE, "padding": "VALID"}, (),
+         lambda: tf.nn.depthwise_conv2d(IMAGE, tf.ones([2, 2, 2, 1]), PLANE, "VALID")),
+        ("Conv2D", [tf.transpose(IMAGE, [0, 3, 1, 2]), tf.ones([2, 2, 2, 3])],
+         {"strides": PLANE, "padding": "SAME", "data_format": "NCHW"}, (),
+         lambda: tf.transpose(tf.nn.conv2d(IMAGE, tf.ones([2, 2, 2, 3]), 1, "SAME"), [0, 3, 1, 2])),
+        ("Conv2D", [IMAGE, tf.ones([2, 2, 2, 3])],
+         {"strides": PLANE, "padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 0, 0, 1, 0, 0]}, (),
+         lambda: tf.nn.conv2d(IMAGE, tf.ones([2, 2, 2, 3]), 1, [[0, 0], [1, 0], [0, 1], [0, 0]])),
+        ("FusedBatchNormV3", [IMAGE, *[tf.constant([0.5, 2.0])] * 4], {"is_training": False, "epsilon": 0.01}, (),
+         lambda: tf.nn.batch_normalization(IMAGE, *[tf.constant([0.5, 2.0])] * 4, 0.01)),
+        ("StridedSlice", [MATRIX, *[tf.constant([v, w]) for v, w in ((1, 0), (2, 3), (1, 2))]],
+         {"shrink_axis_mask": 1, "end_mask": 2}, (1, 2, 3), lambda: MATRIX[1, ::2]),
+    ],
+)  # fmt: skip
+def test_types_that_become_several(op, tensors, attrs, constants, expected) -> None:
+    np.testing.assert_allclose(_made(op, tensors, attrs, constants).numpy(), expected().numpy(), rtol=1e-5, atol=1e-6)
