@@ -261,29 +261,6 @@ def row_of(name: str) -> Row | None:
     return Row(primitive.op_type, {}, {}, ())
 
 
-def argument_names(primitive: Any, i: int) -> str:
-    """Return what TensorFlow calls input i of a primitive."""
-    row = row_of(primitive.name)
-    if row is None or not signatures()[row.type].inputs:
-        names = primitive.inputs
-        n_fixed = len(names) - (1 if names and names[-1].startswith("*") else 0)
-        return str(names[i]) if i < n_fixed else f"{names[-1][1:]}_{i - n_fixed}" if names else f"input_{i}"
-    at = 0
-    for argument in signatures()[row.type].inputs:
-        if argument.name in row.said:
-            continue
-        if argument.name in row.places:
-            if row.places[argument.name] == i:
-                return argument.name
-        elif argument.number is not None:
-            return f"{argument.name}_{i - at}"
-        else:
-            if at == i:
-                return argument.name
-            at += 1
-    return f"input_{i}"
-
-
 @functools.cache
 def rows_for(op: str) -> tuple[tuple[str, Row], ...]:
     """Return the primitives that are written as the type `op`, with their rows."""

@@ -7,7 +7,6 @@ graph. Any other tensor is out of reach, and the error says so.
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 import weakref
@@ -20,6 +19,7 @@ from fastgraph._tensor import EagerTensor, Tensor, Trace, current_state, current
 from fastgraph.dtype import DType
 from fastgraph.errors import InaccessibleTensorError, InternalError, OperatorNotAllowedInGraphError
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name
+from fastgraph.graph.naming import UNNAMED, Reserved, argument_name
 from fastgraph.graph.operation import Operation, consumers, operation_of
 from fastgraph.graph.structure import CONST, CUSTOM, PLACEHOLDER, register_backward
 from fastgraph.names import check_name
@@ -308,7 +308,7 @@ def _misfit(graph: Graph, prim: Any, name: str | None, values: tuple[Value, ...]
     """Return the end of the text for inputs that do not fit an op: the node as TensorFlow prints it, and the shapes."""
     what = name or node_name(prim)
     arguments = ", ".join(
-        (value.node.name or f"{what}/{argument_name_of(prim, i)}") + (f":{value.index}" if value.index else "")
+        (value.node.name or f"{what}/{argument_name(prim, i)}") + (f":{value.index}" if value.index else "")
         for i, value in enumerate(values)
     )
     types = {
@@ -330,32 +330,10 @@ def _misfit(graph: Graph, prim: Any, name: str | None, values: tuple[Value, ...]
 # ---------------------------------------------------------------------------------------------------------------------
 # Names
 
-#: The name of a node until something takes it.
-UNNAMED = ""
-
-
-class Reserved(str):
-    """A name that is the node's alone already."""
-
-    __slots__ = ()
-
 
 def reserved(trace: GraphTrace, base: str) -> Reserved:
     """Return a name for a node of the trace that is still to come: its subgraphs' names begin with it."""
     return Reserved(trace.graph.unique_name(current_state().extra.get("name_scope", "") + base))
-
-
-def argument_name(node: Node, i: int) -> str:
-    """Return what TensorFlow calls input i of a node."""
-    return argument_name_of(node.op, i)
-
-
-@functools.cache
-def argument_name_of(prim: Any, i: int) -> str:
-    """Return what TensorFlow calls input i of an op."""
-    from fastgraph.graph.graphdef_ops import argument_names
-
-    return argument_names(prim, i)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -457,7 +435,7 @@ class GraphTrace(Trace):
         for i, value in enumerate(node.inputs):
             made = value.node
             if not made.name:
-                made.name = self.graph.unique_name(f"{node.name}/{self._base(made) or argument_name(node, i)}")
+                made.name = self.graph.unique_name(f"{node.name}/{self._base(made) or argument_name(node.op, i)}")
                 self._name_inputs(made)
 
     def _base(self, node: Node) -> str:

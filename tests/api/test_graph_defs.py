@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph.graph import graphdef, graphdef_ops, protocol
+from fastgraph.graph import graphdef, graphdef_ops, naming, protocol
+from fastgraph.primitive import all_primitives, get
 
 
 def concrete(function, *specs, **options):
@@ -220,9 +221,27 @@ def test_what_is_written_is_read_again(name) -> None:
         assert got.dtype == wanted.dtype
 
 
-def test_every_row_names_what_is_there() -> None:
-    from fastgraph.primitive import get
+def _names_of_the_table(primitive, row):
+    """What the signature calls each input of a primitive."""
+    names = {place: name for name, place in row.places.items()}
+    at = 0
+    for argument in graphdef_ops.signatures()[row.type].inputs:
+        if argument.name in row.said or argument.name in row.places:
+            continue
+        names[at] = f"{argument.name}_0" if argument.number is not None else argument.name
+        at += 1
+    return names
 
+
+def test_arguments_are_called_as_in_the_table() -> None:
+    for primitive in all_primitives():
+        row = graphdef_ops.row_of(primitive.name)
+        if row is not None and primitive.name != "swap_last":
+            for i, name in _names_of_the_table(primitive, row).items():
+                assert naming.argument_name(primitive, i) == name, primitive.name
+
+
+def test_every_row_names_what_is_there() -> None:
     for name in graphdef_ops.ROWS:
         row = graphdef_ops.row_of(name)
         signature = graphdef_ops.signatures()[row.type]
