@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from graphs import Build, expression, ops, run
 
+import fastgraph as fg
 from fastgraph import flags
 from fastgraph.dtype import as_dtype
 from fastgraph.graph import ir, passes
@@ -268,3 +269,10 @@ def test_large_zeros_are_no_constant():
     b = Build()
     new = passes.algebra(b.done(b.zeros_like(b.input(shape=(1000, 1000)))))
     assert expression(new.outputs[0]) == "broadcast_to(0.0, shape=(1000, 1000))"
+
+
+def test_a_complex_zero_has_no_sign_to_look_at() -> None:
+    zero, x = fg.constant(0j, fg.complex64), fg.constant(1 - 2j, fg.complex64)
+    less, product = fg.function(lambda x: (x - zero, x * zero))(x)
+    assert less.numpy() == 1 - 2j
+    assert product.numpy() == 0
