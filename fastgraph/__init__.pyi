@@ -4,10 +4,12 @@ from fastgraph import autograph as autograph
 from fastgraph import bitwise as bitwise
 from fastgraph import compat as compat
 from fastgraph import config as config
+from fastgraph import data as data
 from fastgraph import debugging as debugging
 from fastgraph import dtypes as dtypes
 from fastgraph import errors as errors
 from fastgraph import experimental as experimental
+from fastgraph import graph_util as graph_util
 from fastgraph import initializers as initializers
 from fastgraph import keras as keras
 from fastgraph import linalg as linalg
@@ -24,8 +26,10 @@ from fastgraph import signal as signal
 from fastgraph import space_to_batch as space_to_batch_nd
 from fastgraph import sparse as sparse
 from fastgraph import strings as strings
+from fastgraph import summary as summary
 from fastgraph import sysconfig as sysconfig
 from fastgraph import testing as testing
+from fastgraph import types as types
 from fastgraph import version as version
 from fastgraph._tensor import Tensor
 from fastgraph._tensor import Tensor as Tensor
@@ -79,10 +83,13 @@ from fastgraph.graph.control_flow import while_loop as while_loop
 from fastgraph.graph.differentiate import AggregationMethod as AggregationMethod
 from fastgraph.graph.differentiate import gradients as gradients
 from fastgraph.graph.differentiate import hessians as hessians
+from fastgraph.graph.importing import import_graph_def as import_graph_def
+from fastgraph.graph.ir import Graph as Graph
 from fastgraph.graph.loops import foldl as foldl
 from fastgraph.graph.loops import foldr as foldr
 from fastgraph.graph.loops import map_fn as map_fn
 from fastgraph.graph.loops import scan as scan
+from fastgraph.graph.operation import Operation as Operation
 from fastgraph.graph.vectorize import vectorized_map as vectorized_map
 from fastgraph.indexed_slices import IndexedSlices as IndexedSlices
 from fastgraph.indexed_slices import IndexedSlicesSpec as IndexedSlicesSpec
@@ -103,6 +110,7 @@ from fastgraph.sparse_tensor import SparseTensor as SparseTensor
 from fastgraph.sparse_tensor import SparseTensorSpec as SparseTensorSpec
 from fastgraph.staging.function import function as function
 from fastgraph.tensor_array import TensorArray as TensorArray
+from fastgraph.traced_tensor_array import TensorArraySpec as TensorArraySpec
 from fastgraph.variable import Variable as Variable
 from fastgraph.variable import VariableAggregation as VariableAggregation
 from fastgraph.variable import VariableSynchronization as VariableSynchronization
@@ -359,6 +367,13 @@ def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: builti
     axes; NotImplementedError for the norm 2 of a tensor of unknown rank. Source: tf.norm."""
 def not_equal(x: Any, y: Any, name: builtins.str | None = None) -> Any:
     """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
+def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: builtins.bool = True, name: builtins.str | None = None) -> Any:
+    """What the Python function `func` makes of NumPy arrays, called anew whenever a graph comes to this place.
+
+    `Tout` is the dtype of the result, or a list of them. There is no gradient; `stateful` changes nothing. Outside a
+    graph what func raises is raised as it is, and results keep their dtypes.
+    Raises: in a graph, InvalidArgumentError for results of another number or dtype than `Tout`'s, and as py_function.
+    Source: tf.numpy_function."""
 def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: Any = None, name: builtins.str | None = None) -> Any:
     """on_value (1) at the index, off_value (0) elsewhere, along a new axis of size depth. i[*s] -> t[*s with depth].
 
@@ -387,6 +402,14 @@ def print(*inputs: Any, **kwargs: Any) -> Any:
 
     Keywords: output_stream (sys.stderr, sys.stdout, an open file, "file://path"), summarize (elements shown at each end
     of an axis, -1: all), sep, end, name. Source: tf.print."""
+def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: builtins.str | None = None) -> Any:
+    """What the Python function `func` makes of eager tensors, called anew whenever a graph comes to this place.
+
+    `Tout` is the dtype or spec of the result, or a list of them (empty: func is called for its effects). Tensors,
+    ragged and sparse ones too, may go in and out; gradients flow, to any order, through what func computes.
+    Raises: InvalidArgumentError for results that do not fit and for a ValueError or TypeError in func, OutOfRangeError
+    for StopIteration, ResourceExhaustedError for MemoryError, UnimplementedError for NotImplementedError, UnknownError
+    for all else that func raises. Source: tf.py_function."""
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: builtins.str | None = 'range') -> Any:
     """start (0), start + delta, ... up to but without limit. t[], t[], t[] -> t[n].
 

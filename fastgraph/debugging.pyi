@@ -78,5 +78,15 @@ def check_numerics(tensor: Any, message: Any, name: builtins.str | None = None) 
     """The tensor itself. f[*s] -> f[*s].
 
     Raises: InvalidArgumentError for NaN or infinities. Source: tf.debugging.check_numerics."""
+def disable_check_numerics() -> None:
+    """Undo `enable_check_numerics` on this thread; graphs keep the checks that they were traced with.
+
+    Source: tf.debugging.disable_check_numerics."""
+def enable_check_numerics(stack_height_limit: builtins.int = 30, path_length_limit: builtins.int = 50) -> None:
+    """Raise an error that names the op and the line as soon as an op of this thread gives NaN or an infinity.
+
+    It is so for ops that run from now on, and for graphs traced from now on, until `disable_check_numerics`; ops that
+    only move elements are passed over. The limits change nothing: the lines of the user's program are shown.
+    Raises: InvalidArgumentError, later, by the op. Source: tf.debugging.enable_check_numerics."""
 def is_numeric_tensor(tensor: Any) -> builtins.bool:
     """Whether it is a tensor of numbers: bool and strings are none. Source: tf.debugging.is_numeric_tensor."""

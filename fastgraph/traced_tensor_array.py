@@ -592,4 +592,4 @@ def _integer(value: Any, what: str) -> Any:
 __all__ = ["ListShape", "TensorArraySpec", "TracedTensorArray", "follow", "unify", "unify_all"]
 
 
-TensorArray.__fg_unify__ = staticmethod(unify)  # where two values of a name come together
+TensorArray.__fg_unify__ = staticmethod(unify)  # type: ignore[attr-defined]  # where two values of a name come together

@@ -175,5 +175,7 @@ def test_features_are_taken() -> None:
     f = fg.function(lambda x: x, experimental_autograph_options=feature.ALL)
     g = fg.function(lambda x: x, experimental_autograph_options=(feature.LISTS, feature.EQUALITY_OPERATORS))
     assert float(f(fg.constant(1.0))) == float(g(fg.constant(1.0))) == 1.0
-    assert feature.LISTS not in feature.all_but(feature.LISTS) and feature.NAME_SCOPES in feature.all_but([feature.LISTS])
+    assert feature.LISTS not in feature.all_but(feature.LISTS) and feature.NAME_SCOPES in feature.all_but(
+        [feature.LISTS]
+    )
     assert len(feature.all()) == 7
