@@ -338,7 +338,7 @@ class Held:
     def stands_for(self, value: Any) -> bool:
         """Whether `value` is the object."""
         return value is self or (
-            value is not None and (value is self.get() or (value == self.get() and _is_method(value)))
+            value is not None and (value is self.get() or (_is_method(value) and value == self.get()))
         )
 
     def __repr__(self) -> str:

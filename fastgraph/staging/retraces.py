@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastgraph import nesting
+from fastgraph.locks import Lock
 from fastgraph.shapes import TensorSpec, TypeSpec
 from fastgraph.staging.keys import Held
 
@@ -157,7 +158,7 @@ class History:
         new = labels(structure)
         self._n += 1
         if self._latest:
-            changes = min((differences(old, new) for old in reversed(self._latest)), key=len)
+            changes = min((differences(old, new) for old in reversed(list(self._latest))), key=len)
             self._reasons.append((self._n, changes or ["nothing: the trace for such arguments was not kept"]))
         else:
             self._reasons.append((self._n, []))
@@ -186,6 +187,7 @@ class Detector:
         self._functions: deque[weakref.ref[Any]] = deque(maxlen=_MOST_FUNCTIONS)
         self._n_warnings = 0
         self._left = 0  # calls of Functions that are gone
+        self._lock = Lock()
 
     def freed(self, n_calls: int) -> None:
         """Note that a Function is gone which was called so many times since its calls were counted."""
@@ -193,6 +195,27 @@ class Detector:
 
     def traced(self, function: Any, code: types.CodeType | None, why: list[str]) -> None:
         """Note that this Function's latest call traced; warn if there are too many of the kind."""
+        with self._lock:
+            n_traces, n_calls = self._counted(function)
+            if n_traces < _MANY_TRACES or self._n_warnings >= _MOST_WARNINGS:
+                return
+            self._n_warnings += 1
+        _log.warning(
+            "%d out of the last %d calls to %s triggered tf.function retracing. Tracing is expensive and the "
+            "excessive number of tracings could be due to (1) creating @tf.function repeatedly in a loop, (2) "
+            "passing tensors with different shapes, (3) passing Python objects instead of tensors. For (1), please "
+            "define your @tf.function outside of the loop. For (2), @tf.function has reduce_retracing=True option "
+            "that can avoid unnecessary retracing. For (3), please refer to "
+            "https://www.tensorflow.org/guide/function#controlling_retracing and "
+            "https://www.tensorflow.org/api_docs/python/tf/function for  more details.%s",
+            n_traces,
+            n_calls,
+            function.python_function,
+            self._reason(code, why),
+        )
+
+    def _counted(self, function: Any) -> tuple[int, int]:
+        """Count this trace; return how many there were among the latest calls, and these."""
         if all(reference() is not function for reference in self._functions):
             self._functions.append(weakref.ref(function))
         if rest := self._unseen() - 1:
@@ -202,22 +225,7 @@ class Detector:
         self._calls.append(1)
         while sum(itertools.islice(self._calls, 1, None)) > _LATEST_CALLS:
             self._calls.popleft()
-        if len(self._calls) < _MANY_TRACES or self._n_warnings >= _MOST_WARNINGS:
-            return
-        self._n_warnings += 1
-        _log.warning(
-            "%d out of the last %d calls to %s triggered tf.function retracing. Tracing is expensive and the "
-            "excessive number of tracings could be due to (1) creating @tf.function repeatedly in a loop, (2) "
-            "passing tensors with different shapes, (3) passing Python objects instead of tensors. For (1), please "
-            "define your @tf.function outside of the loop. For (2), @tf.function has reduce_retracing=True option "
-            "that can avoid unnecessary retracing. For (3), please refer to "
-            "https://www.tensorflow.org/guide/function#controlling_retracing and "
-            "https://www.tensorflow.org/api_docs/python/tf/function for  more details.%s",
-            len(self._calls),
-            sum(self._calls),
-            function.python_function,
-            self._reason(code, why),
-        )
+        return len(self._calls), sum(self._calls)
 
     def _unseen(self) -> int:
         """How many calls there were since the last time."""

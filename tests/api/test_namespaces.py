@@ -96,11 +96,11 @@ def test_not_built(name: str, hint: str) -> None:
 
 
 def test_not_built_in_a_namespace() -> None:
-    assert not hasattr(fg.autograph, "trace")
+    assert not hasattr(fg.summary, "scalar")
     with pytest.raises(
-        NotImplementedError, match=r"fastgraph\.autograph\.trace is not built yet: TensorFlow has tf\.autograph"
+        NotImplementedError, match=r"fastgraph\.summary\.scalar is not built yet: TensorFlow has tf\.summary"
     ):
-        _ = fg.autograph.trace
+        _ = fg.summary.scalar
 
 
 def test_substitute_is_the_same_name_elsewhere() -> None:

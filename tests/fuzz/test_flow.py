@@ -93,6 +93,6 @@ def test_planted_fault_is_found(statement: str, monkeypatch: pytest.MonkeyPatch)
         original(*args)
         set_state(before)
 
-    operators = autograph._get_converter()._translator.get_extra_locals()["ag__"]
+    operators = autograph.get_converter()._translator.operators(True)
     monkeypatch.setattr(operators, statement, faulty)
     assert check_flow(program, one(0)) is not None

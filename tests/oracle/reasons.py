@@ -14,6 +14,7 @@ NOT_COMPARED = {
         "TensorFlow has no kernel of it for the CPU",
     ),
     "print": "writes to a stream; what it writes is in tests/api/test_print_and_checks.py",
+    **dict.fromkeys(["py_function", "numpy_function"], "call Python; tests/api/test_python_functions.py"),
     "timestamp": "the time, which passes between the two calls",
     "random.set_seed": "changes the state of the process; its streams are in tests/api/test_random.py",
 }
