@@ -15,6 +15,10 @@ NOT_COMPARED = {
     ),
     "print": "writes to a stream; what it writes is in tests/api/test_print_and_checks.py",
     **dict.fromkeys(["py_function", "numpy_function"], "call Python; tests/api/test_python_functions.py"),
+    **dict.fromkeys(
+        ["debugging.enable_check_numerics", "debugging.disable_check_numerics"],
+        "change the state of the thread; tests/api/test_check_numerics.py",
+    ),
     "timestamp": "the time, which passes between the two calls",
     "random.set_seed": "changes the state of the process; its streams are in tests/api/test_random.py",
 }
