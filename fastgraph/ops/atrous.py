@@ -61,7 +61,8 @@ def atrous_conv2d_transpose(
 ) -> Any:
     """The gradient of atrous_conv2d to its input, as an op of its own. t[n, h, w, f], t[kh, kw, c, f] -> t[*shape].
 
-    Raises: ValueError for a rate below 1 or depths that differ. Source: tf.nn.atrous_conv2d_transpose.
+    Raises: ValueError for a rate below 1 or depths that differ, InvalidArgumentError for a filter of another rank.
+    Source: tf.nn.atrous_conv2d_transpose.
     """
     d = _rate(rate)
     x = as_tensor(value)
@@ -69,7 +70,7 @@ def atrous_conv2d_transpose(
     if x.shape.rank not in (4, None):
         raise ValueError(f"Shape {x.shape} must have rank 4")
     if kernel.shape.rank not in (4, None):
-        raise ValueError(f"filters must be 4-dimensional. Received: filters.shape={kernel.shape}")
+        raise invalid(f"filter must be 4-dimensional: {shape_text(kernel.shape.as_list())}")
     if None not in (x.shape[3], kernel.shape[3]) and x.shape[3] != kernel.shape[3]:
         raise ValueError(
             "`value` channel count must be compatible with `filters` input channel count. "
