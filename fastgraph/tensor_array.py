@@ -57,13 +57,17 @@ class TensorArray:
         colocate_with_first_write_call: bool = True,
         name: str | None = None,
     ) -> None:
-        if size is None:
-            raise ValueError("Size must be declared for TensorArrays when eager execution is enabled.")
         self._dtype = as_dtype(dtype)
         self._dynamic_size = bool(dynamic_size)
         self._clear_after_read = clear_after_read is None or bool(clear_after_read)
         self._infer_shape = infer_shape
-        self._element_shape: Shape = as_dims(element_shape)
+        self._begin(size, as_dims(element_shape))
+
+    def _begin(self, size: Any, element: Shape) -> None:
+        """Have `size` entries, none of them written."""
+        if size is None:
+            raise ValueError("Size must be declared for TensorArrays when eager execution is enabled.")
+        self._element_shape: Shape = element
         count = _number(size, "size")
         if count < 0:
             raise InvalidArgumentError(None, None, f"The size of a TensorArray must be 0 or more, got {count}")

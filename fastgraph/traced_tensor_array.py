@@ -196,24 +196,7 @@ class TracedTensorArray(TensorArray):
 
     _unused: tuple[Any, str] | None = None  # of what `write` gave and nobody has looked at: in which trace, and where
 
-    def __init__(
-        self,
-        dtype: DTypeLike,
-        size: Any = None,
-        dynamic_size: bool | None = None,
-        clear_after_read: bool | None = None,
-        tensor_array_name: str | None = None,
-        handle: Any = None,
-        flow: Any = None,
-        infer_shape: bool = True,
-        element_shape: ShapeLike = None,
-        colocate_with_first_write_call: bool = True,
-        name: str | None = None,
-    ) -> None:
-        self._dtype = as_dtype(dtype)
-        self._dynamic_size = bool(dynamic_size)
-        self._clear_after_read = clear_after_read is None or bool(clear_after_read)
-        self._infer_shape = infer_shape
+    def _begin(self, size: Any, element: Shape) -> None:
         self._count: Any = None  # the number of entries of one that can grow, once it has a buffer
         self._buffer: Any = None
         self._entries: Any = None
@@ -226,7 +209,7 @@ class TracedTensorArray(TensorArray):
         rows = None if known is None else int(known)
         if rows is not None and rows < 0:
             raise InvalidArgumentError(None, None, f"The size of a TensorArray must be 0 or more, got {rows}")
-        self._shape = ListShape(None if self._dynamic_size else rows, as_dims(element_shape), current_trace())
+        self._shape = ListShape(None if self._dynamic_size else rows, element, current_trace())
         if rows is not None:
             self._entries = (None,) * rows
         else:

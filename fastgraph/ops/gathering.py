@@ -357,28 +357,6 @@ def gather_p(params: Array, indices: Array, *, axis: int, batch_dims: int) -> An
     return params[(*spread, where)]
 
 
-def _lower_gather_grad(b: Any, node: Any) -> list[Any]:
-    """Each element of the result sums the cotangents of the indices that name it."""
-    dy, indices = b.input(0), b.input(1)
-    out = b.output(0)
-    axis = canonical_axis(node.attrs["axis"], out.rank)
-    batch = (
-        node.attrs["batch_dims"] % max(indices.rank, 1) if node.attrs["batch_dims"] < 0 else node.attrs["batch_dims"]
-    )
-    own = indices.rank - batch
-    dtype = node.inputs[0].aval.dtype.name
-
-    def element(index: Sequence[Any]) -> Any:
-        def named_by(position: Sequence[Any]) -> Any:
-            k = b.cast(indices.at((*index[:batch], *position)), "int64")
-            value = dy.at((*index[:axis], *position, *index[axis + 1 :]))
-            return b.select(k.eq(index[axis]), value, b.const(0, dtype))
-
-        return b.reduce("sum", indices.shape[batch:], named_by) if own else named_by(())
-
-    return [element]
-
-
 @custom(
     op="GatherGrad",
     infer=lambda dy, indices, shape, *, axis, batch_dims: Aval(dy.dtype, shape_of_value(shape)),

@@ -14,6 +14,7 @@ import fastgraph as tf
 from fastgraph import errors, flags
 from fastgraph.data import handles
 from fastgraph.graph.ir import Graph
+from tests.graph_names import ops_in
 
 Dataset = tf.data.Dataset
 SCALAR = tf.TensorSpec((), tf.int64)
@@ -36,14 +37,6 @@ def total(dataset: Any) -> Any:
     for x in dataset:
         s += x
     return s
-
-
-def names_in(graph: Graph) -> Iterator[str]:
-    for node in graph:
-        yield node.op.name
-        for value in node.attrs.values():
-            if isinstance(value, Graph):
-                yield from names_in(value)
 
 
 # ---- arguments ------------------------------------------------------------------------------------------------------
@@ -279,7 +272,7 @@ def test_the_body_is_in_the_graph_once() -> None:
         assert isinstance(found, Graph)
         return found
 
-    three, ten = list(names_in(graph(3))), list(names_in(graph(10)))
+    three, ten = list(ops_in(graph(3))), list(ops_in(graph(10)))
     assert three == ten
     assert three.count("abs") == 1
     assert len(graph(3).as_graph_def().node) == len(graph(10).as_graph_def().node)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import fastgraph as fg
 from fastgraph import flags, ops
-from fastgraph.graph.ir import Graph
 from fastgraph.primitive import all_primitives
 from tests.fuzz.__main__ import fuzz
 from tests.fuzz.check import constants
 from tests.fuzz.draw import draw_program
 from tests.fuzz.programs import Program
+from tests.graph_names import ops_in
 
 
 def quick(program: Program) -> bool:
@@ -56,14 +56,6 @@ PARTS = {
     "apart": "identity", "fit": "pad", "igamma_grad_a": "igamma", "list_get": "TensorArray", "list_reserve": "TensorArray",
     "check_numerics_v2": "enable_check_numerics",
 }  # fmt: skip
-
-
-def ops_in(graph: Graph) -> Iterator[str]:
-    for node in graph:
-        yield node.op.name
-        for value in node.attrs.values():
-            if isinstance(value, Graph):
-                yield from ops_in(value)
 
 
 def test_every_lowered_op_is_drawn() -> None:

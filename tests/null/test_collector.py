@@ -57,7 +57,8 @@ def test_what_the_user_switched_off_stays_off():
         gc.enable()
 
 
-def test_it_is_back_on_when_the_last_thread_is_done():
+def at_rest_in_another_thread():
+    """A thread inside `resting`, and the event that lets it leave."""
     inside, leave = threading.Event(), threading.Event()
 
     def other():
@@ -68,6 +69,11 @@ def test_it_is_back_on_when_the_last_thread_is_done():
     thread = threading.Thread(target=other)
     thread.start()
     assert inside.wait(10)
+    return thread, leave
+
+
+def test_it_is_back_on_when_the_last_thread_is_done():
+    thread, leave = at_rest_in_another_thread()
     with resting, resting:
         assert not gc.isenabled()
     assert not gc.isenabled()
@@ -79,16 +85,7 @@ def test_it_is_back_on_when_the_last_thread_is_done():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_child_has_it_back_though_another_thread_was_tracing():
-    inside, leave = threading.Event(), threading.Event()
-
-    def other():
-        with resting:
-            inside.set()
-            leave.wait(10)
-
-    thread = threading.Thread(target=other)
-    thread.start()
-    assert inside.wait(10)
+    thread, leave = at_rest_in_another_thread()
     child = os.fork()
     if not child:
         os._exit(0 if gc.isenabled() else 1)
