@@ -27,7 +27,8 @@ def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: built
 def atrous_conv2d_transpose(value: Any, filters: Any, output_shape: Any, rate: Any, padding: Any, name: builtins.str | None = None) -> Any:
     """The gradient of atrous_conv2d to its input, as an op of its own. t[n, h, w, f], t[kh, kw, c, f] -> t[*shape].
 
-    Raises: ValueError for a rate below 1 or depths that differ. Source: tf.nn.atrous_conv2d_transpose."""
+    Raises: ValueError for a rate below 1 or depths that differ, InvalidArgumentError for a filter of another rank.
+    Source: tf.nn.atrous_conv2d_transpose."""
 def avg_pool(input: Any, ksize: Any, strides: Any, padding: Any, data_format: Any = None, name: builtins.str | None = None) -> Any:
     """The mean of each window, of what is inside, over one to three spatial axes. f[n, *s, c] -> f[n, *o, c].
 
