@@ -6,7 +6,6 @@ No internal module has a public TensorFlow name: a submodule would take the plac
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import re
 import sys
@@ -347,6 +346,13 @@ def _find(namespace: str, name: str) -> Any:
     return op_names().get(dotted, _UNRESOLVED)
 
 
+def _close(name: str, names: Iterable[str], least: float) -> list[str]:
+    """The name most like another one, if it is like enough."""
+    import difflib  # for a missing name alone, not at every import
+
+    return difflib.get_close_matches(name, list(names), 1, least)
+
+
 def missing(namespace: str, name: str) -> AttributeError:
     """Return the error for a name that is not there: NotBuiltError, with a substitute, if TensorFlow has it."""
     dotted = _join(namespace, name)
@@ -354,7 +360,7 @@ def missing(namespace: str, name: str) -> AttributeError:
     if name not in known.get(namespace, ()) and dotted not in known:
         module = f"{ROOT}.{namespace}" if namespace else ROOT
         text = f"module {module!r} has no attribute {name!r}"
-        close = [] if name.startswith("_") else difflib.get_close_matches(name, _names_in(namespace), 1, 0.75)
+        close = [] if name.startswith("_") else _close(name, _names_in(namespace), 0.75)
         return AttributeError(text + (f". Did you mean: {close[0]!r}?" if close else ""))
     text = f"{ROOT}.{dotted} is not built yet: TensorFlow has tf.{dotted}, this fastgraph does not. "
     return NotBuiltError(text + _advice(dotted, name))
@@ -376,7 +382,7 @@ def _advice(dotted: str, name: str) -> str:
         last = full.rpartition(".")[2]
         if words & _words(last):
             by_last.setdefault(last, full)
-    close = difflib.get_close_matches(name, by_last, 1, 0.8)
+    close = _close(name, by_last, 0.8)
     if close:
         return f"The nearest name that is built is {ROOT}.{by_last[close[0]]}."
     parent = dotted.rpartition(".")[0]
