@@ -25,6 +25,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,7 @@ DTYPES = [
     "complex128",
     "string",
 ]
+#: Bytes that the calls may take.
 MEMORY = 6 * 2**30
 ODD = [
     "None", "''", "'a'", "b'\\xff'", "True", "0", "1", "-1", "2", "-2", "3", "7", "-7", "2**31", "-2**31", "2**40", "2**62",
@@ -272,14 +274,26 @@ def way_of(chance: random.Random) -> str:
     return "eager" if share < 0.6 else "gradient" if share < 0.8 else "function" if share < 0.99 else "compiled"
 
 
+@contextlib.contextmanager
+def memory_limit(n_bytes: int) -> Iterator[None]:
+    """Let this process take so much address space more, so that a call that asks for all of it is refused, not killed."""
+    now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    bounds = [now + n_bytes, *(bound for bound in (soft, hard) if bound != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_AS, (min(bounds), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
 def child(seconds: float, seed: int, last: Path) -> None:
     """Make calls for so long; print each fault once. The call in progress stands in the file `last`."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     faulthandler.enable()
     end = time.perf_counter() + seconds
     seen: Counter[str] = Counter()
     n = 0
-    with last.open("r+b") as file, mmap.mmap(file.fileno(), 16384) as page:
+    with memory_limit(MEMORY), last.open("r+b") as file, mmap.mmap(file.fileno(), 16384) as page:
         while time.perf_counter() < end:
             chance = random.Random(seed + n)
             text, way = hostile_call(chance), way_of(chance)

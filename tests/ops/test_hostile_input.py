@@ -16,17 +16,24 @@ from hypothesis import strategies as st
 import fastgraph as tf
 from fastgraph import flags
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
-from tests.ops.hostile import LEFT_OUT, fault_of, good_calls, hammer, hostile_call
+from tests.ops.hostile import LEFT_OUT, MEMORY, fault_of, good_calls, hammer, hostile_call, memory_limit
 from tests.oracle.draw import op_functions
 
 WAYS = st.sampled_from(["eager", "eager", "gradient", "function"])
 
 
-@settings(max_examples=300, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False), WAYS)
 def test_hostile_calls_end_well(chance: random.Random, way: str) -> None:
     text = hostile_call(chance)
-    assert fault_of(text, way) is None, f"{way}: {text}"
+    with memory_limit(MEMORY):
+        assert fault_of(text, way) is None, f"{way}: {text}"
+
+
+def test_the_memory_of_hostile_calls_is_bounded() -> None:
+    with memory_limit(2**28), pytest.raises(ResourceExhaustedError, match="OOM"):
+        tf.ones([2**28])
+    assert tf.ones([2**26]).shape == [2**26]
 
 
 def test_no_call_ends_the_process() -> None:
