@@ -37,7 +37,8 @@ _internal_code: dict[CodeType, bool] = {}
 _lines: dict[tuple[CodeType, int], SourceLine] = {}
 
 
-def _is_internal(code: CodeType) -> bool:
+def is_internal(code: CodeType) -> bool:
+    """Whether code is of this package, or of what it is built with, and not the user's."""
     file = code.co_filename
     known = (
         file.startswith((_PACKAGE, "<frozen", "<fastgraph")) or file.endswith((".pyx", ".pxi")) or _CONVERTER in file
@@ -72,7 +73,7 @@ unconverted: weakref.WeakKeyDictionary[CodeType, str] = weakref.WeakKeyDictionar
 def _remedy() -> str:
     """Say what to do where a symbolic tensor would have to be a Python value."""
     frame = sys._getframe(2)
-    while frame is not None and _is_internal(frame.f_code):
+    while frame is not None and is_internal(frame.f_code):
         frame = frame.f_back  # type: ignore[assignment]
     reason = None if frame is None else unconverted.get(frame.f_code)
     if reason is None:
@@ -88,7 +89,7 @@ def user_line(code: CodeType, number: int) -> SourceLine | None:
     """Return the line of the user's program that a line of `code` is, None for a line of ours."""
     known = _internal_code.get(code)
     if known is None:
-        known = _is_internal(code)
+        known = is_internal(code)
     if known:
         return None
     key = (code, number)
@@ -111,7 +112,7 @@ class _Code:
 
     def __init__(self, code: CodeType) -> None:
         self.code = code  # keeps it, and with it the identity
-        self.internal = _is_internal(code)
+        self.internal = is_internal(code)
         self.block = is_block(code)
         self.begins = self.internal and code in boundaries
         self.at: dict[int, SourceLine | None] = {}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fastgraph import expr
-from fastgraph.staging import autograph_sources
+from fastgraph.staging.autograph import sources
 
 ROOT = Path(__file__).parents[2]
 
@@ -192,7 +192,7 @@ def test_threads_that_parse_do_not_meet() -> None:
 
     text = "x" + " + (x * x - 1)" * 40
     threads = [threading.Thread(target=again, args=(lambda: expr.parse.__wrapped__(text),)) for _ in range(2)]
-    threads += [threading.Thread(target=again, args=(lambda: autograph_sources.definition(staged),)) for _ in range(2)]
+    threads += [threading.Thread(target=again, args=(lambda: sources.definition(staged),)) for _ in range(2)]
     interval, threshold = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(1e-6)
     gc.set_threshold(10)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fastgraph.staging import autograph, autograph_statements
+from fastgraph.staging import autograph
+from fastgraph.staging.autograph import statements
 from tests.fuzz.__main__ import modes
 from tests.fuzz.check import Mode
 from tests.fuzz.draw_flow import MOST_DEPTH, draw_flow, draw_inputs
@@ -85,7 +86,7 @@ def test_planted_fault_is_found(statement: str, monkeypatch: pytest.MonkeyPatch)
         Statement("if k >= 0:", (Statement("a = a + s"),)),
     )
     assert check_flow(program, one(0)) is None
-    original = getattr(autograph_statements, statement)
+    original = getattr(statements, statement)
 
     def faulty(*args: Any) -> None:
         get_state, set_state = args[-4:-2]

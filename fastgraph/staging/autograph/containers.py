@@ -8,18 +8,16 @@ line. Counters and logs of outer functions may be changed, as they may by print,
 from __future__ import annotations
 
 import ast
-import os
 import re
 import sys
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph.graph.trace import SymbolicTensor, is_block
-from fastgraph.staging.autograph_lists import StagedList
-from fastgraph.staging.autograph_state import is_tensor, is_variable, leaves_of, user_place
+from fastgraph.graph.trace import SymbolicTensor, is_block, is_internal
+from fastgraph.staging.autograph.lists import StagedList
+from fastgraph.staging.autograph.state import is_tensor, is_variable, leaves_of, user_place
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _KINDS = (list, dict, set, StagedList)
 _MOST_ELEMENTS = 4096
 _DEPTH = 3
@@ -194,7 +192,7 @@ def own_names(frame: Any) -> tuple[set[str] | None, set[str]]:
     names: set[str] = set()
     while frame is not None:
         code = frame.f_code
-        if not code.co_filename.startswith((_PACKAGE, "<")) and not code.co_filename.endswith((".pyx", ".pxi")):
+        if not is_internal(code):
             names.update(code.co_cellvars)
             if not is_block(code):
                 n = code.co_argcount + code.co_kwonlyargcount

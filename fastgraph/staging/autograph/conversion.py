@@ -1,4 +1,4 @@
-"""Converted functions: malt's passes with the operators of autograph_statements.py and autograph_builtins.py.
+"""Converted functions: malt's passes with the operators of statements.py and builtins.py.
 
 Rule: a function's text is converted once, and the result is bound to the globals, cells and defaults of each function
 that has this text.
@@ -29,14 +29,8 @@ from malt.impl import api
 from malt.pyct import anno, inspect_utils, naming, qual_names, transformer
 
 from fastgraph.locks import Lock
-from fastgraph.staging import (
-    autograph_calls,
-    autograph_lines,
-    autograph_matching,
-    autograph_rewrites,
-    autograph_sources,
-)
-from fastgraph.staging.autograph_builtins import (
+from fastgraph.staging.autograph import calls, lines, matching, rewrites, sources
+from fastgraph.staging.autograph.builtins import (
     and_,
     assert_stmt,
     float_,
@@ -49,10 +43,10 @@ from fastgraph.staging.autograph_builtins import (
     print_,
     range_,
 )  # fmt: skip
-from fastgraph.staging.autograph_iterables import rows_of
-from fastgraph.staging.autograph_sources import ConversionError
-from fastgraph.staging.autograph_state import ld
-from fastgraph.staging.autograph_statements import FunctionScope, for_stmt, if_stmt, while_stmt
+from fastgraph.staging.autograph.iterables import rows_of
+from fastgraph.staging.autograph.sources import ConversionError
+from fastgraph.staging.autograph.state import ld
+from fastgraph.staging.autograph.statements import FunctionScope, for_stmt, if_stmt, while_stmt
 
 _OPERATORS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, not_eq, assert_stmt, range_, len_, print_, int_, float_,
@@ -65,13 +59,13 @@ _STATE = ("get_state", "set_state")
 
 
 _MATCHING = (
-    autograph_matching.in_, autograph_matching.not_in, autograph_matching.matches_sequence,
-    autograph_matching.matches_mapping, autograph_matching.rest_of_mapping, autograph_matching.matches_class,
-    autograph_matching.matched_attribute, autograph_matching.raise_if_of_staging,
+    matching.in_, matching.not_in, matching.matches_sequence,
+    matching.matches_mapping, matching.rest_of_mapping, matching.matches_class,
+    matching.matched_attribute, matching.raise_if_of_staging,
 )  # fmt: skip
 
 
-_CALLS = (autograph_calls.callee, autograph_calls.attribute, autograph_calls.operate, autograph_calls.augment)
+_CALLS = (calls.callee, calls.attribute, calls.operate, calls.augment)
 
 
 class Converter:
@@ -95,9 +89,9 @@ class Converter:
         factory = self._factories.get(function.__code__, {}).get(file)
         if factory is None:
             node, names = self._translator.translate(function)
-            factory = autograph_lines.compiled(node, function, names)
+            factory = lines.compiled(node, function, names)
             self._factories.setdefault(function.__code__, {})[file] = factory
-            self._own.update(autograph_lines.codes(factory))
+            self._own.update(lines.codes(factory))
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         closure = tuple(cells[name] for name in factory.co_freevars)
         make = types.FunctionType(factory, function.__globals__, closure=closure)
@@ -165,14 +159,14 @@ class _Translator(api.PyToPy):  # type: ignore[misc]
     def translate(self, function: types.FunctionType) -> tuple[Any, dict[str, str | None]]:
         """Return the converted definition, and the names of the functions in it that stand for blocks."""
         code = function.__code__
-        node: Any = autograph_sources.definition(function)
+        node: Any = sources.definition(function)
         if node is None:
             raise ConversionError(f"the source code of {function.__qualname__!r} ({code.co_filename}) is not available")
         namespace = inspect_utils.getnamespace(function)
         namer = naming.Namer(namespace)
         taken = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-        node = autograph_rewrites.rewrite(node, code.co_qualname, lambda root: namer.new_symbol(root, taken))
-        autograph_lines.annotate(node, code.co_filename, code.co_name)
+        node = rewrites.rewrite(node, code.co_qualname, lambda root: namer.new_symbol(root, taken))
+        lines.annotate(node, code.co_filename, code.co_name)
         written = {each.name for each in ast.walk(node) if isinstance(each, ast.FunctionDef)}
         is_lambda = isinstance(node, ast.Lambda)
         name = namer.new_symbol("tf__lam" if is_lambda else f"tf__{node.name}", ())
@@ -184,7 +178,7 @@ class _Translator(api.PyToPy):  # type: ignore[misc]
         else:
             node.name = name
         node = _OwnNames().visit(node)
-        autograph_lines.fill(node)
+        lines.fill(node)
         made = {each.name for each in ast.walk(node) if isinstance(each, ast.FunctionDef)} - written - {name}
         return node, {each: None if each.startswith(_STATE) else code.co_name for each in made}
 
@@ -192,7 +186,7 @@ class _Translator(api.PyToPy):  # type: ignore[misc]
         node = self.initial_analysis(node, ctx)
         for each in (functions, directives, break_statements, continue_statements, return_statements):
             node = each.transform(node, ctx)
-        autograph_lines.fill(node)  # before what stands in a block moves into a function
+        lines.fill(node)  # before what stands in a block moves into a function
         warned, call_trees.set_trace_warned = call_trees.set_trace_warned, True  # debuggers do land in the user's code
         try:
             node = control_flow.transform(call_trees.transform(node, ctx), ctx)
@@ -224,6 +218,6 @@ class _Translator(api.PyToPy):  # type: ignore[misc]
             # What a function returns: malt's scopes are left out of what is run.
             module.__dict__["ret"] = functools.partial(module.__dict__["FunctionScope"].ret, None)
             if not recursive:
-                module.__dict__["callee"] = autograph_calls.overloaded
+                module.__dict__["callee"] = calls.overloaded
             self._names[recursive] = module
         return self._names[recursive]

@@ -1,6 +1,6 @@
 """What Python's expressions and builtins mean in converted code: Python's own meaning unless a tensor decides.
 
-Rule: as in autograph_statements.py; nothing here knows of blocks and their state.
+Rule: as in statements.py; nothing here knows of blocks and their state.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fastgraph._tensor import convert, current_trace
 from fastgraph.graph import control_flow, loops
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import checks, creation, elementwise, gathering, movement, output, ranking, reduction
-from fastgraph.staging.autograph_iterables import (
+from fastgraph.staging.autograph.iterables import (
     StagedIterable,
     enumerate_,
     filter_,
@@ -25,8 +25,8 @@ from fastgraph.staging.autograph_iterables import (
     staged,
     zip_,
 )
-from fastgraph.staging.autograph_lists import StagedList
-from fastgraph.staging.autograph_state import condition
+from fastgraph.staging.autograph.lists import StagedList
+from fastgraph.staging.autograph.state import condition
 
 
 def decides(value: Any) -> bool:

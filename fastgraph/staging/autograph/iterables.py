@@ -15,8 +15,8 @@ from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import elementwise, gathering, joining, movement
-from fastgraph.staging.autograph_lists import StagedList
-from fastgraph.staging.autograph_state import is_tensor
+from fastgraph.staging.autograph.lists import StagedList
+from fastgraph.staging.autograph.state import is_tensor
 
 
 class StagedIterable:
@@ -65,7 +65,7 @@ class _Rows(StagedIterable):
             raise TypeError("cannot iterate over a scalar tensor")
         self.tensor = tensor
         self._rows: list[Any] | None = None
-        from fastgraph.staging.autograph_statements import counted
+        from fastgraph.staging.autograph.statements import counted
 
         self._counted = counted(tensor) if isinstance(tensor, SymbolicTensor) else None
 
@@ -171,7 +171,7 @@ class _Filtered(StagedIterable):
         inner = source.holds
 
         def holds(row: Any) -> Any:
-            from fastgraph.staging.autograph_builtins import and_, bool_
+            from fastgraph.staging.autograph.builtins import and_, bool_
 
             value = source.value(row)
             own = bool_(value) if function is None else function(value)
@@ -230,7 +230,7 @@ def source_of(value: Any) -> StagedIterable:
 
 def rows_of(value: Any) -> Any:
     """Return what a comprehension runs over: the rows of a tensor, if their number is known; else `value` itself."""
-    from fastgraph.staging.autograph_builtins import decisive
+    from fastgraph.staging.autograph.builtins import decisive
 
     value = decisive(value)
     return iter(source_of(value)) if isinstance(value, SymbolicTensor) else value
@@ -242,7 +242,7 @@ def rows_of(value: Any) -> Any:
 
 def _converted(function: Any) -> Any:
     from fastgraph.staging import autograph
-    from fastgraph.staging.autograph_builtins import BUILTINS
+    from fastgraph.staging.autograph.builtins import BUILTINS
 
     if function is None:
         return None

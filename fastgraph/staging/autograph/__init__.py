@@ -18,7 +18,7 @@ from typing import Any
 
 from fastgraph.graph.trace import unconverted
 from fastgraph.locks import importing, parsing
-from fastgraph.staging import autograph_sources
+from fastgraph.staging.autograph import sources
 
 _STAGED = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert, ast.Match, ast.comprehension)
 _LIBRARIES = frozenset({
@@ -153,7 +153,7 @@ def needs_conversion(function: types.FunctionType, instance: Any = None, seen: s
     seen.add(code)
     tree = _trees.get(code)
     if tree is None:
-        tree = _trees[code] = autograph_sources.definition(function)
+        tree = _trees[code] = sources.definition(function)
     if tree is None:
         unconverted[code] = (
             "its source code is not available, as it was not read from a file or a cell (source that is given to exec "
@@ -175,10 +175,10 @@ def _is_staged(node: ast.AST) -> bool:
 
 def special_names(function: types.FunctionType, instance: Any = None) -> tuple[set[str], set[str]]:
     """Return the names of properties, and the operators, for which a class that the function shows needs conversion."""
-    from fastgraph.staging import autograph_calls
+    from fastgraph.staging.autograph import calls
 
-    names = {name for cls in autograph_calls.visible(function, instance) for name in autograph_calls.special(cls)}
-    operators = {name for name, methods in autograph_calls.METHODS.items() if not names.isdisjoint(methods)}
+    names = {name for cls in calls.visible(function, instance) for name in calls.special(cls)}
+    operators = {name for name, methods in calls.METHODS.items() if not names.isdisjoint(methods)}
     return {name for name in names if not name.startswith("__")}, operators
 
 
@@ -280,16 +280,16 @@ class _Scan:
             return True
         if isinstance(target, functools.partial):
             target = target.func
-        from fastgraph.staging import autograph_calls
+        from fastgraph.staging.autograph import calls
 
-        if autograph_calls.is_higher_order(target):
+        if calls.is_higher_order(target):
             given = [*node.args, *(keyword.value for keyword in node.keywords)]
             if any(self._function_matters(self.value(each)) for value in given for each in ast.walk(value)):
                 return True
         if inspect.isbuiltin(target) or isinstance(target, type):
             if getattr(target, "__module__", "") == "builtins":
                 return getattr(target, "__name__", "") in _OVERLOADED
-            return isinstance(target, type) and bool(autograph_calls.constructors(target))
+            return isinstance(target, type) and bool(calls.constructors(target))
         return self._function_matters(target)
 
     def _function_matters(self, target: Any) -> bool:
@@ -341,10 +341,10 @@ def get_converter() -> Any:
         if _converter is None:
             import importlib.util  # malt uses it without importing it
 
-            from fastgraph.staging import autograph_conversion
+            from fastgraph.staging.autograph import conversion
 
             assert importlib.util is not None
-            _converter = autograph_conversion.Converter()
+            _converter = conversion.Converter()
     return _converter
 
 
@@ -362,5 +362,5 @@ def python_function(entity: Any) -> types.FunctionType:
     """Return the Python function behind a function, method, callable object or Function. Raises ConversionError."""
     function, _ = underlying(getattr(entity, "python_function", entity))
     if function is None:
-        raise autograph_sources.ConversionError(f"AutoGraph converts Python functions, not {entity!r}.")
+        raise sources.ConversionError(f"AutoGraph converts Python functions, not {entity!r}.")
     return function

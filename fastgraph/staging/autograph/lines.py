@@ -15,7 +15,8 @@ from typing import Any
 from malt.pyct import anno, origin_info
 
 from fastgraph.graph.trace import block_name
-from fastgraph.staging import autograph, autograph_sources
+from fastgraph.staging import autograph
+from fastgraph.staging.autograph import sources
 
 _INTERNAL = "<fastgraph autograph>"  # what the user did not write
 _BLOCK = "ag__block"  # the parameter of a lambda that stands for a part of an expression
@@ -42,7 +43,7 @@ def annotate(node: Any, file: str, function: str) -> None:
     line = getattr(node, "lineno", None)
     if line is not None and not getattr(node, "of_a_statement", False):
         place = origin_info.Location(file, line, node.col_offset)
-        origin = _Origin(place, function, autograph_sources.text(node, file), None)
+        origin = _Origin(place, function, sources.text(node, file), None)
         origin.end = _end(node)
         anno.setanno(node, anno.Basic.ORIGIN, origin)
     for child in ast.iter_child_nodes(node):

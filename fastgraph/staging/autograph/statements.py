@@ -23,15 +23,15 @@ from fastgraph.graph.branches import closed, make_cond, opened, subgraph_name
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
 from fastgraph.ops import elementwise, gathering, joining, movement
-from fastgraph.staging import autograph_options as options
-from fastgraph.staging.autograph_builtins import and_, decides, decisive
-from fastgraph.staging.autograph_containers import Containers, alike, contents, own_names, replace, unlike_branches
-from fastgraph.staging.autograph_iterables import FilteredElements, StagedIterable
-from fastgraph.staging.autograph_lists import StagedList
-from fastgraph.staging.autograph_loops import Loop
-from fastgraph.staging.autograph_returns import surely_true
-from fastgraph.staging.autograph_state import Join, Perhaps, begun, condition, output_of
-from fastgraph.staging.autograph_unrolling import Unrolling
+from fastgraph.staging.autograph import options
+from fastgraph.staging.autograph.builtins import and_, decides, decisive
+from fastgraph.staging.autograph.containers import Containers, alike, contents, own_names, replace, unlike_branches
+from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterable
+from fastgraph.staging.autograph.lists import StagedList
+from fastgraph.staging.autograph.loops import Loop
+from fastgraph.staging.autograph.returns import surely_true
+from fastgraph.staging.autograph.state import Join, Perhaps, begun, condition, output_of
+from fastgraph.staging.autograph.unrolling import Unrolling
 
 # ---------------------------------------------------------------------------------------------------------------------
 # if

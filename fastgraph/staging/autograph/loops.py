@@ -20,11 +20,11 @@ from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace, reserved
 from fastgraph.ops import elementwise
 from fastgraph.shapes import Aval, TensorShape, common_shape, generalises, shape_of
-from fastgraph.staging import autograph_options as options
-from fastgraph.staging.autograph_builtins import decisive
-from fastgraph.staging.autograph_containers import Containers, Found, alike, changed_in_loop, contents, replace
-from fastgraph.staging.autograph_lists import Moved, StagedList
-from fastgraph.staging.autograph_state import (
+from fastgraph.staging.autograph import options
+from fastgraph.staging.autograph.builtins import decisive
+from fastgraph.staging.autograph.containers import Containers, Found, alike, changed_in_loop, contents, replace
+from fastgraph.staging.autograph.lists import Moved, StagedList
+from fastgraph.staging.autograph.state import (
     Perhaps,
     both,
     condition,
@@ -412,7 +412,7 @@ class Loop:
 
     def _peel(self, counter: Any) -> None:
         """Run the first iteration under a condition, and the loop after it if it ran."""
-        from fastgraph.staging.autograph_statements import staged_if
+        from fastgraph.staging.autograph.statements import staged_if
 
         goes_on = condition(decisive(self.test(counter)), f"{self.kind} statement")
 
@@ -442,7 +442,7 @@ class Loop:
         test = self.test
 
         def next_test(i: Any) -> Any:
-            from fastgraph.staging.autograph_builtins import and_
+            from fastgraph.staging.autograph.builtins import and_
 
             return and_(lambda: goes_on, lambda: test(i))
 

@@ -13,9 +13,9 @@ from typing import Any
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import elementwise, reduction
 
-_STATEMENTS = "fastgraph.staging.autograph_statements"
-_STAGING = ("fastgraph.staging.autograph_", "fastgraph.graph.control_flow", "fastgraph.graph.branches")
-_EXPRESSIONS = tuple(f"fastgraph.staging.autograph_{name}" for name in ("builtins", "calls", "matching"))
+_STATEMENTS = "fastgraph.staging.autograph.statements"
+_STAGING = ("fastgraph.staging.autograph.", "fastgraph.graph.control_flow", "fastgraph.graph.branches")
+_EXPRESSIONS = tuple(f"fastgraph.staging.autograph.{name}" for name in ("builtins", "calls", "matching"))
 _RAISE = dis.opmap["RAISE_VARARGS"]
 #: Classes that a pattern with one positional part compares as a whole.
 _WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)

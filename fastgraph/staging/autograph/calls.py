@@ -48,7 +48,7 @@ def callee(function: Any) -> Any:
 
 def overloaded(function: Any) -> Any:
     """Return what a builtin means in converted code; any other callable as it is."""
-    from fastgraph.staging.autograph_builtins import BUILTINS
+    from fastgraph.staging.autograph.builtins import BUILTINS
 
     try:
         overload = BUILTINS.get(function, function)
