@@ -22,6 +22,8 @@ from fastgraph.shapes import Aval, Shape
 
 #: Nodes in one kernel at most: compiling takes about 2 ms an operation.
 MAX_NODES = 64
+#: The same with the cheap ones that a kernel computes for its nodes. What compiles them nests as deep as they do.
+MAX_COMPUTED = 128
 #: Tensors that one node may join in a kernel: a selection or sum is nested for each, and what compiles them takes time
 #: that grows with the square. NumPy joins more in a host step.
 MOST_INPUTS = 64
@@ -41,6 +43,7 @@ class Cluster:
 
     nodes: dict[Node, None]
     first: int  # position of its first node in the graph
+    cheap: frozenset[Node]  # what else it computes, for them
     elementwise: bool = False  # elements of one shape, each from elements at the same index
     priced: float | None = field(default=None)
 
@@ -83,14 +86,13 @@ class Fusion:
                 self.consumers.setdefault(value, []).append(node)
         self.outputs = frozenset(graph.outputs)
         self.cluster: dict[Node, Cluster] = {}
-        self.absorbed: Collection[Node] = ()
+        self.absorbed: set[Node] = set()
         fuse = "fuse" in flags.get("passes")
-        # What must be stored for others anyway is loaded, not computed again.
-        self.absorbed = {n for n in graph.nodes if n in kernels and fuse and self._is_cheap(n) and not self._wanted(n)}
+        cheap = self._absorb() if fuse else {}
         for node in graph.nodes:
             if node in kernels and node not in self.absorbed:
                 same = node.op.family == "elementwise"
-                own = Cluster({node: None}, self.position[node], same)
+                own = Cluster({node: None}, self.position[node], cheap.get(node, frozenset()), same)
                 self.cluster[node] = own
                 if fuse:
                     self._grow(own)
@@ -99,6 +101,26 @@ class Fusion:
         self.clusters = list(dict.fromkeys(self.cluster.values()))
 
     # -- nodes ---------------------------------------------------------------------------------------------------------
+
+    def _absorb(self) -> dict[Node, frozenset[Node]]:
+        """Find the nodes that their consumers compute in place; return those that come so to each node."""
+        cheap: dict[Node, frozenset[Node]] = {}
+        for node in self.graph.nodes:
+            if node not in self.kernels:
+                continue
+            computed: frozenset[Node] = frozenset()
+            producers = dict.fromkeys(value.node for value in node.inputs if value.node in self.absorbed)
+            for producer in sorted(producers, key=lambda p: len(cheap[p])):
+                more = computed | cheap[producer] | {producer}
+                if len(more) < MAX_COMPUTED // 2:
+                    computed = more
+                else:
+                    self.absorbed.discard(producer)  # a long chain: it is stored here, and read by what follows
+            cheap[node] = computed
+            # What must be stored for others anyway is loaded, not computed again.
+            if self._is_cheap(node) and not self._wanted(node):
+                self.absorbed.add(node)
+        return cheap
 
     def _is_cheap(self, node: Node) -> bool:
         """Whether consumers compute the node in place: data movement, casts, or some arithmetic on one number."""
@@ -159,13 +181,18 @@ class Fusion:
                 return
             producer = max(producers, key=lambda c: max(self.position[n] for n in c.nodes))
             tried.add(producer)
-            if len(producer.nodes) + len(cluster.nodes) > MAX_NODES or self._separates(producer, cluster):
+            if self._too_large(producer, cluster) or self._separates(producer, cluster):
                 continue
             merged = self._worth(producer, cluster)
             if merged is not None:
                 for node in merged.nodes:
                     self.cluster[node] = merged
                 cluster = merged
+
+    @staticmethod
+    def _too_large(a: Cluster, b: Cluster) -> bool:
+        n_nodes = len(a.nodes) + len(b.nodes)
+        return n_nodes > MAX_NODES or n_nodes + len(a.cheap | b.cheap) > MAX_COMPUTED
 
     def _join_updates(self) -> None:
         """Merge clusters of one shape that only update Variables: an optimizer's step is a kernel for each shape.
@@ -179,9 +206,9 @@ class Fusion:
             if shape is None:
                 continue
             other = last.get(shape)
-            if other is not None and len(other.nodes) + len(cluster.nodes) <= MAX_NODES:
+            if other is not None and not self._too_large(other, cluster):
                 nodes = dict.fromkeys(sorted((*other.nodes, *cluster.nodes), key=self.position.__getitem__))
-                cluster = Cluster(nodes, min(other.first, cluster.first), True)
+                cluster = Cluster(nodes, min(other.first, cluster.first), other.cheap | cluster.cheap, True)
                 self.cluster.update(dict.fromkeys(nodes, cluster))
             last[shape] = cluster
 
@@ -205,7 +232,7 @@ class Fusion:
     def _worth(self, a: Cluster, b: Cluster) -> Cluster | None:
         """The cluster of both, if it costs no more than the two."""
         nodes = dict.fromkeys(sorted((*a.nodes, *b.nodes), key=self.position.__getitem__))
-        merged = Cluster(nodes, min(a.first, b.first))
+        merged = Cluster(nodes, min(a.first, b.first), a.cheap | b.cheap)
         if a.elementwise and b.elementwise:
             shapes = {self.avals[v].shape for c in (a, b) for n in c.nodes for v in n.outputs}
             if len(shapes) == 1:

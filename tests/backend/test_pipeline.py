@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -59,6 +60,11 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "gradient": (gradient, (X, W)),
     "half": (lambda x: fg.reduce_sum(fg.cast(x, "float16") * 2, axis=1), (X,)),
     "empty": (lambda x: (fg.reduce_sum(x[:0] * 2.0), x[:, :0] + 1.0), (X,)),
+    "numbers": (lambda x: functools.reduce(lambda y, i: y * 1.01 - i, range(100), x[0, 0]), (X,)),
+    "many numbers": (
+        lambda x: fg.stack([functools.reduce(lambda y, i: y * 1.1 + i, range(8), x[k // 5, k % 5]) for k in range(30)]),
+        (X,),
+    ),
     "shape": (lambda x: fg.cast(fg.shape(x)[0] * 2, "float32") * x, (X,)),
     "cond": (lambda x: fg.cond(fg.reduce_sum(x) > 0.0, lambda: x * 2.0, lambda: fg.exp(x)), (X,)),
     "while": (lambda x: fg.while_loop(lambda v: fg.reduce_sum(v) < 1e3, lambda v: [v * v + 1.0], [x])[0], (X,)),
