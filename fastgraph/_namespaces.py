@@ -27,6 +27,7 @@ NAMESPACES: dict[str, str] = {
     "bitwise": "operations on the bits of integers",
     "config": "devices, threads, and how Functions run",
     "config.experimental": "settings that may still change",
+    "config.optimizer": "which passes run over graphs",
     "config.threading": "how many threads run kernels",
     "debugging": "checks of values, kept in graphs",
     "dtypes": "the element types of tensors",
@@ -186,6 +187,11 @@ PUBLIC: dict[str, str] = {
         "get_inter_op_parallelism_threads get_intra_op_parallelism_threads set_inter_op_parallelism_threads "
         "set_intra_op_parallelism_threads",
         ("config.threading",),
+    ),
+    **_same(
+        "optimizer_options",
+        "set_experimental_options get_experimental_options set_jit get_jit",
+        ("config.optimizer",),
     ),
     **_same("configuration", "show_config"),
     "device": "devices:device",

@@ -92,17 +92,22 @@ def _store_directory() -> str:
     return os.path.join(base, "fastgraph", "kernels")
 
 
-PASSES = ("inline", "prune", "fold", "algebra", "cse", "fuse")
+#: The pass that is no optimisation and always runs.
+INLINE = "inline"
+#: The passes that leave a program's meaning alone, and are on unless something else is said.
+PASSES = (INLINE, "prune", "fold", "algebra", "cse", "fuse")
+#: A pass that takes assertions, prints and checks of numbers out.
+STRIP = "strip"
 
 
 def _passes(text: str) -> frozenset[str]:
-    """Read "all", "none" or pass names with commas between them; inlining is no optimisation and always runs."""
+    """Read "all", "none" or pass names with commas between them."""
     if text in ("all", "none"):
-        return frozenset(PASSES if text == "all" else PASSES[:1])
+        return frozenset(PASSES if text == "all" else (INLINE,))
     chosen = frozenset(word.strip() for word in text.split(",") if word.strip())
-    if not chosen <= set(PASSES):
-        raise ValueError(f"it must be all, none, or some of {', '.join(PASSES)}")
-    return chosen | {PASSES[0]}
+    if not chosen <= {*PASSES, STRIP}:
+        raise ValueError(f"it must be all, none, or some of {', '.join((*PASSES, STRIP))}")
+    return chosen | {INLINE}
 
 
 FLAGS: dict[str, Flag] = {

@@ -65,7 +65,9 @@ def step_rows(program: Program) -> list[StepRow]:
 
 def describe(program: Program, indent: str = "") -> str:
     """The steps, their kernels' sources and the programs inside them."""
-    lines = [f"{indent}# program of {program.graph.name}: {len(program.steps)} steps"]
+    lines = [
+        f"{indent}# program of {program.graph.name}: {len(program.steps)} step{'' if len(program.steps) == 1 else 's'}"
+    ]
     numbers: dict[str, int] = {}
     for row, step in zip(step_rows(program), program.steps, strict=True):
         waits = f" after {', '.join(map(str, row.waits_for))}" if row.waits_for else ""

@@ -1,5 +1,6 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
 from fastgraph.config import experimental as experimental
+from fastgraph.config import optimizer as optimizer
 from fastgraph.config import threading as threading
 from fastgraph.configuration import get_visible_devices as get_visible_devices
 from fastgraph.configuration import set_visible_devices as set_visible_devices

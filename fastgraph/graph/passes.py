@@ -147,6 +147,11 @@ def _reshape_reshape(build: Rebuild, applied: Application) -> Value | None:
     return None
 
 
+def _unchecked(build: Rebuild, applied: Application) -> Value | None:
+    """What is checked, without the check."""
+    return applied.inputs[0] if build.spend("check_numerics(x) -> x") else None
+
+
 def _sum_nothing(build: Rebuild, applied: Application) -> Value | None:
     """A reduction over no axes gives its input."""
     if applied.attrs.get("axes") == () and build.spend(f"{applied.op.name} over no axes"):
@@ -335,7 +340,7 @@ def _has_subgraphs(graph: Graph) -> bool:
 
 def prune(graph: Graph) -> Graph:
     """Drop what neither an output nor an effect needs: non-strict execution. Placeholders of parameters stay."""
-    return pruning.prune(graph) if "prune" in flags.get("passes") else graph
+    return graph if flags.get("passes").isdisjoint(("prune", flags.STRIP)) else pruning.prune(graph)
 
 
 def inline(graph: Graph) -> Graph:
@@ -373,6 +378,8 @@ def simplify(graph: Graph) -> Graph:
     if "fold" in enabled:
         rules["*"] = [_fold]
         graph = _bind_captures(graph)
+    if flags.STRIP in enabled:
+        rules["check_numerics"] = [_unchecked]
     return _with_subgraphs(Rebuild(graph, rules=rules, intern="cse" in enabled).run(), simplify)
 
 

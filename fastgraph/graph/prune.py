@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from fastgraph import flags
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
+
+#: Ops that only tell of what goes on: the flag `passes` may have them taken out.
+_TELLING = frozenset({"assert", "print"})
 
 
 class _Trimmed(NamedTuple):
@@ -30,6 +34,7 @@ def prune(graph: Graph) -> Graph:
 
 def _needed(graph: Graph) -> tuple[set[Node], dict[Node, _Trimmed], set[Value]]:
     """Walk backward: the nodes that are needed, those of them that become smaller, and the values that are used."""
+    telling = _TELLING if flags.STRIP in flags.get("passes") else frozenset()
     live: set[Value] = set(graph.outputs)
     kept: set[Node] = set()
     trimmed: dict[Node, _Trimmed] = {}
@@ -39,7 +44,7 @@ def _needed(graph: Graph) -> tuple[set[Node], dict[Node, _Trimmed], set[Value]]:
             kept.add(node)
             continue
         used = any(value in live for value in node.outputs)
-        if not used and all(kind == "read" for kind, _ in ir.effects(node)):
+        if not used and (node.op.name in telling or all(kind == "read" for kind, _ in ir.effects(node))):
             continue
         kept.add(node)
         smaller = None

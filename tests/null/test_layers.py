@@ -42,7 +42,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("L5 runtime", ("_executor", "compiler.schedule", "compiler.pipeline", "compiler.explain")),
     ("L6 staging", ("staging.",)),
     ("L7 for people who train", ("keras.", "data.", "profiler.", "testing")),
-    ("names and commands", ("", "compat", "configuration", "__main__")),
+    ("names and commands", ("", "compat", "configuration", "optimizer_options", "__main__")),
 )  # fmt: skip
 
 #: What may be imported inside a function: loaded on first use, or an optional extra.
