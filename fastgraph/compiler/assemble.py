@@ -13,7 +13,7 @@ from typing import Any, cast
 from fastgraph.compiler import column_sums, convolution, counted, scalar_loops
 from fastgraph.compiler.arrange import FlatNest, arrange
 from fastgraph.compiler.cost import cost, operations
-from fastgraph.compiler.emit_cpu import emit
+from fastgraph.compiler.emit_cpu import Emitted, emit
 from fastgraph.compiler.extents import FIRST_WITNESS, Witnesses, witness_avals
 from fastgraph.compiler.fusion import UPDATES, Cluster, Fusion, lowerable
 from fastgraph.compiler.ordered import KINDS, ordered
@@ -55,10 +55,12 @@ def assemble(graph: Graph, shapes: Sequence[Shape], refused: Collection[Node] = 
 
     `refused` are nodes that no kernel is to compute, because one that does cannot be compiled.
     """
-    return _Assembler(graph, witness_avals(graph, shapes), refused).run()
+    return Assembler(graph, witness_avals(graph, shapes), refused).run()
 
 
-class _Assembler:
+class Assembler:
+    """Makes the Program of one graph. What another target does its own way is a method of its subclass."""
+
     def __init__(self, graph: Graph, known: Witnesses, refused: Collection[Node] = ()) -> None:
         self.graph = graph
         self.refused = refused
@@ -311,10 +313,18 @@ class _Assembler:
         if len(nest.stores) == 1 and (source := _copied(nest)) is not None:
             return [AliasStep((self.number[source],), self.numbers([nest.stores[0].key]), nodes)]
         operands = [v for v in fusion.inputs(cluster.nodes) if self.avals[v].value is None]
-        parts = split(nest, self.scratch)
+        parts = self.split(nest)
         if len(parts) == 1:
             parts[0].in_place = self.in_place(parts[0], place)
         return [self.kernel(part, nodes, operands) for part in parts]
+
+    def split(self, nest: FlatNest) -> list[FlatNest]:
+        """The nests that compute it: several where threads are to share a long reduction."""
+        return split(nest, self.scratch)
+
+    def emit(self, nest: FlatNest) -> Emitted:
+        """The kernel of a nest."""
+        return emit(nest)
 
     # -- memory that an operand gives to a result ----------------------------------------------------------------------
 
@@ -375,7 +385,7 @@ class _Assembler:
 
     def kernel(self, nest: FlatNest, nodes: tuple[Node, ...], operands: Sequence[Value]) -> Step:
         """The step of one nest. `operands` are what the nodes' bodies would need, to explain a failed check."""
-        emitted = emit(nest)
+        emitted = self.emit(nest)
         roots = list(dict.fromkeys([store.key for store in nest.stores]))
         loaded = [*[key for key in emitted.buffers if key not in roots], *nest.in_place]
         if emitted.fallible:

@@ -192,13 +192,18 @@ class Emitter:
         condition, at = self.emit(ok, place), self.emit(position, place)
         ordinal = self.fallible.setdefault(term.attr, len(self.fallible)) + 1
         some = self.some_element(term, place)
-        place.lines += [f"if {some}not {condition}:", f"    return {ordinal << 48} + {at}"]
+        place.lines.append(f"if {some}not {condition}:")
+        place.lines += [f"    {line}" for line in self.leave(f"{ordinal << 48} + {at}")]
         self.barriers.append(place)
         name = self.emit(result, block)
         home = self.place(term.free, True, block)
         self.barriers.pop()
         home.names[term] = name
         return name
+
+    def leave(self, status: str) -> list[str]:
+        """The lines that end the kernel with a status."""
+        return [f"return {status}"]
 
     def some_element(self, check: Scalar, place: Block) -> str:
         """The condition that the loops behind a check run at all: what no element asks for must not fail."""
@@ -260,8 +265,7 @@ class Emitter:
                 self.emit_store(self.nest.stores[item], inner)
                 continue
             value = self.emit_body(item.args[-1], inner)
-            name = lambda _: self.local()
-            made = spell.fold(item.attr[0], item.args[-1].dtype, value, last, name, name, self.call)
+            made = self.fold(item, value, last)
             inner.lines += made.step
             place.names[item] = made.result
             folds.append(made)
@@ -270,6 +274,11 @@ class Emitter:
         self.close_loops(blocks, variables, folds, lambda where, lines: where.lines.extend(lines))
         for made in folds:
             place.lines += made.after
+
+    def fold(self, reduction: Scalar, value: str, variable: str) -> spell.Fold:
+        """How a reduction takes one more value, in the iteration that the variable counts."""
+        name = lambda _: self.local()
+        return spell.fold(reduction.attr[0], reduction.args[-1].dtype, value, variable, name, name, self.call)
 
     def emit_body(self, body: Scalar, inner: Block) -> str:
         """What a reduction folds. Its checks stay in the loop: one that runs over nothing asks for nothing."""

@@ -57,6 +57,8 @@ LATE_MODULES = {
     "compiler.gamma_cpu",
     "compiler.complexmath",
     "compiler.intrinsics",
+    "compiler.cuda.device_program",
+    "compiler.cuda.target",
     "compiler.lane",
     "compiler.loader",
     "compiler.objectcode",

@@ -1,0 +1,278 @@
+"""A graph as steps of a GPU: kernels and products there, the rest on the host, and every transfer a step of its own.
+
+Rule: a value lies where it was last made or copied; what a step needs elsewhere is copied by a step before it, once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastgraph._buffer import Cell
+from fastgraph._tensor import as_array, cell_assign, cell_read, from_array
+from fastgraph.compiler.arrange import FlatNest
+from fastgraph.compiler.assemble import Assembler
+from fastgraph.compiler.cuda import emit as cuda_emit
+from fastgraph.compiler.cuda import target
+from fastgraph.compiler.cuda.functions import NotOnDevice, function
+from fastgraph.compiler.emit_cpu import Emitted
+from fastgraph.compiler.extents import witness_avals
+from fastgraph.compiler.fusion import Cluster
+from fastgraph.compiler.program import (
+    AliasStep,
+    AssignStep,
+    GemmStep,
+    HostStep,
+    KernelStep,
+    Program,
+    ReadStep,
+    Size,
+    Step,
+)
+from fastgraph.errors import InternalError
+from fastgraph.graph.interpret import run_node
+from fastgraph.graph.ir import Graph, Node
+from fastgraph.shapes import Aval
+
+
+class _Refused(Exception):
+    """A cluster that the GPU cannot compute."""
+
+    def __init__(self, nodes: Collection[Node]) -> None:
+        self.nodes = nodes
+
+
+class _Assembler(Assembler):
+    """Clusters become kernels of the GPU; what the CPU has kernels of its own kind for is left to them or the host."""
+
+    def blocks(self, node: Node) -> None:
+        return None
+
+    def counted(self, node: Node) -> None:
+        return None
+
+    def in_order(self, node: Node) -> None:
+        return None
+
+    def split(self, nest: FlatNest) -> list[FlatNest]:
+        return [nest]
+
+    def in_place(self, nest: FlatNest, place: int) -> dict[object, object]:
+        return {}
+
+    def branches(self, node: Node, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Step:
+        return HostStep(inputs, outputs, (node,), node)
+
+    loop = branches
+
+    def emit(self, nest: FlatNest) -> Emitted:
+        emitted = cuda_emit.emit(nest)
+        for name in emitted.spec.imports:
+            function(name)
+        return emitted
+
+    def kernels(self, cluster: Cluster, place: int) -> list[Step]:
+        try:
+            return super().kernels(cluster, place)
+        except NotOnDevice:
+            raise _Refused(self.all_nodes(cluster)) from None
+
+
+@dataclass
+class Transfer:
+    """Copy a value from the host to the GPU, or back."""
+
+    number: int
+    to_device: bool
+
+
+class DeviceProgram:
+    """An optimised graph with static shapes, to be run on a GPU (or its simulator)."""
+
+    def __init__(self, graph: Graph) -> None:
+        shapes = [value.aval.shape for value in graph.parameters]
+        refused: set[Node] = set()
+        while True:
+            try:
+                self.program: Program = _Assembler(graph, witness_avals(graph, shapes), refused).run()
+                break
+            except _Refused as found:
+                refused.update(found.nodes)
+        self.steps = list(self._with_transfers(self.program))
+
+    def _with_transfers(self, program: Program) -> Any:
+        on_host = {*program.inputs, *program.captures, *program.constants, *program.shape_values}
+        on_device: set[int] = set()
+        for step in program.steps:
+            there = isinstance(step, KernelStep | GemmStep)
+            alias = isinstance(step, AliasStep)
+            if alias:
+                there = step.inputs[0] in on_device
+            needed = dict.fromkeys((*step.buffers, *step.inputs) if isinstance(step, KernelStep) else step.inputs)
+            for number in needed:
+                if number in step.outputs:
+                    continue
+                if number not in (on_device if there else on_host):
+                    yield Transfer(number, there)
+                    (on_device if there else on_host).add(number)
+            yield step
+            (on_device if there else on_host).update(step.outputs)
+        for number in program.outputs:
+            if number not in on_host:
+                yield Transfer(number, False)
+                on_host.add(number)
+
+    def explain(self) -> str:
+        """The steps, one a line, kernels with their source."""
+        lines = []
+        for step in self.steps:
+            if isinstance(step, Transfer):
+                lines.append(f"copy %{step.number} to the {'device' if step.to_device else 'host'}")
+                continue
+            names = " ".join(node.op.name for node in step.nodes)
+            kind = type(step).__name__.removesuffix("Step").lower()
+            lines.append(f"{kind}: {step.inputs} -> {step.outputs}  [{names}]")
+            if isinstance(step, KernelStep):
+                lines += [f"    | {line}" for line in step.kernel.source.splitlines()]
+        return "\n".join(lines)
+
+    def __call__(self, *arguments: Any) -> list[Any]:
+        """The outputs (tensors) on these arguments: tensors, and the Cells of Variables, parameters before captures."""
+        return _Run(self, arguments).outputs()
+
+
+class _Run:
+    def __init__(self, owner: DeviceProgram, arguments: Sequence[Any]) -> None:
+        program = self.program = owner.program
+        self.host: dict[int, Any] = dict(zip((*program.inputs, *program.captures), arguments, strict=True))
+        self.host.update(program.constants)
+        self.device: dict[int, Any] = {}
+        for step in owner.steps:
+            self.run(step)
+
+    def outputs(self) -> list[Any]:
+        return [self.value(n) for n in self.program.outputs]
+
+    def aval(self, number: int) -> Aval:
+        return self.program.values[number].aval
+
+    def shape(self, number: int) -> tuple[int, ...]:
+        shape = self.program.witness[number] if number < len(self.program.witness) else None
+        return shape if shape is not None else tuple([int(n or 0) for n in self.aval(number).shape or ()])
+
+    def value(self, number: int) -> Any:
+        """A value on the host."""
+        found = self.host.get(number)
+        if found is None:
+            aval = self.aval(number)
+            found = self.host[number] = from_array(np.asarray(aval.value), aval.dtype)
+        return found
+
+    def size(self, size: Size) -> int:
+        return size.constant * math.prod([self.shape(n)[axis] for n, axis in size.dims])
+
+    def run(self, step: Step | Transfer) -> None:
+        if isinstance(step, Transfer):
+            self.transfer(step)
+        elif isinstance(step, KernelStep):
+            self.kernel(step)
+        elif isinstance(step, GemmStep):
+            self.product(step)
+        elif isinstance(step, AliasStep) and step.inputs[0] in self.device:
+            self.device[step.outputs[0]] = self.device[step.inputs[0]]
+        else:
+            results = self.on_host(step)
+            self.host.update(zip(step.outputs, results, strict=True))
+
+    def transfer(self, step: Transfer) -> None:
+        if step.to_device:
+            flat = np.ascontiguousarray(as_array(self.value(step.number))).reshape(-1)
+            flat = flat.view("uint8") if flat.dtype == bool else flat
+            self.device[step.number] = target.cuda.to_device(flat if flat.size else np.zeros(1, flat.dtype))
+            return
+        aval, shape = self.aval(step.number), self.shape(step.number)
+        array = self.device[step.number].copy_to_host()[: math.prod(shape)]
+        self.host[step.number] = from_array(array.view(aval.dtype.numpy_dtype).reshape(shape), aval.dtype)
+
+    def make(self, number: int) -> Any:
+        """Memory for a value on the GPU."""
+        dtype = self.aval(number).dtype.numpy_dtype
+        kind = "uint8" if dtype.kind == "b" else dtype
+        self.device[number] = target.cuda.device_array(max(math.prod(self.shape(number)), 1), kind)
+        return self.device[number]
+
+    def on_host(self, step: Step) -> list[Any]:
+        inputs = [self.value(n) for n in step.inputs]
+        if isinstance(step, ReadStep):
+            return [cell_read(inputs[0])]
+        if isinstance(step, AssignStep):
+            assert isinstance(inputs[0], Cell)
+            cell_assign(inputs[0], inputs[1])
+            return []
+        return list(run_node(step.nodes[0], tuple(inputs)))
+
+    def kernel(self, step: KernelStep) -> None:
+        spec = step.kernel
+        assert isinstance(spec, cuda_emit.CudaKernel)
+        n_units = self.size(step.extent)
+        for number in step.outputs:
+            self.make(number)
+        if n_units == 0:
+            return
+        status = target.cuda.to_device(np.zeros(1, np.int64))
+        needed = n_units if spec.by_rows else -(-n_units // target.N_THREADS)
+        target.kernel(spec)[min(needed, target.MAX_BLOCKS), target.N_THREADS](
+            status, n_units, *[self.device[n] for n in step.buffers], *[self.size(s) for s in step.sizes]
+        )
+        if step.fallible:
+            self.check(int(status.copy_to_host()[0]), step)
+
+    def check(self, status: int, step: KernelStep) -> None:
+        """Raise the error of the op that failed: its body, run again on the host, says what is wrong."""
+        if status == 0:
+            return
+        for number in step.inputs:
+            if number not in self.host:
+                self.transfer(Transfer(number, False))
+        values = {self.program.values[n]: self.value(n) for n in step.inputs}
+        for node in step.nodes:
+            inputs = [values[v] if v in values else self.value(self.program.values.index(v)) for v in node.inputs]
+            values.update(zip(node.outputs, run_node(node, tuple(inputs)), strict=True))
+        node = step.fallible[(status >> 48) - 1].node
+        raise InternalError(
+            None, None, f"{node.name} failed at element {status & ((1 << 48) - 1)} on the device alone."
+        )
+
+    def product(self, step: GemmStep) -> None:
+        (a, b), (out,) = step.inputs, step.outputs
+        shape = self.shape(out)
+        rows, columns = shape[-2:]
+        inner = self.shape(a)[-2 if step.transpose_a else -1]
+        starts = np.stack([_starts(self.shape(n), shape[:-2]) for n in (a, b)], axis=1)
+        made = self.make(out)
+        if math.prod(shape) == 0:
+            return
+        a_steps = (1, rows) if step.transpose_a else (inner, 1)
+        b_steps = (1, inner) if step.transpose_b else (columns, 1)
+        grid = (-(-columns // target.TILE), -(-rows // target.TILE), len(starts))
+        target.matmul(str(self.aval(out).dtype.numpy_dtype))[grid, (target.TILE, target.TILE)](
+            self.device[a],
+            self.device[b],
+            made,
+            target.cuda.to_device(starts),
+            *a_steps,
+            *b_steps,
+            rows,
+            columns,
+            inner,
+        )
+
+
+def _starts(shape: tuple[int, ...], batch: tuple[int, ...]) -> np.ndarray:
+    """Where each matrix of a batch begins in an operand that is broadcast to it."""
+    own = np.arange(math.prod(shape[:-2]), dtype=np.int64).reshape(shape[:-2]) * (shape[-2] * shape[-1])
+    return np.ascontiguousarray(np.broadcast_to(own, batch)).reshape(-1)
