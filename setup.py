@@ -1,7 +1,8 @@
 """Build fastgraph's extensions: every fastgraph/**/*.pyx, and the C loops generated from the ops' definitions.
 
 Rule: what is built runs on any CPU of its family: no -march=native. Set FASTGRAPH_CYTHON_DEBUG=1 for a build with
-bounds checks, FASTGRAPH_BUILD_JOBS=n to compile n files at once (default: one per CPU).
+bounds checks, FASTGRAPH_SANITIZE=address (or thread) for one that GCC's sanitizer watches, FASTGRAPH_BUILD_JOBS=n to
+compile n files at once (default: one per CPU).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ ROOT = Path(__file__).resolve().parent
 PACKAGE = ROOT / "fastgraph"
 GENERATED = PACKAGE / "_generated"  # never in git, a wheel or an sdist
 DEBUG = os.environ.get("FASTGRAPH_CYTHON_DEBUG", "0") not in ("", "0")
+SANITIZE = os.environ.get("FASTGRAPH_SANITIZE", "")
 BUILD = Path("build") / ("cython-debug" if DEBUG else "cython")
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -41,6 +43,10 @@ DIRECTIVES = {
 # computed, without which loops of mathematics are not vectorised. Values do not change.
 COMPILE_ARGS = ["-O1", "-g"] if DEBUG else ["-O3", "-g0"]
 COMPILE_ARGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-pthread", "-Wno-unused-function"]
+LINK_ARGS = ["-pthread"]
+if SANITIZE:
+    COMPILE_ARGS += ["-O1", "-g", "-fno-omit-frame-pointer", f"-fsanitize={SANITIZE}"]
+    LINK_ARGS += [f"-fsanitize={SANITIZE}"]
 
 
 class MissingTool(SystemExit):
@@ -92,7 +98,7 @@ def extensions() -> list[Extension]:
                 include_dirs=[numpy.get_include(), str(PACKAGE), str(GENERATED)],
                 define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
                 extra_compile_args=COMPILE_ARGS,
-                extra_link_args=["-pthread"],
+                extra_link_args=LINK_ARGS,
                 depends=headers,
             )
         )
@@ -111,8 +117,9 @@ class BuildExtensions(build_ext):
 
     def build_extensions(self) -> None:
         mark = Path(self.build_temp) / "kind"
-        kind = "debug" if DEBUG else "release"
-        self.force = self.force or (mark.exists() and mark.read_text() != kind) or (DEBUG and not mark.exists())
+        kind = SANITIZE or ("debug" if DEBUG else "release")
+        last = mark.read_text() if mark.exists() else "release"
+        self.force = self.force or last != kind
         super().build_extensions()
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.write_text(kind)

@@ -64,6 +64,17 @@ def whole(value: Any, what: str, bits: int = 64) -> int:
     return int(value)
 
 
+def real(value: Any, what: str) -> float:
+    """The attribute `what`, a number or whatever float() takes that is no text. Raises: TypeError for anything else."""
+    try:
+        if isinstance(value, (str, bytes)) or value is np.ma.masked:
+            raise TypeError
+        number = float(value)
+    except Exception:  # whatever its __float__ says
+        raise TypeError(f"Expected float for argument '{what}' not {value!r}.") from None
+    return number
+
+
 def index_list(value: Any, what: str) -> list[int]:
     """The attribute `what`, integers in a list, array or tensor that is known. Raises: TypeError for anything else."""
     if isinstance(value, Tensor):

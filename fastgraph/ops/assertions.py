@@ -30,7 +30,11 @@ def assert_all_finite(x: Any, message: str, name: str | None = None) -> Any:
 def assert_rank_in(x: Any, ranks: Sequence[Any], message: str | None = None, name: str | None = None) -> None:
     """Stop unless the rank of x is one of `ranks`. Raises: ValueError. Source: tf.debugging.assert_rank_in."""
     x = as_tensor(x)
-    wanted = tuple(int(known_value(as_tensor(rank))) for rank in ranks)  # type: ignore[arg-type]
+    known = [as_tensor(rank) for rank in ranks]
+    for rank in known:
+        if not rank.dtype.is_integer:
+            raise TypeError(f"tensor must be of type tf.int32; got {rank.dtype!r}")
+    wanted = tuple([int(known_value(rank)) for rank in known])  # type: ignore[arg-type]
     if x.shape.rank is not None and x.shape.rank not in wanted:
         raise ValueError(rank_text(message, x, f"in {wanted}"))
 

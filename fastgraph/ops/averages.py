@@ -11,7 +11,7 @@ from typing import Any
 from fastgraph._tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.activations import divide_no_nan
-from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int, whole
+from fastgraph.ops.arguments import as_tensor, of_dtypes, real, static_int, whole
 from fastgraph.ops.contraction import extents_of
 from fastgraph.ops.elementwise import cast, greater_equal, multiply, realdiv, select, square, truediv, zeros_like_p
 from fastgraph.ops.exponentials import pow as power
@@ -132,6 +132,7 @@ def local_response_normalization(
     """
     x = as_tensor(input)
     depth_radius = whole(depth_radius, "depth_radius")
+    bias, alpha, beta = real(bias, "bias"), real(alpha, "alpha"), real(beta, "beta")
     if x.dtype.name not in (*HALF, "float32"):
         raise invalid(
             f"Value for attr 'T' of {x.dtype.name} is not in the list of allowed values: half, bfloat16, float"
@@ -148,7 +149,7 @@ def local_response_normalization(
     total = squares[..., :n]
     for i in range(1, 2 * radius + 1):
         total = total + squares[..., i : i + n]
-    return cast(wide * power(total * alpha + bias, -float(beta)), x.dtype, name=name)
+    return cast(wide * power(total * alpha + bias, -beta), x.dtype, name=name)
 
 
 # ---- dropout --------------------------------------------------------------------------------------------------------

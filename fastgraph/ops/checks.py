@@ -225,7 +225,7 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = 
 def _short(x: Any, summarize: int) -> str:
     value = np.asarray(x.numpy())
     if value.ndim == 0:
-        return str(value[()].decode() if isinstance(value[()], bytes) else value[()])
+        return value[()].decode(errors="backslashreplace") if isinstance(value[()], bytes) else str(value[()])
     return str(value if summarize < 0 else value.reshape(-1)[:summarize])
 
 

@@ -16,7 +16,7 @@ from fastgraph.conversion import filled
 from fastgraph.dtype import DType, as_dtype, float32, int32, string
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.op_errors import DEVICE, out_of_memory
-from fastgraph.ops.arguments import as_tensor, extents, named, static_int
+from fastgraph.ops.arguments import as_tensor, extents, named, static_int, whole
 from fastgraph.ops.elementwise import cast, identity, maximum, select
 from fastgraph.ops.families import Array, body_of, canonical_axis, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import broadcast_to, reshape, shape_of_value, transpose_p
@@ -259,8 +259,11 @@ def range_p(start: Array, limit: Array, delta: Array) -> Any:
     wide = np.float32 if is_half(start.dtype) else start.dtype
     if n > _MOST_STEPS:  # from 2**63 - 1 on, NumPy's arange is empty
         raise ResourceExhaustedError(None, None, out_of_memory((n,), as_dtype(start.dtype)))
-    steps = np.arange(n).astype(wide)
-    return (start.astype(wide) + steps * delta.astype(wide)).astype(start.dtype)
+    try:
+        steps = np.arange(n).astype(wide)
+        return (start.astype(wide) + steps * delta.astype(wide)).astype(start.dtype)
+    except MemoryError:
+        raise ResourceExhaustedError(None, None, out_of_memory((n,), as_dtype(start.dtype))) from None
 
 
 _WORTH_KEEPING = 4096  # elements
@@ -278,7 +281,11 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, nam
         start, limit = 0, start
     plain = type(start) is type(limit) is type(delta) is int and dtype is None and current_trace() is None
     if plain and delta > 0 and -(2**31) <= start <= limit < 2**31 - delta:  # most calls: no tensors need be made
-        steps = np.arange(start, limit, delta, dtype=np.int32)
+        try:
+            steps = np.arange(start, limit, delta, dtype=np.int32)
+        except MemoryError:
+            n = len(builtins.range(start, limit, delta))
+            raise ResourceExhaustedError(None, None, out_of_memory((n,), int32)) from None
         return from_array(steps, int32, steps.size < _WORTH_KEEPING)  # a small copy costs less than NumPy's memory
     target = None if dtype is None else as_dtype(dtype)
     bounds = [_scalar(x, target) for x in (start, limit, delta)]
@@ -313,6 +320,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     """
     start = as_tensor(start)
     stop = convert(stop, start.dtype)
+    axis = whole(axis, "axis")
     if start.dtype.is_integer:
         wide = "float32" if start.dtype.size <= 2 else "float64"
         start, stop = cast(start, wide), cast(stop, wide)

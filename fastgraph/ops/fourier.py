@@ -411,6 +411,8 @@ def _to_real(x: Any, sizes: list[Any] | None, axes: tuple[int, ...], name: str |
     else:
         last = sizes[-1]
         x = _fitted(x, [*sizes[:-1], _frequencies(last)])
+    if isinstance(last, int) and last >= 2**31:
+        raise invalid(f"fft_length must be an int32, not {last}")
     length = np.array(last, np.int32) if isinstance(last, int) else cast(last, "int32")
     return named(name, irfft_p, x, length, axes=axes, scaled=True, doubled=True)
 

@@ -16,7 +16,7 @@ import numpy as np
 from fastgraph._tensor import Tensor
 from fastgraph.dtype import as_dtype, float32
 from fastgraph.errors import ResourceExhaustedError
-from fastgraph.ops.arguments import as_tensor, static_int, whole
+from fastgraph.ops.arguments import as_tensor, real, static_int, whole
 from fastgraph.ops.bessel import bessel_i0
 from fastgraph.ops.contraction import extents_of
 from fastgraph.ops.creation import ones, range_
@@ -363,7 +363,7 @@ def _mel(hertz: Any) -> Any:
 
 def _number(value: Any, what: str) -> Any:
     if not isinstance(value, Tensor):
-        return value
+        return real(value, what) if np.asarray(value).dtype.kind not in "iufb" else value
     from fastgraph.ops.arguments import known_value
 
     found = known_value(value)

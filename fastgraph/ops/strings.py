@@ -94,8 +94,8 @@ def as_string(
     if scientific and shortest:
         raise invalid("Cannot select both scientific and shortest notation")
     return named(
-        name, as_string_p, input, precision=whole(precision, "precision"), scientific=bool(scientific),
-        shortest=bool(shortest), width=whole(width, "width"), fill=word(fill, "fill"),
+        name, as_string_p, input, precision=whole(precision, "precision", 32), scientific=bool(scientific),
+        shortest=bool(shortest), width=whole(width, "width", 32), fill=word(fill, "fill"),
     )  # fmt: skip
 
 

@@ -197,9 +197,8 @@ def _tensors(value: Any) -> list[Any]:
 
 def _read(value: Any) -> None:
     for tensor in _tensors(value):
-        array = tensor.numpy()
-        if np.size(array) < 100_000:
-            repr(array)
+        if tensor.shape.num_elements() < 100_000:  # of what is larger, there may be no room for a copy
+            repr(tensor.numpy())
 
 
 def _with_gradient(call: Any) -> None:
