@@ -1,4 +1,4 @@
-# make demo | test | bench | figures | soak | lint | debug | clean
+# make demo | test | bench | figures | soak | lint | debug | asan | tsan | clean
 # Each target makes what it needs: an environment in this folder, and fastgraph installed in it from these sources.
 # Another Python: make test PYTHON=python3.13 (it gets an environment of its own).
 
@@ -16,7 +16,7 @@ SOURCES := pyproject.toml setup.py $(shell find fastgraph -name '*.py[xd]' -o -n
              fastgraph/compiler/vecmath.py fastgraph/ops/*.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test bench figures soak lint debug clean help
+.PHONY: demo test bench figures soak lint debug asan tsan clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -54,6 +54,20 @@ debug: $(VENV)/installed-test
 	$(PIP) install --quiet setuptools 'Cython>=3.3,<3.4'
 	FASTGRAPH_CYTHON_DEBUG=1 $(BIN)/python setup.py --quiet build --build-base build/debug --build-lib build/debug/lib
 	PYTHONPATH=build/debug/lib:. $(BIN)/pytest -q --deselect tests/packaging $(TEST_ARGS) tests
+
+# The extensions' own tests on builds that GCC's address and thread sanitizers watch; what they find ends the run. A
+# child of a process with threads, which the thread sanitizer does not follow, is left to the other builds.
+SANITIZED := tests/backend/test_executor.py tests/backend/test_schedule.py tests/backend/test_pool.py
+asan: KIND := address
+asan: SANITIZED += $(wildcard tests/api/test_tensors_*.py) tests/api/test_gradients.py tests/ops/test_op_gradients.py
+tsan: KIND := thread
+tsan: SANITIZED += --deselect tests/backend/test_pool.py::test_a_forked_child_has_a_pool_of_its_own
+asan tsan: $(VENV)/installed-test
+	$(PIP) install --quiet setuptools 'Cython>=3.3,<3.4'
+	FASTGRAPH_SANITIZE=$(KIND) $(BIN)/python setup.py --quiet build --build-base build/$@ --build-lib build/$@/lib
+	LD_PRELOAD="$$(gcc -print-file-name=lib$@.so) $$(gcc -print-file-name=libstdc++.so.6)" \
+	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 TSAN_OPTIONS=halt_on_error=1:history_size=4 \
+	    PYTHONPATH=build/$@/lib:. $(BIN)/pytest -q $(TEST_ARGS) $(SANITIZED)
 
 $(VENV)/created:
 	@$(PYTHON) -c 'import sys; sys.exit("fastgraph needs Python 3.11 to 3.14; $(PYTHON) is " + sys.version.split()[0]) \

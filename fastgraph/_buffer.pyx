@@ -188,14 +188,15 @@ cdef void _pool_return(Block* block) noexcept nogil:
         return
     pool = &_classes[block.size_class]
     nbytes = fg_class_bytes(block.size_class)
-    if block.size_class < 16:
-        keep = pool.n_free < 4096
-    else:
+    keep = True
+    if block.size_class >= 16:
         keep = fg_atomic_add(&_cached_bytes, nbytes) <= _cache_limit
         if not keep:
             fg_atomic_add(&_cached_bytes, -nbytes)
     fg_spin_lock(&pool.lock)
     pool.n_live -= 1
+    if block.size_class < 16:
+        keep = pool.n_free < 4096
     if keep:
         block.next = pool.free
         pool.free = block

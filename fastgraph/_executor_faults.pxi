@@ -91,7 +91,7 @@ cdef int _look_at_signals(Frame* f) noexcept nogil:
         try:
             PyErr_CheckSignals()
         except BaseException as error:
-            f.call.cancelled = 1
+            fg_store32(&f.call.cancelled, 1)
             failed = _fail_python(f, -1, error)
     return failed
 

@@ -8,7 +8,7 @@ cdef inline int _after_step(Frame* f, int32_t i, CStep* s, bint caller) noexcept
         f.block[s.release[k]] = NULL
     if caller:
         return _breathe(f, s.cost)
-    if f.call.cancelled:
+    if fg_load32(&f.call.cancelled):
         return _fail_code(f, i, FAULT_CANCELLED, 0)
     return 0
 
@@ -73,11 +73,11 @@ cdef void _push(Frame* f, int32_t i) noexcept nogil:
     cdef int32_t at, up, rank
     if p.steps[i].pinned:
         f.ready_pinned[f.n_ready_pinned] = i
-        f.n_ready_pinned += 1
+        fg_store32(&f.n_ready_pinned, f.n_ready_pinned + 1)
         return
     rank = p.steps[i].rank
     at = f.n_heap
-    f.n_heap += 1
+    fg_store32(&f.n_heap, at + 1)
     while at > 0:
         up = (at - 1) >> 1
         if f.heap[up] <= rank:
@@ -89,7 +89,7 @@ cdef void _push(Frame* f, int32_t i) noexcept nogil:
 
 cdef void _pop(Frame* f) noexcept nogil:
     cdef int32_t at = 0, child, rank
-    f.n_heap -= 1
+    fg_store32(&f.n_heap, f.n_heap - 1)
     rank = f.heap[f.n_heap]
     while True:
         child = 2 * at + 1
@@ -128,7 +128,7 @@ cdef void _participate(Frame* f, bint caller) noexcept nogil:
                 if f.ready_pinned[i] < f.ready_pinned[k]:
                     k = i
             i = f.ready_pinned[k]
-            f.n_ready_pinned -= 1
+            fg_store32(&f.n_ready_pinned, f.n_ready_pinned - 1)
             f.ready_pinned[k] = f.ready_pinned[f.n_ready_pinned]
             shard = 0
         elif f.n_heap > 0:
@@ -142,13 +142,13 @@ cdef void _participate(Frame* f, bint caller) noexcept nogil:
             break
         s = &p.steps[i]
         # What comes after a failed step in program order does not run; what comes before still does.
-        skipped = f.call.cancelled or (f.fault.code != FAULT_NONE and i > f.fault.order)
+        skipped = fg_load32(&f.call.cancelled) or (f.fault.code != FAULT_NONE and i > f.fault.order)
         if not f.prepared[i]:
             if not skipped and (s.n_allocate or s.n_copies or s.n_updates or s.counted != NULL):
                 fg_unlock(&f.lock)
                 _prepare(f, i, s)
                 fg_lock(&f.lock)
-                skipped = f.call.cancelled or (f.fault.code != FAULT_NONE and i >= f.fault.order)
+                skipped = fg_load32(&f.call.cancelled) or (f.fault.code != FAULT_NONE and i >= f.fault.order)
             f.prepared[i] = 1
             f.next_shard[i] = 1
             if s.n_shards > 1:

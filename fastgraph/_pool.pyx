@@ -61,7 +61,7 @@ cdef void* _worker(void* argument) noexcept nogil:
             break
         region = _choose()
         if region != NULL:
-            region.invited -= 1
+            fg_store32(&region.invited, region.invited - 1)
             fg_add32(&region.joined, 1)
             pthread_mutex_unlock(&pool.mutex)
             region.work(region)
@@ -79,10 +79,10 @@ cdef void* _worker(void* argument) noexcept nogil:
                 break
         pthread_mutex_lock(&pool.mutex)
         while pool.epoch == epoch and not pool.stopped and pool.alive <= pool.wanted:
-            pool.sleeping += 1
+            fg_store32(&pool.sleeping, pool.sleeping + 1)
             pthread_cond_wait(&pool.work, &pool.mutex)
-            pool.sleeping -= 1
-    pool.alive -= 1
+            fg_store32(&pool.sleeping, pool.sleeping - 1)
+    fg_store32(&pool.alive, pool.alive - 1)
     pthread_mutex_unlock(&pool.mutex)
     return NULL
 
@@ -95,7 +95,7 @@ cdef void _start() noexcept nogil:
             pool.wanted = pool.alive  # the system gives no more threads: go on with those there are
             return
         pthread_detach(thread)
-        pool.alive += 1
+        fg_store32(&pool.alive, pool.alive + 1)
 
 
 cdef void region_init(Region* region, void (*work)(Region*) noexcept nogil) noexcept nogil:
@@ -127,15 +127,16 @@ cdef void region_open(Region* region) noexcept nogil:
 cdef void region_invite(Region* region, int32_t threads) noexcept nogil:
     """Say that `threads` more threads would find work in the region now; wakes as many sleepers."""
     cdef int32_t _k
-    if threads > pool.alive:
-        threads = pool.alive
+    cdef int32_t alive = fg_load32(&pool.alive)
+    if threads > alive:
+        threads = alive
     if threads <= fg_load32(&region.invited):
         return
     pthread_mutex_lock(&pool.mutex)
     if threads > pool.alive:
         threads = pool.alive
     if region.linked and threads > region.invited:
-        region.invited = threads
+        fg_store32(&region.invited, threads)
         fg_store32(&pool.epoch, pool.epoch + 1)
         for _k in range(threads if threads < pool.sleeping else pool.sleeping):
             pthread_cond_signal(&pool.work)
@@ -241,12 +242,12 @@ def set_num_threads(count: int | None) -> None:
 
 def alive_threads() -> int:
     """Worker threads that exist now; none before the first parallel call."""
-    return pool.alive
+    return fg_load32(&pool.alive)
 
 
 def sleeping_threads() -> int:
     """Worker threads that wait for work without using the CPU."""
-    return pool.sleeping
+    return fg_load32(&pool.sleeping)
 
 
 cdef void _init() noexcept nogil:
