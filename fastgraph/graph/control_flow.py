@@ -17,6 +17,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_gradients as control_gradients  # fills in the gradients of cond and while
 from fastgraph.graph.branches import as_tensor, converted, make_cond, make_while, packed, subgraph_name, traced
 from fastgraph.graph.ir import Value
+from fastgraph.graph.recursion import Unknown
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
 from fastgraph.op_errors import message_name
 from fastgraph.primitive import get, public_function
@@ -43,10 +44,13 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
         raise TypeError("pred must not be a Python bool", pred)
     pred = _predicate(convert(pred))
     scope = reserved(trace, name or "cond")
-    branches = [
-        traced(trace, true_fn, [], subgraph_name("cond_true"), scope),
-        traced(trace, false_fn, [], subgraph_name("cond_false"), scope),
-    ]
+    known = false_fn  # the function that is left where the other calls what is being traced
+    try:
+        branches = [traced(trace, true_fn, [], subgraph_name("cond_true"), scope)]
+        known = true_fn
+        branches.append(traced(trace, false_fn, [], subgraph_name("cond_false"), scope))
+    except Unknown:
+        return converted(known())
     (then_trace, then_result), (else_trace, _) = branches
     _check_branches(branches)
     outputs = make_cond(then_trace, else_trace, pred, name=scope)
@@ -258,7 +262,10 @@ def while_loop(
     scope = reserved(trace, name or "while")
     own = [(Aval(t.dtype, shape), "Placeholder") for t, shape in zip(flat, declared, strict=True)]
     test_trace, _ = traced(trace, test, own, subgraph_name("while_cond"), scope)
-    body_trace, _ = traced(trace, step, own, subgraph_name("while_body"), scope)
+    try:
+        body_trace, _ = traced(trace, step, own, subgraph_name("while_body"), scope)
+    except Unknown:  # what is known is the loop that has no iteration
+        return start
     _check_invariants(flat, own, body_trace.graph.outputs)
     outputs = make_while(test_trace, body_trace, flat, name=scope)
     return packed(start, outputs[counted:])

@@ -68,7 +68,7 @@ class Derivative:
         dys = [trace.add_input(value.aval.without_value(), f"grad_{value.node.name}") for value in outputs]
         parameters = graph.parameters
         wanted = [_handle(forward, parameters[i]) for i in sources]
-        tape = _replay(forward, wanted)
+        tape = replay(forward, wanted)
         with entering(trace):
             grads = tape.finish([forward.tensor(value) for value in outputs], wanted, list(dys), False)
             self.structure = grads
@@ -107,7 +107,7 @@ def _handle(trace: GraphTrace, value: Value) -> Any:
     return trace.tensor(value) if handle is None else handle
 
 
-def _replay(forward: GraphTrace, sources: Sequence[Any], stopped: Collection[Value] = ()) -> Any:
+def replay(forward: GraphTrace, sources: Sequence[Any], stopped: Collection[Value] = ()) -> Any:
     """Return a tape that has seen the forward graph's nodes; `stopped` values are constants to what follows."""
     tape = Tape(False, False)
     with entering(None), tape:
@@ -266,7 +266,7 @@ def gradients(
     seeds = [None if dy is None else convert(dy, y.dtype) for dy, y in zip(seeds, targets, strict=True)]
     stopped = {x.value for x in nesting.flatten(stop_gradients or []) if isinstance(x, SymbolicTensor)}
     unconnected = UnconnectedGradients(unconnected_gradients)
-    found = _replay(trace, sources, stopped).finish(targets, sources, seeds, False)
+    found = replay(trace, sources, stopped).finish(targets, sources, seeds, False)
     if unconnected is UnconnectedGradients.ZERO:
         zeros_like = get_slot("zeros_like")
         found = [zeros_like(convert(x)) if made is None else made for x, made in zip(leaves, found, strict=True)]
@@ -305,4 +305,4 @@ for _function in (gradients, hessians):
     register_public(_function, _function.__name__)
 register_public(AggregationMethod, "AggregationMethod")
 
-__all__ = ["Derivative", "add_outputs", "closed", "derive", "differentiable", "entering", "extended"]
+__all__ = ["Derivative", "add_outputs", "closed", "derive", "differentiable", "entering", "extended", "replay"]

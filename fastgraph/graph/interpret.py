@@ -125,6 +125,11 @@ def _call(node: Node, inputs: tuple[Any, ...]) -> list[Any]:
     return interpret(node.attrs["graph"], inputs)
 
 
+def _recursive_call(node: Node, inputs: tuple[Any, ...]) -> Sequence[Any]:
+    results: Sequence[Any] = node.attrs["callee"](inputs)
+    return results
+
+
 def _const(node: Node, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     return (node.attrs["value"],)
 
@@ -183,6 +188,7 @@ def _no_placeholder(node: Node, inputs: tuple[Any, ...]) -> Any:
 
 _SPECIAL = {
     "call": _call,
+    "recursive_call": _recursive_call,
     "cond": _cond,
     "while": _while,
     "const": _const,

@@ -217,7 +217,7 @@ def subgraphs(node: Node) -> list[tuple[Graph, int]]:
     return [(value, first) for value in node.attrs.values() if isinstance(value, Graph)]
 
 
-_WITH_SUBGRAPHS = frozenset({"cond", "while", "call"})
+_WITH_SUBGRAPHS = frozenset({"cond", "while", "call", "recursive_call"})
 _NO_EFFECTS: list[Effect] = []
 
 
@@ -229,6 +229,8 @@ def effects(node: Node) -> list[Effect]:
     kind = node.op.effect
     if kind is None and node.op.step not in _WITH_SUBGRAPHS:
         return _NO_EFFECTS
+    if node.op.step == "recursive_call":  # what it calls is not looked at: it may be what is looked at now
+        return [Effect(kind, None if i < 0 else node.inputs[i]) for kind, i in node.attrs["effects"]]
     found: list[Effect] = []
     if kind == "host":
         found.append(Effect("host", None))

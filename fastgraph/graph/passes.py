@@ -235,7 +235,7 @@ def splice(build: Rebuild, graph: Graph, arguments: tuple[Value, ...]) -> tuple[
 
 # A folded constant may be this large, or as large as the constants it is made of.
 _FOLD_BYTES = 4096
-_UNFOLDED = frozenset({"const", "placeholder", "cond", "while", "call", "custom_gradient_identity"})
+_UNFOLDED = frozenset({"const", "placeholder", "cond", "while", "call", "recursive_call", "custom_gradient_identity"})
 
 
 def _fold(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:

@@ -221,6 +221,8 @@ def is_pure(op: Any, attrs: dict[str, Any]) -> bool:
         return False
     if not attrs:
         return True
+    if attrs.get("effects"):  # of a recursive call
+        return False
     for value in attrs.values():
         if isinstance(value, Graph) and not all(ir.is_pure(node) for node in value.nodes):
             return False

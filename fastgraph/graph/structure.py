@@ -1,4 +1,4 @@
-"""The primitives that give a graph its structure: placeholder, const, call, cond, while, custom_gradient_identity.
+"""The primitives that give a graph its structure: placeholder, const, calls, cond, while, custom_gradient_identity.
 
 Rule: they have no kernel of their own; `interpret.py` and the compiler know what they mean.
 """
@@ -62,6 +62,10 @@ def _infer_while(
     return (*carried, *rows)
 
 
+def _infer_recursive(*operands: Aval, callee: str, specs: tuple[Any, ...], effects: tuple[Any, ...]) -> tuple[Aval, ...]:
+    return tuple([Aval(dtype, shape) for dtype, shape in specs])
+
+
 # Backward functions of custom gradients: Python callables are no attributes, their keys are. They live as long as the
 # process, like the graphs that name them.
 _backward_functions: dict[str, Callable[..., Any]] = {}
@@ -103,6 +107,12 @@ def _call_vjp(needs: tuple[bool, ...], dys: list[Any], operands: list[Any], outs
 
 def _cond_vjp(needs: tuple[bool, ...], dys: list[Any], pred: Any, operands: list[Any], outs: list[Any]) -> Any:
     return rules["cond"](needs, dys, pred, operands, outs)
+
+
+def _recursive_vjp(
+    needs: tuple[bool, ...], dys: list[Any], operands: list[Any], outs: list[Any], callee: str, specs: Any, effects: Any
+) -> Any:
+    return rules["recursive_call"](needs, dys, operands, outs, {"callee": callee, "effects": effects})
 
 
 def _while_vjp(needs: tuple[bool, ...], dys: list[Any], operands: list[Any], outs: list[Any]) -> Any:
@@ -164,6 +174,22 @@ WHILE = register(
         attrs=("cond_graph", "body_graph", "n_carried", "joined"),
         vjp_all=_while_vjp,
         step="while",
+    )
+)
+#: A call of a graph that is named, not held: by itself, or by one that it calls. `effects` says what it does besides
+#: computing, by the positions of its operands; the rest is in `recursion`.
+RECURSIVE_CALL = register(
+    Primitive(
+        "recursive_call",
+        op_type="PartitionedCall",
+        body=_no_body,
+        infer=_infer_recursive,
+        n_outputs=None,
+        inputs=("*operands",),
+        groups=("-",),
+        attrs=("callee", "specs", "effects"),
+        vjp_all=_recursive_vjp,
+        step="recursive_call",
     )
 )
 CUSTOM = register(

@@ -216,6 +216,10 @@ class ConcreteFunction(FastCall):
         """Call the graph on its input tensors and return the structured result."""
         return self.pack(self._runner(self._operands(leaves)))
 
+    def run_flat(self, operands: list[Any]) -> Any:
+        """Run the graph on all that it takes, outside of traces and tapes."""
+        return self._runner.executable()(operands)
+
     def _operands(self, leaves: list[Any]) -> list[Any]:
         """Return the parameters of the graph: the input tensors, then what is captured."""
         operands = list(leaves)

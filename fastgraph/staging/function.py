@@ -23,7 +23,7 @@ from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach
 from fastgraph.locks import Turn
 from fastgraph.shapes import Aval, TensorSpec, TypeSpec
-from fastgraph.staging import autograph, keys
+from fastgraph.staging import autograph, keys, recursion
 from fastgraph.staging._call import BoundCall, MethodCall, forget_all, set_run_eagerly
 from fastgraph.staging.concrete import ConcreteFunction, Signature
 from fastgraph.staging.fields import together
@@ -243,7 +243,10 @@ class Function(MethodCall):
         """Return the ConcreteFunction for arguments of this kind (TensorSpecs stand for tensors); runs nothing."""
         if self._parameters.input_signature is not None and not args and not kwargs:
             args = self._parameters.input_signature
-        return self._find(args, kwargs)[0]
+        found = self._find(args, kwargs)[0]
+        if isinstance(found, recursion.Pending):
+            raise RuntimeError(f"{self._name} is being traced: its concrete function is there when that is done")
+        return found
 
     def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ConcreteFunction, list[Any], bool]:
         """Return the graph that serves these arguments, their tensors, and whether the graph was traced for them."""
@@ -256,7 +259,7 @@ class Function(MethodCall):
         if self._parameters.input_signature is not None:
             arguments.key = _SIGNATURE
             self._parameters.rename(arguments)
-        found = self._traces.find(arguments.key)
+        found = self._traces.find(arguments.key) or recursion.find(self, arguments.key)
         has_traced = False
         if found is None:
             with self._turn.held():
@@ -276,7 +279,15 @@ class Function(MethodCall):
             shapes, specs = arguments.shapes, arguments.specs
             if self._reduce_retracing:
                 key, shapes, specs = self._relax(arguments)
-        concrete = self._trace(arguments, shapes, specs)
+        n_before = self._n_traces
+        name = f"__inference_{_plain(self._name)}_{next(_numbers)}"
+        concrete, is_final, n_passes = recursion.settled(
+            self, key, name, lambda: self._trace(arguments, shapes, specs, name)
+        )
+        if n_passes > 1:
+            self._n_traces = n_before + 1  # of a Function that calls itself, however many passes it takes
+        if not is_final:
+            return concrete
         self._history.note(concrete.signature.structure)
         general = any(shape is None or None in shape for shape in shapes) or any(
             isinstance(s, TraceType) for s in specs
@@ -298,16 +309,16 @@ class Function(MethodCall):
 
     # -- tracing
 
-    def _trace(self, arguments: Arguments, shapes: list[Any], specs: list[Any]) -> ConcreteFunction:
+    def _trace(self, arguments: Arguments, shapes: list[Any], specs: list[Any], name: str) -> ConcreteFunction:
         """Trace the function for these arguments; the first time twice if Variables are made."""
         if self._lift_variables or not self._first_call_done:
             made: list[Any] = []
-            concrete = self._trace_once(arguments, shapes, specs, made)
+            concrete = self._trace_once(arguments, shapes, specs, made, name)
             self._first_call_done = True
             if not made:
                 return concrete
             self._variables += [weakref.ref(variable) for variable in made]
-        return self._trace_once(arguments, shapes, specs, None)
+        return self._trace_once(arguments, shapes, specs, None, name)
 
     def _call_traced(self, named: dict[str, Any]) -> Any:
         """Call the Python function, converted where need be, with a value for each parameter."""
@@ -318,7 +329,7 @@ class Function(MethodCall):
         return function(*args, **kwargs)
 
     def _trace_once(
-        self, arguments: Arguments, shapes: list[Any], specs: list[Any], made: list[Any] | None
+        self, arguments: Arguments, shapes: list[Any], specs: list[Any], made: list[Any] | None, graph_name: str
     ) -> ConcreteFunction:
         """Trace the function. Variables are collected in `made`; where that is None, none may be made."""
         self._n_traces += 1
@@ -349,6 +360,7 @@ class Function(MethodCall):
         outermost = state.trace is None
         try:
             with resting, entering(trace), variable_creator_scope(creator):
+                recursion.begin(trace)
                 result = self._call_traced(named)
                 self._check_unchanged(before, named)
                 structure = nesting.map_structure(lambda leaf: self._as_output(leaf), result)
@@ -365,7 +377,7 @@ class Function(MethodCall):
         described = keys.described(arguments, shapes, specs)
         parameters = self._parameters.flat(described)
         signature = Signature(self._name, parameters, described)
-        concrete = ConcreteFunction(trace, signature, structure, f"__inference_{_plain(self._name)}_{next(_numbers)}")
+        concrete = ConcreteFunction(trace, signature, structure, graph_name)
         traces, made_for = weakref.ref(self._traces), weakref.ref(concrete)
 
         def gone(_: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastgraph._tape import watch_accessed
 from fastgraph._tensor import bind, current_state, get_slot
-from fastgraph.graph import passes
+from fastgraph.graph import passes, recursion
 from fastgraph.graph.differentiate import Derivative, closed, derive, differentiable, extended
 from fastgraph.graph.interpret import interpret
 from fastgraph.graph.ir import Graph, Value
@@ -52,6 +52,9 @@ def make_executable(graph: Graph, name: str, origin: tuple[Runner, Sequence[Valu
         return [each for each in runner._executables.values() if isinstance(each, pipeline.Executable)]
 
     return pipeline.Executable(graph, name, pipeline.Origin(compiled, values))
+
+
+recursion.executables = lambda graph, name: make_executable(graph, name, None)
 
 
 class Runner:

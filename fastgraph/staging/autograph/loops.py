@@ -17,6 +17,7 @@ from fastgraph import nesting
 from fastgraph._tensor import convert, current_trace
 from fastgraph.graph.branches import closed, make_while, subgraph_name
 from fastgraph.graph.differentiate import entering
+from fastgraph.graph.recursion import Unknown
 from fastgraph.graph.trace import GraphTrace, reserved
 from fastgraph.ops import elementwise
 from fastgraph.shapes import Aval, TensorShape, common_shape, generalises, shape_of
@@ -264,6 +265,9 @@ class Loop:
                 return
             except _Revise:
                 self._reset()
+            except Unknown:  # the body calls what is being traced: what is known is the loop that has no iteration
+                self._reset()
+                return
             else:
                 return
         raise TypeError(f"the state of this {self.kind} loop changes its structure in every iteration")

@@ -21,6 +21,7 @@ from fastgraph._tensor import convert, current_trace
 from fastgraph.conversion import constant
 from fastgraph.graph.branches import closed, make_cond, opened, subgraph_name
 from fastgraph.graph.differentiate import entering
+from fastgraph.graph.recursion import Unknown
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
 from fastgraph.ops import elementwise, gathering, joining, movement
 from fastgraph.staging.autograph import options
@@ -91,8 +92,15 @@ def staged_if(
         return values, held
 
     scope = reserved(outer, "cond")
-    then_trace, (main, held_main) = opened(outer, lambda: run(body), subgraph_name("cond_true"), scope)
-    else_trace, (other, held_other) = opened(outer, lambda: run(orelse), subgraph_name("cond_false"), scope)
+    known = orelse  # the block that is left where the other calls what is being traced
+    try:
+        then_trace, (main, held_main) = opened(outer, lambda: run(body), subgraph_name("cond_true"), scope)
+        known = body
+        else_trace, (other, held_other) = opened(outer, lambda: run(orelse), subgraph_name("cond_false"), scope)
+    except Unknown:
+        set_state(start)
+        known()
+        return
     with entering(else_trace):
         _compare(main, other)
     joins = [Join(*each, lenient=lenient) for each in zip([names[k] for k in kept], main, other, strict=True)]

@@ -1,0 +1,161 @@
+"""Functions that call themselves while they are traced: a tensor decides where the calls end.
+
+Rule: a call of what is being traced becomes a node that names it. What the node gives is known from an earlier pass: the
+first one leaves out the branches that make such calls, and the others show what the base case gives; passes go on
+until one gives what it took for granted.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fastgraph import nesting
+from fastgraph._tensor import current_trace
+from fastgraph.graph import recursion
+from fastgraph.graph.recursion import Unknown
+from fastgraph.graph.trace import GraphTrace, source_lines
+from fastgraph.shapes import common_shape
+from fastgraph.staging.general_keys import general_key
+
+if TYPE_CHECKING:
+    from fastgraph.staging.concrete import ConcreteFunction
+
+#: Passes after which a result that still changes is an error.
+MOST_PASSES = 20
+
+
+class _Tracing(threading.local):
+    """The traces that this thread is making, each inside the one before."""
+
+    def __init__(self) -> None:
+        self.all: list[Pending] = []
+
+
+_tracing = _Tracing()
+
+
+class Pending:
+    """A trace that is being made, as calls of it see it."""
+
+    def __init__(self, function: Any, key: Any, name: str, depth: int) -> None:
+        self.function = function
+        self.key = key
+        self.depth = depth  # how many traces are around it
+        self.callee = recursion.callee(name)
+        self.called = False  # in this pass or before
+        self.outermost = depth  # the outermost trace that this one calls
+        self.concrete: ConcreteFunction | None = None  # of the pass before
+        self.specs: recursion.Specs = ()
+        self.effects: recursion.Effects = ()
+        self.captured: list[Any] = []
+        #: Of this pass: the traces that call this one, by their Function and key, and the outermost that each calls.
+        self.made: dict[tuple[int, Any], tuple[ConcreteFunction, int, Any]] = {}
+
+    def call_flat(self, leaves: list[Any]) -> Any:
+        """Add the node of a call. Raises Unknown as long as it is not known what the call gives."""
+        self.called = True
+        _note(self.depth)
+        if self.concrete is None:
+            raise Unknown(self, source_lines())
+        captured = [held() if isinstance(held, weakref.ref) else held for held in self.captured]
+        results = recursion.apply(self.callee, [*leaves, *captured], self.specs, self.effects)
+        return self.concrete.pack(results[: len(self.specs)])
+
+    def agrees(self, concrete: ConcreteFunction) -> bool:
+        """Whether a pass gives what it took for granted; if not, the next one begins with what it gave."""
+        graph = concrete.graph
+        before = self.concrete
+        captured = [held for held, _ in graph.captures]
+        specs = tuple([(value.aval.dtype, value.aval.shape) for value in graph.outputs])
+        effects = recursion.effects_of(graph)
+        if before is None:
+            same = False
+        else:
+            nesting.assert_same_structure(before._structure, concrete._structure, expand_composites=True)
+            for (dtype, _), (other, _) in zip(self.specs, specs, strict=True):
+                if dtype != other:
+                    raise TypeError(
+                        f"{self.callee} gives {dtype.name} where it does not call itself and {other.name} where it does"
+                    )
+            pairs = zip(self.specs, specs, strict=True)
+            specs = tuple([(dtype, common_shape(shape, other)) for (dtype, shape), (_, other) in pairs])
+            same = specs == self.specs and effects == self.effects and len(captured) == len(self.captured)
+        self.concrete, self.specs, self.effects, self.captured = concrete, specs, effects, captured
+        return same
+
+    def no_base_case(self, lines: Sequence[Any]) -> RecursionError:
+        """Return the error for a trace that would call itself without end."""
+        name = self.function.name
+        where = f" at {lines[0]}" if lines else ""
+        return RecursionError(
+            f"{name} calls itself{where} whichever way its tensors decide, so tracing it would never end. A Function "
+            f"that calls itself needs a base case: a branch that a tensor decides on and that returns without the "
+            f"call, as in `if n <= 0: return 0`, before `return {name}(n - 1)`."
+        )
+
+
+def _note(depth: int) -> None:
+    """Note for the traces inside the one at this depth that they call it."""
+    for pending in _tracing.all[depth + 1 :]:
+        pending.outermost = min(pending.outermost, depth)
+
+
+def find(function: Any, key: Any) -> Any:
+    """Return what this thread is tracing, or has traced in this pass, that serves such calls of a Function, or None."""
+    if not _tracing.all or current_trace() is None:
+        return None
+    for pending in reversed(_tracing.all):
+        if pending.function is function and (pending.key == key or general_key(key, pending.key) == pending.key):
+            return pending
+        made = pending.made.get((id(function), key))
+        if made is not None:
+            _note(made[1])
+            return made[0]
+    return None
+
+
+def begin(trace: GraphTrace) -> None:
+    """Let a new pass capture first what the pass before has captured: its calls pass this on."""
+    if _tracing.all:
+        for held in _tracing.all[-1].captured:
+            capture = held() if isinstance(held, weakref.ref) else held
+            if capture is not None:
+                trace.value_of(capture)
+
+
+def settled(
+    function: Any, key: Any, name: str, make: Callable[[], ConcreteFunction]
+) -> tuple[ConcreteFunction, bool, int]:
+    """Return what `make` traces, made until its calls of itself are known; whether others may use it; and the passes.
+
+    What calls a trace around it is of this pass of that one alone. Raises RecursionError where there is no base case.
+    """
+    pending = Pending(function, key, name, len(_tracing.all))
+    _tracing.all.append(pending)
+    try:
+        for n in range(1, MOST_PASSES + 1):
+            pending.made.clear()
+            try:
+                concrete = make()
+            except Unknown as unknown:
+                if unknown.whose is not pending:
+                    raise
+                lines = unknown.lines
+                raise pending.no_base_case(lines) from None
+            if not pending.called or pending.agrees(concrete):
+                break
+        else:
+            raise TypeError(
+                f"the result of {name}, which calls itself, is of another kind in every pass: {concrete.output_shapes}"
+            )
+    finally:
+        _tracing.all.pop()
+    if pending.called:
+        pending.callee.become(concrete.graph, lambda: concrete.run_flat)
+    if pending.outermost < pending.depth:
+        _tracing.all[pending.outermost].made[id(function), key] = concrete, pending.outermost, function
+        return concrete, False, n
+    return concrete, True, n
