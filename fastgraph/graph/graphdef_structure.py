@@ -39,7 +39,9 @@ def _const(node: Node) -> list[Definition]:
 def writes(graph: Graph) -> bool:
     """Whether the graph does anything besides computing and reading."""
     return any(
-        node.op.effect not in (None, "read") or any(writes(inner) for inner, _ in ir.subgraphs(node))
+        node.op.effect not in (None, "read")
+        or any(kind != "read" for kind, _ in node.attrs.get("effects", ()))  # of a recursive call
+        or any(writes(inner) for inner, _ in ir.subgraphs(node))
         for node in graph.nodes
     )
 
@@ -94,18 +96,29 @@ def _while(node: Node) -> list[Definition]:
     return [Definition(node, "StatelessWhile" if _stateless(node) else "While", node.inputs, attrs)]
 
 
+def _recursive_call(node: Node) -> list[Definition]:
+    graph = node.attrs["callee"].graph
+    n = len(graph.outputs)  # a result more is the stamp of Variables, which only gradients take
+    op = "StatefulPartitionedCall" if any(kind != "read" for kind, _ in node.attrs["effects"]) else "PartitionedCall"
+    return [_called(node, graph, types_of(node.outputs[:n]), op)]
+
+
 def _call(node: Node) -> list[Definition]:
+    op = "PartitionedCall" if _stateless(node) else "StatefulPartitionedCall"
+    return [_called(node, node.attrs["graph"], types_of(node.outputs), op)]
+
+
+def _called(node: Node, graph: Graph, results: Any, op: str) -> Definition:
     attrs = {
         "Tin": types_of(node.inputs),
-        "Tout": types_of(node.outputs),
-        "f": node.attrs["graph"],
+        "Tout": results,
+        "f": graph,
         "config": "",
         "config_proto": "",
         "executor_type": "",
         "_read_only_resource_inputs": [],
     }
-    op = "PartitionedCall" if _stateless(node) else "StatefulPartitionedCall"
-    return [Definition(node, op, node.inputs, attrs)]
+    return Definition(node, op, node.inputs, attrs)
 
 
 def _custom_gradient(node: Node) -> list[Definition]:
@@ -261,6 +274,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "cond": _cond,
     "while": _while,
     "call": _call,
+    "recursive_call": _recursive_call,
     "custom_gradient_identity": _custom_gradient,
     "apart": _apart,
     "matmul": _matmul,

@@ -17,19 +17,18 @@ from fastgraph.errors import InternalError, OpError
 from fastgraph.graph.collector import resting
 from fastgraph.graph.ir import Graph, Node, Value
 
-_prepared: weakref.WeakKeyDictionary[Graph, Interpreter] = weakref.WeakKeyDictionary()
-
 
 def interpret(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
     """Run `graph` on `arguments` (eager tensors, and Cells for resources: inputs, then captures); return its outputs.
 
     Raises what the ops raise, with the node and the user's source lines added to the message.
     """
-    prepared = _prepared.get(graph)
+    prepared = graph.interpreter
     if prepared is None:
         with resting:
-            prepared = _prepared[graph] = Interpreter(graph)
-    return prepared(arguments)
+            prepared = graph.interpreter = Interpreter(graph)
+    results: list[Any] = prepared(arguments)
+    return results
 
 
 class Interpreter:

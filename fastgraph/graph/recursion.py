@@ -28,7 +28,7 @@ from fastgraph.shapes import Aval, Shape
 #: Calls within calls, at most.
 MOST_DEPTH = 10_000
 #: Calls within calls on one thread: then another thread goes on, with a stack of its own.
-THREAD_DEPTH = 24
+THREAD_DEPTH = 32
 
 #: (dtype, shape) of each result.
 Specs = tuple[tuple[Any, Shape], ...]
@@ -162,6 +162,9 @@ def _within(called: Callee, operands: list[Any]) -> Sequence[Any]:
     try:
         results: Sequence[Any] = called._executable(operands)
         return results
+    except BaseException as error:
+        error.__traceback__ = None  # which would grow by ten frames of this package with every call
+        raise
     finally:
         _depth.depth -= 1
         _depth.here -= 1
@@ -235,9 +238,7 @@ def _gradient(
     _check_pure(called, attrs["effects"], outs)
     cells = [operand for operand in operands if isinstance(operand, Cell)]
     tensors = [operand for operand in operands if not isinstance(operand, Cell)]
-    sources = tuple(
-        [i for i, x in enumerate(operands) if needs[i] and (isinstance(x, Cell) or differentiable(x.aval))]
-    )
+    sources = tuple([i for i, x in enumerate(operands) if needs[i] and (isinstance(x, Cell) or differentiable(x.aval))])
     flowing = tuple([i for i, dy in enumerate(dys) if dy is not None and differentiable(outs[i].aval)])
     grads: list[Any] = [None] * len(operands)
     if not sources or not flowing:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from fastgraph import dtype as dtypes
-from fastgraph._tensor import as_array, get_slot
+from fastgraph._tensor import as_array, from_array, get_slot
 from fastgraph.dtype import DType
 from fastgraph.errors import InternalError
 from fastgraph.graph.ir import Graph
@@ -62,7 +64,12 @@ def _infer_while(
     return (*carried, *rows)
 
 
-def _infer_recursive(*operands: Aval, callee: str, specs: tuple[Any, ...], effects: tuple[Any, ...]) -> tuple[Aval, ...]:
+def _run_recursive(*operands: Any, callee: Any, specs: Any, effects: Any) -> tuple[Any, ...]:
+    tensors = [from_array(x, None, x.dtype == object) if isinstance(x, np.ndarray) else x for x in operands]
+    return tuple(callee(tensors))
+
+
+def _infer_recursive(*operands: Aval, callee: str, specs: Any, effects: Any) -> tuple[Aval, ...]:
     return tuple([Aval(dtype, shape) for dtype, shape in specs])
 
 
@@ -182,7 +189,7 @@ RECURSIVE_CALL = register(
     Primitive(
         "recursive_call",
         op_type="PartitionedCall",
-        body=_no_body,
+        body=_run_recursive,
         infer=_infer_recursive,
         n_outputs=None,
         inputs=("*operands",),

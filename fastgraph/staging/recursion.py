@@ -1,7 +1,7 @@
 """Functions that call themselves while they are traced: a tensor decides where the calls end.
 
-Rule: a call of what is being traced becomes a node that names it. What the node gives is known from an earlier pass: the
-first one leaves out the branches that make such calls, and the others show what the base case gives; passes go on
+Rule: a call of what is being traced becomes a node that names it. What the node gives is known from an earlier pass:
+the first one leaves out the branches that make such calls, and the others show what the base case gives; passes go on
 until one gives what it took for granted.
 """
 
@@ -136,7 +136,9 @@ def settled(
     pending = Pending(function, key, name, len(_tracing.all))
     _tracing.all.append(pending)
     try:
-        for n in range(1, MOST_PASSES + 1):
+        n_passes = 0
+        while n_passes < MOST_PASSES:
+            n_passes += 1
             pending.made.clear()
             try:
                 concrete = make()
@@ -157,5 +159,5 @@ def settled(
         pending.callee.become(concrete.graph, lambda: concrete.run_flat)
     if pending.outermost < pending.depth:
         _tracing.all[pending.outermost].made[id(function), key] = concrete, pending.outermost, function
-        return concrete, False, n
-    return concrete, True, n
+        return concrete, False, n_passes
+    return concrete, True, n_passes

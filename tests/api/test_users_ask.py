@@ -319,8 +319,8 @@ def test_17_function_in_a_py_function_in_a_map() -> None:
     assert [int(x) for x in data] == [0, 1, 4]
 
 
-@not_yet("Functions that call themselves under a tensor's condition")
 def test_17_recursion_ends() -> None:
+    """More: tests/api/test_recursion.py."""
     assert int(factorial(tf.constant(5))) == 120
 
 

@@ -137,11 +137,11 @@ def test_the_cause_of_an_error_stays() -> None:
 
 def test_a_deep_recursion_is_told_in_few_lines() -> None:
     @fg.function
-    def deep(x: Any) -> Any:
-        return deep(x) + 1
+    def deep(x: Any, n: int) -> Any:
+        return deep(x, n + 1) + 1
 
     with pytest.raises(RecursionError) as caught:
-        deep(fg.constant(1))
+        deep(fg.constant(1), 0)
     told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
     assert "more calls]" in told and told.count("\n") < 100
 

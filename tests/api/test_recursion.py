@@ -1,0 +1,586 @@
+"""Functions that call themselves where a tensor decides, against plain Python."""
+
+from __future__ import annotations
+
+import gc
+import math
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+from fastgraph import errors, flags
+
+SCALAR = tf.TensorSpec((), tf.int32)
+
+
+@pytest.fixture(params=["first", "last"])
+def tier(request: pytest.FixtureRequest) -> Any:
+    """Interpreted, and compiled."""
+    with flags.override(tier=request.param):
+        yield request.param
+
+
+def fibonacci(n: int) -> int:
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+
+# ---- values ---------------------------------------------------------------------------------------------------------
+
+
+def test_factorial(tier: str) -> None:
+    @tf.function
+    def fact(n: Any) -> Any:
+        if n <= 1:
+            return 1
+        return n * fact(n - 1)
+
+    assert [int(fact(tf.constant(n))) for n in range(9)] == [math.factorial(n) for n in range(9)]
+    assert fact.experimental_get_tracing_count() == 1
+
+
+def test_input_signature(tier: str) -> None:
+    @tf.function(input_signature=[SCALAR])
+    def fact(n: Any) -> Any:
+        if n <= 1:
+            return 1
+        return n * fact(n - 1)
+
+    assert int(fact(5)) == int(fact(tf.constant(5))) == 120
+
+
+def test_two_calls_of_itself(tier: str) -> None:
+    @tf.function
+    def fib(n: Any) -> Any:
+        return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+    assert [int(fib(tf.constant(n))) for n in range(10)] == [fibonacci(n) for n in range(10)]
+
+
+def test_calls_in_calls(tier: str) -> None:
+    @tf.function
+    def ackermann(m: Any, n: Any) -> Any:
+        if m == 0:
+            return n + 1
+        if n == 0:
+            return ackermann(m - 1, 1)
+        return ackermann(m - 1, ackermann(m, n - 1))
+
+    assert int(ackermann(tf.constant(2), tf.constant(2))) == 7
+
+
+def test_one_another(tier: str) -> None:
+    @tf.function
+    def even(n: Any) -> Any:
+        if n == 0:
+            return True
+        return odd(n - 1)
+
+    @tf.function
+    def odd(n: Any) -> Any:
+        return n != 0 and even(n - 1)
+
+    for n in range(5):
+        assert bool(even(tf.constant(n))) == (n % 2 == 0)
+        assert bool(odd(tf.constant(n))) == (n % 2 == 1)
+
+
+def test_three_of_them_and_each_also_itself(tier: str) -> None:
+    def make(wrap: Callable[[Any], Any]) -> Any:
+        @wrap
+        def a(n: Any) -> Any:
+            return 1 if n <= 0 else a(n - 3) + b(n - 1)
+
+        @wrap
+        def b(n: Any) -> Any:
+            return 2 if n <= 1 else b(n - 2) + c(n - 1)
+
+        @wrap
+        def c(n: Any) -> Any:
+            return 3 if n <= 2 else c(n - 4) + a(n - 1) * b(n - 2)
+
+        return a, b, c
+
+    plain, staged = make(lambda f: f), make(tf.function)
+    for f, g in zip(plain, staged, strict=True):
+        assert [int(g(tf.constant(n))) for n in range(7)] == [f(n) for n in range(7)]
+
+
+class Pair(NamedTuple):
+    first: Any
+    rest: Any
+
+
+def test_structures_as_results(tier: str) -> None:
+    @tf.function
+    def halves(n: Any, x: Any) -> Any:
+        if n == 0:
+            return Pair(x, {"n": tf.constant(0), "none": None})
+        deeper = halves(n - 1, x / 2.0)
+        return Pair(deeper.first + x, {"n": deeper.rest["n"] + 1, "none": deeper.rest["none"]})
+
+    first, rest = halves(tf.constant(3), tf.constant([8.0, 4.0]))
+    np.testing.assert_array_equal(first, [15.0, 7.5])
+    assert int(rest["n"]) == 3 and rest["none"] is None
+
+
+def test_sizes_that_grow_and_shrink(tier: str) -> None:
+    @tf.function
+    def count(n: Any) -> Any:
+        if n == 0:
+            return tf.zeros([0], tf.int32)
+        return tf.concat([count(n - 1), [n]], 0)
+
+    np.testing.assert_array_equal(count(tf.constant(4)), [1, 2, 3, 4])
+    assert count.get_concrete_function(tf.constant(1)).output_shapes.as_list() == [None]
+
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def total(x: Any) -> Any:
+        if tf.size(x) == 0:
+            return 0.0
+        return x[0] + total(x[1:])
+
+    for n in (5, 0, 3):
+        assert float(total(tf.range(float(n)))) == n * (n - 1) / 2
+
+
+def test_ragged_results() -> None:
+    @tf.function
+    def rows(n: Any) -> Any:
+        if n == 0:
+            return tf.RaggedTensor.from_row_lengths(tf.constant([], tf.int32), tf.constant([], tf.int64))
+        own = tf.RaggedTensor.from_row_lengths(tf.range(n), tf.reshape(tf.cast(n, tf.int64), [1]))
+        return tf.concat([rows(n - 1), own], 0)
+
+    assert rows(tf.constant(3)).to_list() == [[0], [0, 1], [0, 1, 2]]
+
+
+def test_in_loops(tier: str) -> None:
+    def make(wrap: Callable[[Any], Any], range_: Any) -> Any:
+        @wrap
+        def trees(n: Any) -> Any:  # ordered trees of depth up to n whose nodes have one child, two, ... up to n
+            total = 1
+            for i in range_(n):
+                total += trees(n - 1 - i)
+            return total
+
+        @wrap
+        def down(n: Any) -> Any:
+            total = 0
+            while n > 0:
+                n -= 1
+                total += down(n) + 1
+            return total
+
+        return trees, down
+
+    plain, staged = make(lambda f: f, range), make(tf.function, tf.range)
+    for f, g in zip(plain, staged, strict=True):
+        assert [int(g(tf.constant(n))) for n in range(6)] == [f(n) for n in range(6)]
+
+
+def test_as_a_method_and_without_autograph(tier: str) -> None:
+    class Powers:
+        def __init__(self, base: int) -> None:
+            self.base = tf.Variable(base)
+
+        @tf.function
+        def of(self, n: Any) -> Any:
+            if n == 0:
+                return 1
+            return self.base * self.of(n - 1)
+
+    two, three = Powers(2), Powers(3)
+    assert int(two.of(tf.constant(5))) == 32 and int(three.of(tf.constant(3))) == 27
+    two.base.assign(4)
+    assert int(two.of(tf.constant(2))) == 16
+
+    @tf.function(autograph=False)
+    def fact(n: Any) -> Any:
+        return tf.cond(n > 1, lambda: n * fact(n - 1), lambda: 1)
+
+    assert int(fact(tf.constant(5))) == 120
+
+
+def test_inside_other_functions(tier: str) -> None:
+    @tf.function
+    def fact(n: Any) -> Any:
+        return 1 if n <= 1 else n * fact(n - 1)
+
+    @tf.function
+    def both(n: Any) -> Any:
+        return fact(n) + fact(n + 1)
+
+    assert int(both(tf.constant(4))) == 144
+    data = tf.data.Dataset.range(1, 5).map(lambda n: fact(tf.cast(n, tf.int32)))
+    assert [int(x) for x in data] == [1, 2, 6, 24]
+    np.testing.assert_array_equal(tf.map_fn(fact, tf.constant([3, 4])), [6, 24])
+
+
+def test_python_arguments_that_differ_are_traces_of_their_own() -> None:
+    @tf.function
+    def f(x: Any, depth: int) -> Any:
+        return x if depth == 0 else f(x + 1.0, depth - 1)
+
+    assert float(f(tf.constant(0.0), 3)) == 3.0
+    assert f.experimental_get_tracing_count() == 4
+
+
+# ---- effects --------------------------------------------------------------------------------------------------------
+
+
+def test_variables_are_read_and_assigned_in_order(tier: str) -> None:
+    def make(wrap: Callable[[Any], Any]) -> Any:
+        v = tf.Variable(1)
+
+        @wrap
+        def f(n: Any) -> Any:
+            before = v.read_value()
+            if n > 0:
+                v.assign(v * 2 + n)
+                inner = f(n - 1)
+                v.assign_add(inner)
+                before += v.read_value()
+            return before
+
+        return v, f
+
+    (v, f), (w, g) = make(lambda f: f), make(tf.function)
+    for n in (0, 1, 4):
+        assert int(g(tf.constant(n))) == int(f(tf.constant(n)))
+        assert int(w) == int(v)
+
+
+def test_calls_for_effects_alone(tier: str, capfd: pytest.CaptureFixture[str]) -> None:
+    v = tf.Variable(0)
+
+    @tf.function
+    def steps(n: Any) -> None:
+        if n > 0:
+            tf.print("at", n)
+            steps(n - 1)
+            v.assign_add(n)
+
+    assert steps(tf.constant(3)) is None
+    assert int(v) == 6
+    assert capfd.readouterr().err.split("\n")[:3] == ["at 3", "at 2", "at 1"]
+
+
+def test_a_variable_made_in_the_first_call() -> None:
+    class Counter:
+        made: Any = None
+
+        @tf.function
+        def down(self, n: Any) -> Any:
+            if self.made is None:
+                self.made = tf.Variable(0)
+            self.made.assign_add(1)
+            if n > 0:
+                return self.down(n - 1)
+            return self.made.read_value()
+
+    assert int(Counter().down(tf.constant(3))) == 4
+
+
+# ---- gradients ------------------------------------------------------------------------------------------------------
+
+
+def power() -> Any:
+    @tf.function
+    def power(x: Any, n: Any) -> Any:
+        if n == 0:
+            return tf.ones_like(x)
+        return x * power(x, n - 1)
+
+    return power
+
+
+def test_gradients_to_third_order(tier: str) -> None:
+    x, n, f = tf.constant([2.0, -1.5]), tf.constant(4), power()
+    with tf.GradientTape() as third:
+        third.watch(x)
+        with tf.GradientTape() as second:
+            second.watch(x)
+            with tf.GradientTape() as first:
+                first.watch(x)
+                y = f(x, n)
+            dy = first.gradient(y, x)
+        ddy = second.gradient(dy, x)
+    dddy = third.gradient(ddy, x)
+    a = x.numpy()
+    for got, want in ((y, a**4), (dy, 4 * a**3), (ddy, 12 * a**2), (dddy, 24 * a)):
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_gradients_for_variables_and_captured_tensors(tier: str) -> None:
+    v, table, c = tf.Variable(3.0), tf.Variable([1.0, 2.0, 4.0]), tf.constant(0.5)
+
+    @tf.function
+    def f(n: Any) -> Any:
+        if n == 0:
+            return c * 1.0
+        return v * f(n - 1) + tf.gather(table, n % 3) + c
+
+    def plain(n: int) -> Any:
+        return c * 1.0 if n == 0 else v * plain(n - 1) + tf.gather(table, n % 3) + c
+
+    found = []
+    for function, n in ((f, tf.constant(4)), (plain, 4)):
+        with tf.GradientTape() as tape:
+            tape.watch(c)
+            y = function(n)
+        found.append([np.asarray(tf.convert_to_tensor(g)) for g in tape.gradient(y, [v, table, c])])
+    for got, want in zip(*found, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_gradients_of_one_another_and_in_loops(tier: str) -> None:
+    def make(wrap: Callable[[Any], Any], range_: Any) -> Any:
+        @wrap
+        def a(x: Any, n: Any) -> Any:
+            if n <= 0:
+                return tf.sin(x)
+            return b(x * 1.1, n - 1) * x
+
+        @wrap
+        def b(x: Any, n: Any) -> Any:
+            total = x
+            for i in range_(n):
+                total += a(x, n - 1 - i) * tf.exp(-x)
+            return total
+
+        return a
+
+    plain, staged = make(lambda f: f, range), make(tf.function, tf.range)
+    for n in (1, 3):
+        found = []
+        for f, depth in ((plain, n), (staged, tf.constant(n))):
+            x = tf.constant(0.7)
+            with tf.GradientTape() as second:
+                second.watch(x)
+                with tf.GradientTape() as first:
+                    first.watch(x)
+                    y = f(x, depth)
+                dy = first.gradient(y, x)
+            found.append([float(y), float(dy), float(second.gradient(dy, x))])
+        np.testing.assert_allclose(found[1], found[0], rtol=1e-4)
+
+
+def test_gradients_inside_functions(tier: str) -> None:
+    f = power()
+
+    @tf.function
+    def slope(x: Any, n: Any) -> Any:
+        return tf.gradients(f(x, n), x)[0]
+
+    assert float(slope(tf.constant(2.0), tf.constant(3))) == 12.0
+
+    @tf.function
+    def derivative(x: Any, n: Any) -> Any:  # the n-th, of x ** 4
+        if n == 0:
+            return x**4
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x * f(x, n)
+        return tape.gradient(y, x)
+
+    assert float(derivative(tf.constant(2.0), tf.constant(1))) == 12.0
+
+
+def test_no_gradient_where_calls_do_more_than_compute() -> None:
+    v = tf.Variable(0.0)
+
+    @tf.function
+    def counted(x: Any, n: Any) -> Any:
+        if n == 0:
+            return x
+        v.assign_add(1.0)
+        return counted(x * x, n - 1)
+
+    x = tf.constant(2.0)
+    assert float(counted(x, tf.constant(2))) == 16.0
+    with tf.GradientTape() as tape, pytest.raises(NotImplementedError, match=r"counted.*test_recursion.py:\d+.*assign"):
+        tape.watch(x)
+        tape.gradient(counted(x, tf.constant(2)), x)
+
+
+def test_a_gradient_after_an_assign_is_an_error_not_a_wrong_number() -> None:
+    v = tf.Variable(2.0)
+
+    @tf.function
+    def f(n: Any) -> Any:
+        return 1.0 if n == 0 else v * f(n - 1)
+
+    with tf.GradientTape() as tape:
+        y = f(tf.constant(3))
+    v.assign(5.0)
+    with pytest.raises(errors.FailedPreconditionError, match="assigned since"):
+        tape.gradient(y, v)
+    with tf.GradientTape() as tape:
+        y = f(tf.constant(3))
+    assert float(tape.gradient(y, v)) == 75.0
+
+
+# ---- no end ---------------------------------------------------------------------------------------------------------
+
+
+def test_no_base_case() -> None:
+    @tf.function
+    def forever(n: Any) -> Any:
+        return forever(n - 1) + 1
+
+    @tf.function
+    def ping(n: Any) -> Any:
+        if n > 0:
+            return pong(n - 1)
+        return pong(n + 1)
+
+    @tf.function
+    def pong(n: Any) -> Any:
+        return ping(n) * 2
+
+    for function, name in ((forever, "forever"), (ping, "ping"), (pong, "pong"), (forever, "forever")):
+        with pytest.raises(RecursionError, match=rf"{name} calls itself at .*test_recursion.py:\d+.*base case"):
+            function(tf.constant(3))
+
+
+def test_results_of_different_dtypes() -> None:
+    @tf.function
+    def f(n: Any) -> Any:
+        if n == 0:
+            return 1
+        return tf.cast(f(n - 1), tf.float32)
+
+    with pytest.raises(TypeError, match="int32.*float32|float32.*int32"):
+        f(tf.constant(3))
+
+
+def test_deep_recursion_is_a_result_or_an_error() -> None:
+    @tf.function
+    def deep(n: Any) -> Any:
+        return 0 if n == 0 else deep(n - 1) + 1
+
+    assert int(deep(tf.constant(500))) == 500
+    for depth in (9_000, 20_000, -1):
+        try:
+            assert int(deep(tf.constant(depth))) == depth
+        except errors.ResourceExhaustedError as error:
+            assert "deep" in str(error) and "base case" in str(error)
+    assert int(deep(tf.constant(5))) == 5
+
+
+def test_errors_inside_name_the_op_and_the_line() -> None:
+    @tf.function
+    def f(x: Any, n: Any) -> Any:
+        if n == 0:
+            return tf.gather(x, 7)
+        return f(x, n - 1) * 2.0
+
+    with pytest.raises(errors.InvalidArgumentError, match=r"(?s)test_recursion.py.*indices = 7 is not in"):
+        f(tf.constant([1.0, 2.0]), tf.constant(40))
+
+
+def test_an_error_while_tracing_leaves_nothing_behind() -> None:
+    fails = [True]
+
+    @tf.function
+    def f(n: Any) -> Any:
+        if n == 0:
+            return 0
+        inner = f(n - 1)
+        if fails[0]:
+            raise ValueError("not today")
+        return inner + 1
+
+    with pytest.raises(ValueError, match="not today"):
+        f(tf.constant(3))
+    fails[0] = False
+    assert int(f(tf.constant(3))) == 3
+
+
+# ---- with the rest --------------------------------------------------------------------------------------------------
+
+
+def test_explained_written_and_forgotten() -> None:
+    @tf.function
+    def fact(n: Any) -> Any:
+        return 1 if n <= 1 else n * fact(n - 1)
+
+    concrete = fact.get_concrete_function(SCALAR)
+    assert int(concrete(tf.constant(5))) == 120
+    assert "recursive_call" in concrete.explain() and concrete.name in str(concrete.graph)
+    definition = concrete.graph.as_graph_def()
+    functions = {each.signature.name: each for each in definition.library.function}
+    called = [n for each in functions.values() for n in each.node_def if n.op.endswith("PartitionedCall")]
+    assert called and all(node.attr["f"].func.name in functions for node in called)
+    fact.clear_cache()
+    assert int(fact(tf.constant(4))) == 24
+
+
+def test_collected_with_its_graphs() -> None:
+    def made() -> Any:
+        @tf.function
+        def f(x: Any, n: Any) -> Any:
+            return x if n <= 1 else x * f(x, n - 1)
+
+        x = tf.constant(2.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x, tf.constant(3))
+        tape.gradient(y, x)
+        concrete = f.get_concrete_function(x, tf.constant(3))
+        concrete.wait()
+        return weakref.ref(f), weakref.ref(concrete.graph)
+
+    gone = made()
+    for _ in range(200):  # who compiles a graph holds it
+        gc.collect()
+        if all(each() is None for each in gone):
+            break
+        time.sleep(0.05)
+    assert [each() for each in gone] == [None, None]
+
+
+def test_two_threads_that_trace_one_another() -> None:
+    for _ in range(5):
+
+        @tf.function
+        def even(n: Any) -> Any:
+            return True if n == 0 else odd(n - 1)
+
+        @tf.function
+        def odd(n: Any) -> Any:
+            return False if n == 0 else even(n - 1)
+
+        start, results = threading.Barrier(4), []
+
+        def run(function: Any, start: threading.Barrier = start, results: list[bool] = results) -> None:
+            start.wait()
+            results.append(bool(function(tf.constant(6))))
+
+        threads = [threading.Thread(target=run, args=(f,), daemon=True) for f in (even, odd, even, odd)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert sorted(results) == [False, False, True, True]
+
+
+def test_for_each_element() -> None:
+    @tf.function
+    def fact(n: Any) -> Any:
+        return 1 if n <= 1 else n * fact(n - 1)
+
+    np.testing.assert_array_equal(tf.vectorized_map(fact, tf.constant([3, 4, 5])), [6, 24, 120])
+    many = tf.function(lambda n: tf.vectorized_map(fact, n))
+    np.testing.assert_array_equal(many(tf.constant([3, 4, 5])), [6, 24, 120])
+    x, f = tf.constant([2.0, 3.0]), power()
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.vectorized_map(lambda x: f(x, tf.constant(3)), x)
+    np.testing.assert_allclose(tape.gradient(y, x), [12.0, 27.0])
