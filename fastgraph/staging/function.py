@@ -300,7 +300,7 @@ class Function(MethodCall):
     def _relax(self, arguments: Arguments) -> tuple[Any, list[Any], list[Any]]:
         """Return the key, shapes and specs to trace for: relaxed where an earlier trace differs in shapes only."""
         key = arguments.key
-        other = self._traces.alike(key)
+        other = self._traces.alike(key) or recursion.alike(self, key)
         relaxed = None if other is None else general_key(key, other)
         if relaxed is None or relaxed == key:
             return key, arguments.shapes, arguments.specs

@@ -117,6 +117,14 @@ def find(function: Any, key: Any) -> Any:
     return None
 
 
+def alike(function: Any, key: Any) -> Any:
+    """Return the key of what this thread is tracing of a Function, if it differs from `key` in sizes only, or None."""
+    for pending in reversed(_tracing.all):
+        if pending.function is function and general_key(key, pending.key) is not None:
+            return pending.key
+    return None
+
+
 def begin(trace: GraphTrace) -> None:
     """Let a new pass capture first what the pass before has captured: its calls pass this on."""
     if _tracing.all:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import signal
 import threading
 import time
 import weakref
@@ -148,6 +149,16 @@ def test_sizes_that_grow_and_shrink(tier: str) -> None:
     for n in (5, 0, 3):
         assert float(total(tf.range(float(n)))) == n * (n - 1) / 2
 
+    @tf.function(reduce_retracing=True)
+    def product(x: Any) -> Any:
+        if tf.size(x) == 0:
+            return 1.0
+        return x[0] * product(x[1:])
+
+    for n in (3, 5, 4):
+        assert float(product(tf.range(1.0, n + 1.0))) == math.factorial(n)
+    assert product.experimental_get_tracing_count() == 2
+
 
 def test_ragged_results() -> None:
     @tf.function
@@ -229,6 +240,60 @@ def test_python_arguments_that_differ_are_traces_of_their_own() -> None:
 
     assert float(f(tf.constant(0.0), 3)) == 3.0
     assert f.experimental_get_tracing_count() == 4
+
+
+def test_search_with_loops_breaks_and_returns(tier: str) -> None:
+    def make(wrap: Callable[[Any], Any], range_: Any) -> Any:
+        @wrap
+        def first(n: Any) -> Any:
+            for i in range_(n):
+                if i > 2:
+                    return i
+                if first(i) > 1:
+                    return first(i) + 10
+            return n
+
+        @wrap
+        def doubling(n: Any) -> Any:
+            total = 0
+            while True:
+                if n <= 0:
+                    break
+                n -= 1
+                total += doubling(n) + 1
+            return total
+
+        return first, doubling
+
+    plain, staged = make(lambda f: f, range), make(tf.function, tf.range)
+    for f, g in zip(plain, staged, strict=True):
+        assert [int(g(tf.constant(n))) for n in range(6)] == [f(n) for n in range(6)]
+
+
+def test_trees(tier: str) -> None:
+    children = tf.constant([[1, 2], [3, -1], [-1, -1], [4, -1], [-1, -1]])
+    weights = tf.Variable([1.0, 2.0, 4.0, 8.0, 16.0])
+
+    @tf.function
+    def total(i: Any) -> Any:
+        found = 0.0
+        if i >= 0:
+            found = weights[i] ** 2
+            for child in children[i]:
+                found += total(child)
+        return found
+
+    @tf.function(input_signature=[SCALAR])
+    def mapped(i: Any) -> Any:
+        if i < 0:
+            return 0.0
+        return weights[i] ** 2 + tf.reduce_sum(tf.map_fn(mapped, children[i], fn_output_signature=tf.float32))
+
+    for function in (total, mapped):
+        with tf.GradientTape() as tape:
+            y = function(tf.constant(0))
+        assert float(y) == 341.0
+        np.testing.assert_allclose(tf.convert_to_tensor(tape.gradient(y, weights)), [2.0, 4.0, 8.0, 16.0, 32.0])
 
 
 # ---- effects --------------------------------------------------------------------------------------------------------
@@ -503,6 +568,23 @@ def test_an_error_while_tracing_leaves_nothing_behind() -> None:
     assert int(f(tf.constant(3))) == 3
 
 
+def test_an_interrupt_ends_it() -> None:
+    @tf.function
+    def fib(n: Any) -> Any:
+        return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+    assert int(fib(tf.constant(5))) == 5
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fib(tf.constant(90))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert int(fib(tf.constant(6))) == 8
+
+
 # ---- with the rest --------------------------------------------------------------------------------------------------
 
 
@@ -580,6 +662,9 @@ def test_for_each_element() -> None:
     many = tf.function(lambda n: tf.vectorized_map(fact, n))
     np.testing.assert_array_equal(many(tf.constant([3, 4, 5])), [6, 24, 120])
     x, f = tf.constant([2.0, 3.0]), power()
+    with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as forward:
+        y = f(x, tf.constant(3))
+    np.testing.assert_allclose(forward.jvp(y), [12.0, 27.0])
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = tf.vectorized_map(lambda x: f(x, tf.constant(3)), x)
