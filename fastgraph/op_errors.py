@@ -170,9 +170,10 @@ def wrong_dtype(value: Any, dtype: DType) -> Exception:
 
 def out_of_scope(value: Any) -> Exception:
     """A symbolic tensor was used where its trace is over or another one runs."""
+    origin = getattr(value, "origin", "")
     return InaccessibleTensorError(
         f"{value!r} is out of scope and cannot be used here. Use return values, explicit Python locals or TensorFlow "
-        "collections to access it."
+        f"collections to access it.{origin and f' It was made while tracing ({origin}).'}"
     )
 
 
