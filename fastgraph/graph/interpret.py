@@ -15,7 +15,10 @@ import numpy as np
 from fastgraph._tensor import as_array, from_array, run
 from fastgraph.errors import InternalError, OpError
 from fastgraph.graph.collector import resting
-from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.ir import Graph, Node, Value, format_aval
+
+
+_MOST_SHOWN = 8  # operands in an error's text
 
 
 def interpret(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
@@ -82,7 +85,7 @@ class Interpreter:
                     values[number] = None
         except OpError as error:
             assert node is not None
-            raise located(error, node) from None
+            raise located(error, node, operands) from None
         return [values[number] for number in self.outputs]
 
 
@@ -96,14 +99,14 @@ def run_node(node: Node, inputs: tuple[Any, ...]) -> Sequence[Any]:
     try:
         result = run(op, inputs, node.attrs)
     except OpError as error:
-        raise located(error, node) from None
+        raise located(error, node, inputs) from None
     if op.n_outputs == 1:
         return (result,)
     return result if result is not None else ()
 
 
-def located(error: OpError, node: Node) -> OpError:
-    """Return the error of a node with the place in the user's program where the node was written."""
+def located(error: OpError, node: Node, operands: Sequence[Any]) -> OpError:
+    """Return the error of a node with the place in the user's program where it was written, and what it was given."""
     if getattr(error, "_located", False):
         return error
     lines = ["Graph execution error:", "", f"Detected at node {node.name} defined at (most recent call last):"]
@@ -114,7 +117,11 @@ def located(error: OpError, node: Node) -> OpError:
         end = text.find("}} ")
         text = text[end + 3 :] if end >= 0 else text
     text = text.split(" [Op:")[0]
-    lines += ["", f"{text}", f"\t [[{{{{node {node.name}}}}}]]"]
+    avals = [getattr(operand, "aval", None) for operand in operands[:_MOST_SHOWN]]
+    given = ", ".join("?" if aval is None else format_aval(aval) for aval in avals)
+    if len(operands) > _MOST_SHOWN:
+        given += f" and {len(operands) - _MOST_SHOWN} more"
+    lines += ["", f"{text}", f"\t [[{{{{node {node.name}}}}}]]" + (f" of operands {given}" if given else "")]
     new = type(error)(None, None, "\n".join(lines))
     new._located = True  # type: ignore[attr-defined]
     return new

@@ -191,6 +191,7 @@ def test_12_run_time_errors_name_the_op_and_the_line() -> None:
         f(tf.constant([1.0, 2.0]), tf.constant(7))
     text = str(caught.value)
     assert "Gather" in text and f'{HERE}", line {line_of("fails here")}' in text
+    assert text.endswith("[[{{node GatherV2}}]] of operands float32[2], int32[]")
 
 
 def test_12_errors_while_tracing_keep_their_class_and_show_the_line() -> None:
