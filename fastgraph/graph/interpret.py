@@ -17,7 +17,6 @@ from fastgraph.errors import InternalError, OpError
 from fastgraph.graph.collector import resting
 from fastgraph.graph.ir import Graph, Node, Value, format_aval
 
-
 _MOST_SHOWN = 8  # operands in an error's text
 
 
