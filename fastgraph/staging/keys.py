@@ -143,7 +143,9 @@ def analyse(named: Mapping[str, Any]) -> Arguments:
     keys = []
     for name, value in named.items():
         found.structure[name] = taken = _taken(value)
-        keys.append(_encode(taken, name.lstrip("*"), "" if name.startswith("**") else name.lstrip("*"), found))
+        plain = name.lstrip("*")
+        own, path = ("", plain) if name == f"*{plain}" else (plain, "" if name.startswith("**") else plain)
+        keys.append(_encode(taken, own, path, found))
     found.key = tuple(keys)
     return found
 
@@ -189,7 +191,7 @@ def _encode(value: Any, name: str, path: str, found: Arguments) -> Any:
         found.leaves.append(value)
         found.shapes.append(value.aval.shape)
         found.names.append(value.name or name)
-        found.paths.append(value.name or path)
+        found.paths.append(path if value.name in (None, name) else value.name)  # a name of the argument's is none
         return (TENSOR, value.dtype.code, value.aval.shape)
     if is_variable(value):
         found.objects.append(value)
@@ -235,7 +237,8 @@ def _encode_nested(value: Any, name: str, path: str, found: Arguments) -> Any:
         return (type(value), tuple(keys))
     steps = [step.lstrip(".").strip("[]") for step, _ in nesting.steps(value)]
     children = [
-        _encode(child, name, at(step), found) for step, child in zip(steps, nesting.children(value), strict=True)
+        _encode(child, name or at(step), at(step), found)  # what *args holds is called by its places
+        for step, child in zip(steps, nesting.children(value), strict=True)
     ]
     if (metadata := nesting.metadata(value)) is not None:
         beside = Arguments({})

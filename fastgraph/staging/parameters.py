@@ -103,7 +103,7 @@ class Parameters:
         """Call the tensors of a call as the input_signature does."""
         names = [getattr(spec, "name", None) for spec in nesting.flatten(self.input_signature, expand_composites=True)]
         for i, name in enumerate(names[: len(arguments.names)]):
-            if name:
+            if name and name != arguments.names[i]:  # else the path tells more
                 arguments.names[i] = arguments.paths[i] = name
 
     def _misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> InputSignatureError:
