@@ -170,7 +170,7 @@ def wrong_dtype(value: Any, dtype: DType) -> Exception:
 
 def out_of_scope(value: Any) -> Exception:
     """A symbolic tensor was used where its trace is over or another one runs."""
-    origin = getattr(value, "origin", "")
+    origin = getattr(value, "made_at", "")
     return InaccessibleTensorError(
         f"{value!r} is out of scope and cannot be used here. Use return values, explicit Python locals or TensorFlow "
         f"collections to access it.{origin and f' It was made while tracing ({origin}).'}"

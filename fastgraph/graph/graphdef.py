@@ -58,6 +58,8 @@ class Library:
 def message(graph: Graph) -> Message:
     """Return the GraphDef of a graph as a Message."""
     library = Library()
+    for name, function in graph.library.items():
+        library.names[function] = _unique(name, library._taken)
     fields: dict[str, Any] = {"node": _nodes(graph, library)}
     done: dict[str, Message] = {}
     while len(done) < len(library.names):
@@ -68,6 +70,13 @@ def message(graph: Graph) -> Message:
         fields["library"] = Message(function=[done[name] for name in sorted(done)])
     fields["versions"] = Message(producer=PRODUCER, min_consumer=MIN_CONSUMER)
     return Message(**fields)
+
+
+def function_def(graph: Graph, name: str) -> Any:
+    """Return the FunctionDef of a graph."""
+    library = Library()
+    library.names[graph] = _unique(name, library._taken)
+    return as_protocol_buffer(_function(graph, name, library), "FunctionDef")
 
 
 def node_def(definition: Definition) -> Any:
@@ -182,7 +191,8 @@ def _function(graph: Graph, name: str, library: Library) -> Message:
     returned = [*graph.outputs, *graph.parameters[len(graph.parameters) - library.passed.get(graph, 0) :]]
     taken = set()
     results = [_unique(_plain(value.node.name), taken) for value in returned]
-    found = [d for d in definitions(graph) if d.type != "Placeholder"]
+    own = {value.node for value in graph.parameters}  # those of captured tensors are written as constants elsewhere
+    found = [d for d in definitions(graph) if d.type != "Placeholder" and d.node not in own]
     names = dict(arguments)
     for definition in found:
         for slot, value in zip(definition.slots, definition.outputs, strict=False):

@@ -101,6 +101,7 @@ class Graph(GraphElements):
         self.outputs: list[Value] = []
         self.trace: Any = None  # the GraphTrace that built it, which differentiation goes on from
         self.control: dict[Node, tuple[Node, ...]] = {}  # what the user said that a node waits for
+        self.library: dict[str, Graph] = {}  # functions that its GraphDef has besides those that it calls
         self.interpreter: Any = None  # the graph prepared for being interpreted; it may lead back here
         self._names: dict[str, int] = {}
 

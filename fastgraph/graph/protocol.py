@@ -51,6 +51,10 @@ class GraphDef(Message):
     """A graph: `node`, `library`, `versions`."""
 
 
+class FunctionDef(Message):
+    """A FunctionDef: a function of a GraphDef's library."""
+
+
 class NodeDef(Message):
     """An operation: `name`, `op`, `input`, `device`, `attr`."""
 
@@ -309,10 +313,11 @@ def _entry(part: bytes, key_kind: str, value_kind: str) -> tuple[Any, Any]:
 def _protocol_buffers() -> dict[str, Any] | None:
     """The classes of the tensorboard package by name; None if it is not there."""
     try:
-        from tensorboard.compat.proto import graph_pb2, node_def_pb2, tensor_pb2, tensor_shape_pb2
+        from tensorboard.compat.proto import function_pb2, graph_pb2, node_def_pb2, tensor_pb2, tensor_shape_pb2
     except ImportError:
         return None
     return {
+        "FunctionDef": function_pb2.FunctionDef,
         "GraphDef": graph_pb2.GraphDef,
         "NodeDef": node_def_pb2.NodeDef,
         "TensorProto": tensor_pb2.TensorProto,
@@ -320,7 +325,7 @@ def _protocol_buffers() -> dict[str, Any] | None:
     }
 
 
-_OWN = {kind.__name__: kind for kind in (GraphDef, NodeDef, TensorProto, TensorShapeProto)}
+_OWN = {kind.__name__: kind for kind in (FunctionDef, GraphDef, NodeDef, TensorProto, TensorShapeProto)}
 
 
 def as_protocol_buffer(message: Message, kind: str = "GraphDef") -> Any:

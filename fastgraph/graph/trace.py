@@ -243,7 +243,7 @@ class SymbolicTensor(Tensor):
         self.value.aval = Aval(aval.dtype, None if merged.rank is None else tuple(merged), aval.value)
 
     @property
-    def origin(self) -> str:
+    def made_at(self) -> str:
         """Where it was made, for people: `from f, file:line`; of an argument, whose it is."""
         line = next(iter(self.value.node.source), None)
         if line is not None:
@@ -269,13 +269,13 @@ class SymbolicTensor(Tensor):
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError(
             f"Cannot convert a symbolic tf.Tensor ({self.name}) to a numpy array. This error may indicate that you're "
-            f"trying to pass a Tensor to a NumPy call, which is not supported. The tensor ({self.origin}) has no value "
-            "while tracing: use ops of tf, tf.numpy_function, or return it."
+            f"trying to pass a Tensor to a NumPy call, which is not supported. The tensor ({self.made_at}) has no "
+            "value while tracing: use ops of tf, tf.numpy_function, or return it."
         )
 
     def _no_number(self, what: str) -> TypeError:
         return TypeError(
-            f"{what}() needs a value, and the symbolic tensor {self.name} ({self.origin}) has none until the graph "
+            f"{what}() needs a value, and the symbolic tensor {self.name} ({self.made_at}) has none until the graph "
             "runs. Compute with it as a tensor (tf.cast), or call the function eagerly."
         )
 
@@ -290,14 +290,14 @@ class SymbolicTensor(Tensor):
 
     def __index__(self) -> int:
         raise TypeError(
-            f"the symbolic tensor {self.name} ({self.origin}) cannot be a Python index: it has no value until the "
+            f"the symbolic tensor {self.name} ({self.made_at}) cannot be a Python index: it has no value until the "
             "graph runs. Use tf.gather, or tf.range for a loop's counter."
         )
 
     def __getattr__(self, name: str) -> Any:
         if name in ("numpy", "item", "tolist"):
             raise AttributeError(
-                f"'SymbolicTensor' object has no attribute {name!r}: {self.name} ({self.origin}) has no value until "
+                f"'SymbolicTensor' object has no attribute {name!r}: {self.name} ({self.made_at}) has no value until "
                 "the graph runs. Return it from the tf.function, print it with tf.print, or take it to Python with "
                 "tf.py_function."
             )
@@ -622,7 +622,7 @@ def out_of_reach(tensor: SymbolicTensor, where: GraphTrace | None) -> str:
         "collections to access it.",
         "Please see https://www.tensorflow.org/guide/function#all_outputs_of_a_tffunction_must_be_return_values for "
         "more information.",
-        f"{tensor!r} ({tensor.origin}) was defined here:",
+        f"{tensor!r} ({tensor.made_at}) was defined here:",
     ]
     for line in reversed(tensor.value.node.source):
         lines.append(f'    File "{line.file}", line {line.line}, in {line.function}')

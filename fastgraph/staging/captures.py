@@ -1,19 +1,65 @@
 """What a concrete function captures, as its users see it and as its graph holds it.
 
-Rule: the graph holds eager tensors, and weakly the cells of Variables; users see tensors.
+Rule: the graph holds eager tensors, weakly the cells of Variables, and what gives either of them; users see tensors.
 """
 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph._tensor import EagerTensor, convert
+from fastgraph import dtype as dtypes
+from fastgraph._buffer import Cell
+from fastgraph._tensor import EagerTensor, Tensor, convert
+from fastgraph.graph.ir import Value
 from fastgraph.resource_handles import ResourceHandle
+from fastgraph.shapes import Aval, compatible, shape_of
+
+
+class Deferred:
+    """A capture that a Python function gives anew for every call."""
+
+    def __init__(self, closure: Callable[[], Any], aval: Aval) -> None:
+        self.closure = closure
+        self.aval = aval  # of the placeholder
+
+    def value(self) -> Any:
+        """Return what this call captures: a tensor, or a Variable's Cell. Raises ValueError if it does not fit."""
+        given = self.closure()
+        cell = given.cell if isinstance(given, ResourceHandle) else getattr(given, "__fg_cell__", None)
+        if self.aval.dtype is dtypes.resource:
+            if cell is None:
+                raise ValueError(f"A deferred capture that stands for a Variable must give one, not {given!r}")
+            return cell
+        tensor = convert(given) if isinstance(given, Tensor) or cell is not None else convert(given, self.aval.dtype)
+        if tensor.dtype != self.aval.dtype or not compatible(tensor.aval.shape, self.aval.shape):
+            raise ValueError(
+                f"A deferred capture must give a {self.aval.dtype.name} tensor of shape {shape_of(self.aval.shape)}, "
+                f"got {given!r}"
+            )
+        return tensor
+
+
+def place_of(captures: Sequence[tuple[Any, Value]], tensor: Any, placeholder: Any) -> int:
+    """Return which capture a tensor or Variable is, or a placeholder stands for. Raises ValueError for another."""
+    cell = tensor.cell if isinstance(tensor, ResourceHandle) else getattr(tensor, "__fg_cell__", None)
+    for i, (held, value) in enumerate(captures):
+        if placeholder is not None and getattr(placeholder, "value", None) is value:
+            return i
+        if held is tensor or (isinstance(held, weakref.ref) and cell is not None and held() is cell):
+            return i
+    raise ValueError(
+        f"Did not find `tensor` argument {tensor} in the ConcreteFunction's captured inputs list, and did not receive "
+        "a placeholder argument. Thus we're unable to infer the internal placeholder."
+    )
 
 
 def shown(held: Any) -> Any:
-    """Return a capture as a tensor: of a Cell its Variable's handle."""
+    """Return a capture as a tensor: of a Cell its Variable's handle, of a deferred one what it gives now."""
+    if isinstance(held, Deferred):
+        given = held.value()
+        return ResourceHandle(given) if isinstance(given, Cell) else given
     if not isinstance(held, weakref.ref):
         return held
     cell = held()
@@ -31,6 +77,10 @@ def held_like(capture: Any, old: Any) -> Any:
         if cell is None or (before is not None and cell.aval != before.aval):
             raise ValueError(f"A Variable like {None if before is None else before.name!r} is wanted, got {capture!r}")
         return weakref.ref(cell)
+    if isinstance(old, Deferred):
+        if old.aval.dtype is dtypes.resource:
+            return weakref.ref(Deferred(lambda: capture, old.aval).value())
+        return Deferred(lambda: capture, old.aval).value()
     tensor = capture if isinstance(capture, EagerTensor) else convert(capture, old.dtype)
     if tensor.dtype != old.dtype or tensor.shape != old.shape:
         raise ValueError(f"A {old.dtype.name} tensor of shape {old.shape} is wanted, got {capture!r}")

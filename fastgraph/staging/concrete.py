@@ -17,10 +17,11 @@ from fastgraph.errors import FailedPreconditionError, InvalidArgumentError
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 from fastgraph.op_errors import message_name
-from fastgraph.shapes import TensorSpec, generalises
+from fastgraph.shapes import TensorSpec, compatible, generalises
 from fastgraph.staging import keys
 from fastgraph.staging._call import FastCall, forget_all
-from fastgraph.staging.captures import cell_name, held_like, shown
+from fastgraph.staging.atomic_functions import AtomicFunction
+from fastgraph.staging.captures import Deferred, cell_name, held_like, place_of, shown
 from fastgraph.staging.fields import apart, together
 from fastgraph.staging.function_types import FunctionType, of_trace
 from fastgraph.staging.keys import Held
@@ -130,11 +131,52 @@ class ConcreteFunction(FastCall):
         now = self.graph.captures
         if len(captures) != len(now):
             raise ValueError(f"{self.name} captures {len(now)} tensors and Variables, got {len(captures)}")
-        new = [held_like(capture, old) for capture, (old, _) in zip(captures, now, strict=True)]
-        self.graph.captures[:] = [(held, value) for held, (_, value) in zip(new, now, strict=True)]
+        self._capture([held_like(capture, old) for capture, (old, _) in zip(captures, now, strict=True)])
+
+    def replace_capture_with_deferred_capture(
+        self, tensor: Any, closure: Any, spec: Any, placeholder: Any = None, default_value: Any = None
+    ) -> None:
+        """Let `closure()` give, for every call, what stands in the place of a tensor or Variable from outside.
+
+        `spec` is what it gives; `placeholder` finds the place where `tensor` is not known; `default_value` changes
+        nothing here. A graph that calls this one keeps what is given while it is traced. Raises ValueError if there is
+        no such place or the spec does not fit it. Source: ConcreteFunction.replace_capture_with_deferred_capture.
+        """
+        captures = self.graph.captures
+        i = place_of(captures, tensor, placeholder)
+        aval = captures[i][1].aval
+        if isinstance(spec, TensorSpec) and (spec.dtype != aval.dtype or not compatible(spec.aval.shape, aval.shape)):
+            raise ValueError(f"{spec} does not fit what the graph takes there: {spec_of(captures[i][1])}")
+        held = [each for each, _ in captures]
+        held[i] = Deferred(closure, aval)
+        self._capture(held)
+
+    def _capture(self, held: Sequence[Any]) -> None:
+        """Let the graph use these from outside."""
+        now = self.graph.captures
+        self.graph.captures[:] = [(each, value) for each, (_, value) in zip(held, now, strict=True)]
         self._cell_names = [cell_name(held) for held, _ in self.graph.captures]
         self._runner = Runner(self._trace, self.name)
         forget_all()
+
+    @property
+    def function_def(self) -> Any:
+        """The graph as TensorFlow's FunctionDef."""
+        from fastgraph.graph import graphdef
+
+        return graphdef.function_def(self.graph, self.name)
+
+    @property
+    def inference_fn(self) -> AtomicFunction:
+        """The graph as a function of all that it takes, captures included."""
+        return AtomicFunction(self)
+
+    def add_to_graph(self, g: Graph | None = None, overwrite: bool = False) -> None:
+        """Add the function to the library of a graph (None: the one that is being made, if any): see as_graph_def."""
+        trace = current_state().trace
+        graph = g if g is not None else trace.graph if isinstance(trace, GraphTrace) else None
+        if graph is not None and (overwrite or self.name not in graph.library):
+            graph.library = {**graph.library, self.name: self.graph}
 
     @property
     def function_type(self) -> FunctionType:
@@ -178,6 +220,8 @@ class ConcreteFunction(FastCall):
         captures = [held for held, _ in self.graph.captures]
         if any(held() is None for held in captures if isinstance(held, weakref.ref)):
             return
+        if any(isinstance(held, Deferred) for held in captures):
+            return
         operands = self._operands(leaves)
         recording = self._runner.recording(operands)
         executable = self._runner.executable(None if recording is None else recording.derivative)
@@ -216,6 +260,10 @@ class ConcreteFunction(FastCall):
         """Call the graph on its input tensors and return the structured result."""
         return self.pack(self._runner(self._operands(leaves)))
 
+    def leaves_of_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """Return the input tensors that a call's arguments hold. Raises as a call does."""
+        return self._bind(args, kwargs)
+
     def run_flat(self, operands: list[Any]) -> Any:
         """Run the graph on all that it takes, outside of traces and tapes."""
         return self._runner.executable()(operands)
@@ -224,7 +272,9 @@ class ConcreteFunction(FastCall):
         """Return the parameters of the graph: the input tensors, then what is captured."""
         operands = list(leaves)
         for i, (held, _) in enumerate(self._trace.graph.captures):
-            if type(held) is weakref.ref:
+            if isinstance(held, Deferred):
+                operands.append(held.value())
+            elif type(held) is weakref.ref:
                 cell = held()
                 if cell is None:
                     raise self._gone(i)

@@ -1,0 +1,127 @@
+"""What a ConcreteFunction is made of and what may be put in its place: definitions, captures, names of specs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import fastgraph as tf
+
+
+def test_function_def() -> None:
+    v, c = tf.Variable(2.0), tf.constant(3.0)
+    concrete = tf.function(lambda x: {"y": x * v + c}).get_concrete_function(tf.TensorSpec([None], tf.float32))
+    definition = concrete.function_def
+    assert definition.signature.name == concrete.name
+    assert [each.name for each in definition.signature.input_arg] == ["x", "mul_readvariableop_resource", "add_y"]
+    assert [each.name for each in definition.signature.output_arg] == ["identity"]
+    ops = [node.op for node in definition.node_def]
+    assert ops[:3] == ["ReadVariableOp", "Mul", "AddV2"] and "Placeholder" not in ops and "Const" not in ops
+
+
+def test_inference_fn() -> None:
+    v, c = tf.Variable(2.0), tf.constant(3.0)
+    concrete = tf.function(lambda x, k=2: {"y": x * v + c, "none": None}).get_concrete_function(tf.constant(1.0))
+    function = concrete.inference_fn
+    assert function.name == concrete.name.encode() and function.graph is concrete.graph
+    assert function.definition.signature.name == function.cached_definition.signature.name == concrete.name
+    assert str(function.function_type) == str(concrete.function_type) and concrete.name in repr(function)
+    x = tf.constant(5.0)
+    assert [float(y) for y in function.call_flat(x, v.handle, tf.constant(1.0))] == [11.0]
+    result = function.call_with_captures((x,), {}, [v, c])
+    assert float(result["y"]) == 13.0 and result["none"] is None
+    with tf.GradientTape() as tape:
+        y = function.call_with_captures([x], {}, [v, c])["y"]
+    assert float(tape.gradient(y, v)) == 5.0
+    with pytest.raises(ValueError, match="call_with_captures"):
+        function(x)
+    with pytest.raises(ValueError, match="captures 2"):
+        function.call_with_captures((x,), {}, [])
+    with pytest.raises(ValueError, match="3 arguments, got: 1"):
+        function.call_flat(x)
+    with pytest.raises(TypeError):
+        function.call_with_captures((x, 2, 3), {}, [v, c])
+    plain = tf.function(lambda x: x + 1.0).get_concrete_function(x)
+    assert float(plain.inference_fn(x)) == 6.0
+
+
+def test_add_to_graph() -> None:
+    concrete = tf.function(lambda x: x + 1.0).get_concrete_function(tf.constant(1.0))
+    graph = tf.Graph()
+    concrete.add_to_graph()  # no graph is being made
+    concrete.add_to_graph(graph)
+    concrete.add_to_graph(graph)
+    assert [each.signature.name for each in graph.as_graph_def().library.function] == [concrete.name]
+
+    @tf.function
+    def f(x: Any) -> Any:
+        concrete.add_to_graph()
+        return x
+
+    library = f.get_concrete_function(tf.constant(1.0)).graph.as_graph_def().library
+    assert [each.signature.name for each in library.function] == [concrete.name]
+
+
+def test_deferred_captures() -> None:
+    c, v, w = tf.constant(3.0), tf.Variable(2.0), tf.Variable(10.0)
+    now = [tf.constant(10.0)]
+    f = tf.function(lambda x: x * v + c)
+    x = tf.constant(1.0)
+    assert [float(f(x)) for _ in range(3)] == [5.0] * 3
+    concrete = f.get_concrete_function(x)
+    assert concrete.replace_capture_with_deferred_capture(c, lambda: now[0], tf.TensorSpec([], tf.float32)) is None
+    for value in (10.0, 20.0, 30.0):
+        now[0] = tf.constant(value)
+        assert float(concrete(x)) == float(f(x)) == 2.0 + value
+        assert float(concrete.captured_inputs[1]) == value
+    with tf.GradientTape() as tape:
+        tape.watch(now[0])
+        y = concrete(x)
+    assert [float(g) for g in tape.gradient(y, [v, now[0]])] == [1.0, 1.0]
+    variables = [v]
+    concrete.replace_capture_with_deferred_capture(v.handle, lambda: variables[0], None)
+    variables[0] = w
+    assert float(concrete(x)) == 40.0
+    placeholder = concrete.inputs[2]
+    concrete.replace_capture_with_deferred_capture(None, lambda: 1, tf.TensorSpec([], tf.float32), placeholder)
+    assert float(concrete(x)) == 11.0
+    for given in (tf.constant(1), tf.ones([2])):
+        now[0] = given
+        concrete.replace_capture_with_deferred_capture(None, lambda: now[0], None, placeholder)
+        with pytest.raises(ValueError, match="deferred capture must give"):
+            concrete(x)
+    concrete.set_external_captures([w, 5.0])
+    assert float(concrete(x)) == 15.0
+    with pytest.raises(ValueError, match="Did not find `tensor` argument"):
+        concrete.replace_capture_with_deferred_capture(tf.constant(5.0), lambda: c, tf.TensorSpec([], tf.float32))
+    with pytest.raises(ValueError, match="does not fit"):
+        concrete.replace_capture_with_deferred_capture(w, lambda: c, tf.TensorSpec([2], tf.float32))
+
+
+def spec(name: str | None = None, shape: Any = ()) -> Any:
+    return tf.TensorSpec(shape, tf.float32, name)
+
+
+def names_of(function: Any, *args: Any, **kwargs: Any) -> tuple[list[str], list[str]]:
+    """The names of the placeholders, and those of the specs."""
+    concrete = function.get_concrete_function(*args, **kwargs)
+    specs = tf.nest.flatten(concrete.structured_input_signature)
+    return [t.op.name for t in concrete.inputs], [each.name for each in specs if each is not None]
+
+
+def test_names_of_specs() -> None:
+    one = tf.function(lambda d: d)
+    assert names_of(one, [spec("d"), {"k": spec("e"), "d": spec("d")}, (spec(), [spec(), spec()])]) == (
+        ["d", "d_1", "e", "d_2", "d_3", "d_4"],
+        ["d_0", "d_1_d", "e", "d_2_0", "d_2_1_0", "d_2_1_1"],
+    )
+    assert names_of(one, {"x": [spec("p", [1]), spec("p")]}) == (["p", "p_1"], ["p", "p"])
+    assert names_of(one, spec("d")) == (["d"], ["d"])
+    rest = tf.function(lambda *rest: rest[0])
+    assert names_of(rest, spec(), spec()) == (["rest_0", "rest_1"], ["rest_0", "rest_1"])
+    assert names_of(rest, spec("x"), spec(), spec("rest")) == (["x", "rest_1", "rest"], ["x", "rest_1", "rest"])
+    pair = tf.function(lambda a, a_b: (a, a_b))
+    assert names_of(pair, {"b": spec()}, spec()) == (["a", "a_b"], ["a_b", "a_b"])
+    signature = tf.function(lambda a, b: b, input_signature=[[spec("a"), spec()], spec("q")])
+    assert names_of(signature) == (["a", "a_1", "q"], ["a_0", "a_1", "q"])
