@@ -259,7 +259,10 @@ def _check_pure(called: Callee, effects: Effects, outs: list[Any]) -> None:
     done = sorted({kind for kind, _ in effects} - {"read"})
     if done:
         line = outs[0].value.node.source[0] if outs and outs[0].value.node.source else None
-        what = " and ".join({"write": "assigns Variables", "host": "prints, checks or runs Python"}[k] for k in done)
+        what = " and ".join(
+            {"write": "assigns Variables or draws random numbers", "host": "prints, checks or runs Python"}[k]
+            for k in done
+        )
         raise NotImplementedError(
             f"{called} calls itself{f' at {line}' if line else ''} and {what}: such calls have no gradient, for it "
             "computes them again. Do this outside of the Function that calls itself."
@@ -286,8 +289,9 @@ def _derivative_graph(called: Callee, sources: tuple[int, ...], flowing: tuple[i
     cells = {v: held[v]() for v in graph.parameters if v.aval.dtype is dtypes.resource}
     if cells:
         trace.add_input(Aval(dtypes.int64, (len(cells),)), "stamp")
-    operands = []
-    for value in graph.parameters:
+    n_passed = len(graph.parameters) - len(called.extra)
+    operands: list[Any] = []
+    for value in graph.parameters[:n_passed]:
         is_cell = value in cells
         operands.append(cells[value] if is_cell else trace.add_input(value.aval.without_value(), value.node.name))
     outputs = [graph.outputs[i] for i in flowing]
@@ -295,7 +299,7 @@ def _derivative_graph(called: Callee, sources: tuple[int, ...], flowing: tuple[i
     with entering(trace):
         for cell in cells.values():
             trace.value_of(cell)
-        results = bind(CALL, tuple(operands), {"graph": graph})
+        results = bind(CALL, (*operands, *called.extra), {"graph": graph})
         wanted = [operands[i] for i in sources]
     tape = replay(trace, wanted)
     with entering(trace):

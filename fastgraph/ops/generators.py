@@ -277,6 +277,10 @@ class _Generators:
             trace.n_random_ops += 1
         else:
             seeds = None if seed is None else self.seeds(seed)
+        for cell in trace.spare_generators:
+            if self.traced.get(cell, ()) == seeds:
+                trace.spare_generators.remove(cell)
+                return Held(cell)
         cell = Cell(_STATE, "generator")  # the graph that captures it keeps it
         set_state(cell, first_state(seeds))
         self.traced[cell] = seeds

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastgraph import nesting
+from fastgraph._buffer import Cell
 from fastgraph._tensor import current_trace
 from fastgraph.graph import recursion
 from fastgraph.graph.recursion import Unknown
@@ -64,8 +65,11 @@ class Pending:
         results = recursion.apply(self.callee, [*leaves, *captured], self.specs, self.effects)
         return self.concrete.pack(results[: len(self.specs)])
 
-    def agrees(self, concrete: ConcreteFunction) -> bool:
-        """Whether a pass gives what it took for granted; if not, the next one begins with what it gave."""
+    def agrees(self, concrete: ConcreteFunction, n_passes: int) -> bool:
+        """Whether a pass gives what it took for granted; if not, the next one begins with what it gave.
+
+        Tensors that each pass captures anew (the handle of a dataset that the function makes) no call passes on.
+        """
         graph = concrete.graph
         before = self.concrete
         captured = [held for held, _ in graph.captures]
@@ -82,7 +86,11 @@ class Pending:
                     )
             pairs = zip(self.specs, specs, strict=True)
             specs = tuple([(dtype, common_shape(shape, other)) for (dtype, shape), (_, other) in pairs])
-            same = specs == self.specs and effects == self.effects and len(captured) == len(self.captured)
+            more = captured[len(self.captured) :]
+            own = not more or (n_passes > 2 and not any(isinstance(held, weakref.ref) for held in more))
+            same = specs == self.specs and effects == self.effects and own
+            if same:
+                self.callee.extra = more
         self.concrete, self.specs, self.effects, self.captured = concrete, specs, effects, captured
         return same
 
@@ -126,12 +134,14 @@ def alike(function: Any, key: Any) -> Any:
 
 
 def begin(trace: GraphTrace) -> None:
-    """Let a new pass capture first what the pass before has captured: its calls pass this on."""
+    """Let a new pass capture first what the pass before has captured: its calls pass this on, random ops take it."""
     if _tracing.all:
         for held in _tracing.all[-1].captured:
             capture = held() if isinstance(held, weakref.ref) else held
             if capture is not None:
                 trace.value_of(capture)
+            if isinstance(capture, Cell) and capture.name == "generator":
+                trace.spare_generators.append(capture)
 
 
 def settled(
@@ -155,7 +165,7 @@ def settled(
                     raise
                 lines = unknown.lines
                 raise pending.no_base_case(lines) from None
-            if not pending.called or pending.agrees(concrete):
+            if not pending.called or pending.agrees(concrete, n_passes):
                 break
         else:
             raise TypeError(

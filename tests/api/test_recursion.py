@@ -233,6 +233,41 @@ def test_inside_other_functions(tier: str) -> None:
     np.testing.assert_array_equal(tf.map_fn(fact, tf.constant([3, 4])), [6, 24])
 
 
+def test_random_numbers_datasets_and_python_inside(tier: str) -> None:
+    @tf.function
+    def noise(n: Any) -> Any:
+        if n == 0:
+            return tf.zeros([3])
+        return tf.random.uniform([3], 1.0, 2.0) + noise(n - 1)
+
+    tf.random.set_seed(7)
+    first, second = noise(tf.constant(3)).numpy(), noise(tf.constant(3)).numpy()
+    assert ((first >= 3.0) & (first < 6.0)).all() and (first != second).all()
+    tf.random.set_seed(7)
+    np.testing.assert_array_equal(noise(tf.constant(3)), first)
+
+    @tf.function
+    def visits(n: Any, x: Any) -> Any:
+        found = x
+        for i in tf.data.Dataset.range(3):
+            if n > 0:
+                found += tf.cast(i, tf.float32) * visits(n - 1, x)
+        return found
+
+    def plain(n: int, x: float) -> float:
+        return x + sum(i * plain(n - 1, x) for i in range(3)) if n > 0 else x
+
+    assert float(visits(tf.constant(2), tf.constant(2.0))) == plain(2, 2.0)
+
+    @tf.function
+    def called(n: Any) -> Any:
+        if n == 0:
+            return 0
+        return tf.numpy_function(lambda k: k * 10, [n], tf.int32) + called(n - 1)
+
+    assert int(called(tf.constant(3))) == 60
+
+
 def test_python_arguments_that_differ_are_traces_of_their_own() -> None:
     @tf.function
     def f(x: Any, depth: int) -> Any:
@@ -455,6 +490,44 @@ def test_gradients_inside_functions(tier: str) -> None:
         return tape.gradient(y, x)
 
     assert float(derivative(tf.constant(2.0), tf.constant(1))) == 12.0
+
+
+def test_a_custom_gradient_and_a_training_step(tier: str) -> None:
+    @tf.custom_gradient
+    def hundred(x: Any) -> Any:
+        return x * x, lambda dy: dy * 100.0
+
+    @tf.function
+    def tower(x: Any, n: Any) -> Any:
+        return x if n == 0 else hundred(tower(x, n - 1))
+
+    x = tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tower(x, tf.constant(2))
+    assert float(y) == 16.0 and float(tape.gradient(y, x)) == 10_000.0
+
+    v = tf.Variable(1.0)
+
+    @tf.function
+    def net(x: Any, n: Any) -> Any:
+        return x if n == 0 else tf.tanh(v * net(x, n - 1))
+
+    @tf.function
+    def step(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            y = net(x, tf.constant(3))
+        slope = tape.gradient(y, v)
+        v.assign_sub(0.1 * slope)
+        return slope
+
+    for _ in range(3):
+        with tf.GradientTape() as tape:
+            y = x
+            for _ in range(3):
+                y = tf.tanh(v * y)
+        expected = float(tape.gradient(y, v))
+        assert float(step(x)) == pytest.approx(expected, rel=1e-5)
 
 
 def test_no_gradient_where_calls_do_more_than_compute() -> None:
