@@ -442,6 +442,9 @@ class ConcreteFunction(FastCall):
         lines += ["  Returns:", f"    {pretty(specs)}"]
         return "\n".join(lines)
 
+    def __reduce__(self) -> Any:
+        raise TypeError(f"cannot pickle or copy {self.name}: it is one graph of its tf.function, which can be pickled")
+
     def __repr__(self) -> str:
         return f"<ConcreteFunction {self._summary()} at 0x{id(self):X}>"
 

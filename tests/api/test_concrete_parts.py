@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -44,6 +47,14 @@ def test_inference_fn() -> None:
         function.call_with_captures((x, 2, 3), {}, [v, c])
     plain = tf.function(lambda x: x + 1.0).get_concrete_function(x)
     assert float(plain.inference_fn(x)) == 6.0
+
+
+def test_it_cannot_be_pickled() -> None:
+    concrete = tf.function(lambda x: x + 1.0).get_concrete_function(tf.constant(1.0))
+    attempts: tuple[Callable[[Any], Any], ...] = (pickle.dumps, copy.copy, copy.deepcopy)
+    for attempt in attempts:
+        with pytest.raises(TypeError, match=r"cannot pickle or copy __inference_.*tf\.function"):
+            attempt(concrete)
 
 
 def test_add_to_graph() -> None:

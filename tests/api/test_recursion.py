@@ -547,6 +547,21 @@ def test_no_gradient_where_calls_do_more_than_compute() -> None:
         tape.gradient(counted(x, tf.constant(2)), x)
 
 
+def test_assertions_are_made_again() -> None:
+    @tf.function
+    def f(x: Any, n: Any) -> Any:
+        tf.debugging.assert_less(x, 5.0)
+        return x if n == 0 else x * f(x, n - 1)
+
+    x = tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x, tf.constant(2))
+    assert float(tape.gradient(y, x)) == 12.0
+    with pytest.raises(errors.InvalidArgumentError):
+        f(tf.constant(6.0), tf.constant(2))
+
+
 def test_a_gradient_after_an_assign_is_an_error_not_a_wrong_number() -> None:
     v = tf.Variable(2.0)
 
