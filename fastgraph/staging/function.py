@@ -282,7 +282,11 @@ class Function(MethodCall):
         n_before = self._n_traces
         name = f"__inference_{_plain(self._name)}_{next(_numbers)}"
         concrete, is_final, n_passes = recursion.settled(
-            self, key, name, lambda: self._trace(arguments, shapes, specs, name)
+            self,
+            key,
+            name,
+            lambda: self._trace(arguments, shapes, specs, name),
+            lambda: keys.described(arguments, shapes, specs),
         )
         if n_passes > 1:
             self._n_traces = n_before + 1  # of a Function that calls itself, however many passes it takes

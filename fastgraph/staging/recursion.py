@@ -20,10 +20,13 @@ from fastgraph.graph.recursion import Unknown
 from fastgraph.graph.trace import GraphTrace, source_lines
 from fastgraph.shapes import common_shape
 from fastgraph.staging.general_keys import general_key
+from fastgraph.staging.retraces import differences, labels
 
 if TYPE_CHECKING:
     from fastgraph.staging.concrete import ConcreteFunction
 
+#: Traces within traces that are told of where they come to no end.
+MANY = 15
 #: Passes after which a result that still changes is an error.
 MOST_PASSES = 20
 
@@ -33,6 +36,7 @@ class _Tracing(threading.local):
 
     def __init__(self) -> None:
         self.all: list[Pending] = []
+        self.deepest: list[Pending] = []  # of those in the outermost one that is made now, where there are many
 
 
 _tracing = _Tracing()
@@ -41,8 +45,9 @@ _tracing = _Tracing()
 class Pending:
     """A trace that is being made, as calls of it see it."""
 
-    def __init__(self, function: Any, key: Any, name: str, depth: int) -> None:
+    def __init__(self, function: Any, key: Any, name: str, depth: int, described: Callable[[], dict[str, Any]]) -> None:
         self.function = function
+        self.described = described  # the arguments
         self.key = key
         self.depth = depth  # how many traces are around it
         self.callee = recursion.callee(name)
@@ -144,15 +149,36 @@ def begin(trace: GraphTrace) -> None:
                 trace.spare_generators.append(capture)
 
 
+def _tell_why(error: RecursionError) -> None:
+    """Add to the error what is new in every call, where a Function calls itself with arguments of another kind."""
+    deepest = _tracing.deepest
+    if not deepest:
+        return
+    function = deepest[-1].function
+    own = [pending for pending in deepest if pending.function is function]
+    if len(own) < 3 or not error.args:
+        return
+    changes = differences(*[labels(pending.described()) for pending in own[-2:]])
+    error.args = (
+        f"{error.args[0]}\n{function.name} calls itself, {len(own)} times when tracing was given up, with arguments of "
+        f"another kind each time, and each kind is a trace of its own: {'; '.join(changes)}. Tracing ends only where "
+        "Python values decide that it does. Pass what changes as a tensor, and let a tensor decide on the base case; "
+        "where shapes change, use an input_signature with None or reduce_retracing=True.",
+        *error.args[1:],
+    )
+
+
 def settled(
-    function: Any, key: Any, name: str, make: Callable[[], ConcreteFunction]
+    function: Any, key: Any, name: str, make: Callable[[], ConcreteFunction], described: Callable[[], dict[str, Any]]
 ) -> tuple[ConcreteFunction, bool, int]:
     """Return what `make` traces, made until its calls of itself are known; whether others may use it; and the passes.
 
     What calls a trace around it is of this pass of that one alone. Raises RecursionError where there is no base case.
     """
-    pending = Pending(function, key, name, len(_tracing.all))
+    pending = Pending(function, key, name, len(_tracing.all), described)
     _tracing.all.append(pending)
+    if len(_tracing.all) > max(MANY, len(_tracing.deepest)):
+        _tracing.deepest = list(_tracing.all)
     try:
         n_passes = 0
         while n_passes < MOST_PASSES:
@@ -165,6 +191,10 @@ def settled(
                     raise
                 lines = unknown.lines
                 raise pending.no_base_case(lines) from None
+            except RecursionError as error:
+                if pending.depth == 0:
+                    _tell_why(error)
+                raise
             if not pending.called or pending.agrees(concrete, n_passes):
                 break
         else:
@@ -173,6 +203,8 @@ def settled(
             )
     finally:
         _tracing.all.pop()
+        if pending.depth == 0:
+            _tracing.deepest = []
     if pending.called:
         pending.callee.become(concrete.graph, lambda: concrete.run_flat)
     if pending.outermost < pending.depth:

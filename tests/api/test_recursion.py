@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import math
+import pickle
 import signal
 import threading
 import time
@@ -16,6 +18,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph import errors, flags
+from fastgraph.staging import traces
 
 SCALAR = tf.TensorSpec((), tf.int32)
 
@@ -602,6 +605,24 @@ def test_no_base_case() -> None:
             function(tf.constant(3))
 
 
+def test_arguments_of_another_kind_in_every_call() -> None:
+    @tf.function
+    def f(n: Any, options: dict[str, int]) -> Any:
+        if n == 0:
+            return 0
+        return f(n - 1, {"depth": options["depth"] + 1})
+
+    with pytest.raises(RecursionError, match=r"f calls itself, \d+ times.*depth.*\d+ -> \d+.*reduce_retracing"):
+        f(tf.constant(3), {"depth": 0})
+
+    @tf.function
+    def grow(x: Any) -> Any:
+        return 0.0 if tf.size(x) == 0 else grow(tf.concat([x, [1.0]], 0))
+
+    with pytest.raises(RecursionError, match=r"grow calls itself.*shape \(\d+,\) -> \(\d+,\).*None"):
+        grow(tf.constant([3.0]))
+
+
 def test_results_of_different_dtypes() -> None:
     @tf.function
     def f(n: Any) -> Any:
@@ -690,6 +711,35 @@ def test_explained_written_and_forgotten() -> None:
     assert called and all(node.attr["f"].func.name in functions for node in called)
     fact.clear_cache()
     assert int(fact(tf.constant(4))) == 24
+
+
+def test_few_traces_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FEWEST_TRACES", "MOST_TRACES"):
+        monkeypatch.setattr(traces, name, 2)
+
+    @tf.function
+    def total(x: Any, n: Any) -> Any:
+        return tf.reduce_sum(x) if n == 0 else total(x, n - 1) + other(x, n - 1)
+
+    @tf.function
+    def other(x: Any, n: Any) -> Any:
+        return 1.0 if n == 0 else total(x * 2.0, n - 1)
+
+    for size in (1, 2, 3, 4, 1, 2):
+        assert float(total(tf.ones([size]), tf.constant(2))) == 3.0 * size + 1.0
+    assert len(total._list_all_concrete_functions()) == 2
+
+
+def test_pickled() -> None:
+    copied = pickle.loads(pickle.dumps(module_level))
+    assert copied is module_level and int(copied(tf.constant(4))) == 24
+    again = copy.copy(module_level)
+    assert int(again(tf.constant(5))) == 120
+
+
+@tf.function
+def module_level(n: Any) -> Any:
+    return 1 if n <= 1 else n * module_level(n - 1)
 
 
 def test_collected_with_its_graphs() -> None:
