@@ -88,7 +88,7 @@ class Callee(str):
             graph = self.graph
             self._executable = executables(graph, str(self)) if self.run is None else self.run()
         results = _within(self, [*operands, *self.extra])
-        cells = [operand for operand in operands if isinstance(operand, Cell)]
+        cells = [operand for operand in operands if type(operand) is Cell]
         return [*results, _stamp(cells)] if cells else results
 
     def _check_unchanged(self, operands: Sequence[Any]) -> None:
@@ -131,35 +131,46 @@ def _stamp(cells: Sequence[Cell]) -> Any:
 # Running: each call is one of the executable's, on a stack that is deep enough
 
 
-class _Depth(threading.local):
-    depth = 0  # calls within calls, on all threads that this one goes on from
-    here = 0  # of these, on this thread
-    chain: _Chain | None = None
-
-
 class _Chain:
     """The threads that go on from each other."""
 
     cancelled = False
 
 
-_depth = _Depth()
+class _Depth:
+    """How deep a thread is in calls within calls."""
+
+    __slots__ = ("all", "chain", "here")
+
+    def __init__(self, depth: int = 0, chain: _Chain | None = None) -> None:
+        self.all = depth  # on all threads that this one goes on from
+        self.here = 0  # of these, on this one
+        self.chain = chain
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.depth = _Depth()
+
+
+_thread = _Thread()
 
 
 def _within(called: Callee, operands: list[Any]) -> Sequence[Any]:
     """Run one call within those that this thread is in."""
-    if _depth.depth >= MOST_DEPTH:
+    depth = _thread.depth
+    if depth.all >= MOST_DEPTH:
         raise ResourceExhaustedError(
             None,
             None,
             f"{called} calls itself more than {MOST_DEPTH} calls deep: its base case may never be reached",
         )
-    if _depth.chain is not None and _depth.chain.cancelled:
+    if depth.chain is not None and depth.chain.cancelled:
         raise CancelledError(None, None, f"the call of {called} was interrupted")
-    if _depth.here >= THREAD_DEPTH:
-        return _on_a_thread(called, operands)
-    _depth.depth += 1
-    _depth.here += 1
+    if depth.here >= THREAD_DEPTH:
+        return _on_a_thread(called, operands, depth)
+    depth.all += 1
+    depth.here += 1
     try:
         results: Sequence[Any] = called._executable(operands)
         return results
@@ -167,18 +178,18 @@ def _within(called: Callee, operands: list[Any]) -> Sequence[Any]:
         error.__traceback__ = None  # which would grow by ten frames of this package with every call
         raise
     finally:
-        _depth.depth -= 1
-        _depth.here -= 1
+        depth.all -= 1
+        depth.here -= 1
 
 
-def _on_a_thread(called: Callee, operands: list[Any]) -> Sequence[Any]:
+def _on_a_thread(called: Callee, operands: list[Any], depth: _Depth) -> Sequence[Any]:
     """Go on with a thread of its own, whose stack is empty; this one waits."""
-    depth, chain = _depth.depth, _depth.chain or _Chain()
+    chain = depth.chain or _Chain()
     results: list[Sequence[Any]] = []
     errors: list[BaseException] = []
 
     def go_on() -> None:
-        _depth.depth, _depth.chain = depth, chain
+        _thread.depth = _Depth(depth.all, chain)
         try:
             results.append(_within(called, operands))
         except BaseException as error:
@@ -189,7 +200,7 @@ def _on_a_thread(called: Callee, operands: list[Any]) -> Sequence[Any]:
         thread.start()
     except RuntimeError as error:
         raise ResourceExhaustedError(
-            None, None, f"{called} calls itself {depth} calls deep, and there is no thread to go on with: {error}"
+            None, None, f"{called} calls itself {depth.all} calls deep, and there is no thread to go on with: {error}"
         ) from None
     try:
         thread.join()
