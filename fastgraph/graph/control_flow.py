@@ -49,7 +49,8 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
         branches = [traced(trace, true_fn, [], subgraph_name("cond_true"), scope)]
         known = true_fn
         branches.append(traced(trace, false_fn, [], subgraph_name("cond_false"), scope))
-    except Unknown:
+    except Unknown as unknown:
+        unknown.left_out()
         return converted(known())
     (then_trace, then_result), (else_trace, _) = branches
     _check_branches(branches)
@@ -264,7 +265,8 @@ def while_loop(
     test_trace, _ = traced(trace, test, own, subgraph_name("while_cond"), scope)
     try:
         body_trace, _ = traced(trace, step, own, subgraph_name("while_body"), scope)
-    except Unknown:  # what is known is the loop that has no iteration
+    except Unknown as unknown:  # what is known is the loop that has no iteration
+        unknown.left_out()
         return start
     _check_invariants(flat, own, body_trace.graph.outputs)
     outputs = make_while(test_trace, body_trace, flat, name=scope)

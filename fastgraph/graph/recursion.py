@@ -40,13 +40,17 @@ Effects = tuple[tuple[str, int], ...]
 class Unknown(BaseException):
     """A call whose results are not known yet: the branch that makes it is left out. No handler of the user's stops it.
 
-    `whose` is what the call was of, `lines` the user's lines that led to it.
+    `whose` is what the call was of, `lines` the user's lines that led to it. Who leaves the branch out says so to it.
     """
 
     def __init__(self, whose: Any, lines: tuple[SourceLine, ...]) -> None:
         super().__init__()
         self.whose = whose
         self.lines = lines
+
+    def left_out(self) -> None:
+        """Note that a branch was left out: what this pass says of names that are set there is not to be believed."""
+        self.whose.left_out = True
 
 
 class Callee(str):

@@ -52,6 +52,7 @@ class Pending:
         self.depth = depth  # how many traces are around it
         self.callee = recursion.callee(name)
         self.called = False  # in this pass or before
+        self.left_out = False  # whether this pass left a branch out
         self.outermost = depth  # the outermost trace that this one calls
         self.concrete: ConcreteFunction | None = None  # of the pass before
         self.specs: recursion.Specs = ()
@@ -130,6 +131,11 @@ def find(function: Any, key: Any) -> Any:
     return None
 
 
+def leaves_out() -> bool:
+    """Whether a branch was left out in this pass: an error may come from that, and comes again if it does not."""
+    return any(pending.left_out for pending in _tracing.all)
+
+
 def alike(function: Any, key: Any) -> Any:
     """Return the key of what this thread is tracing of a Function, if it differs from `key` in sizes only, or None."""
     for pending in reversed(_tracing.all):
@@ -184,6 +190,7 @@ def settled(
         while n_passes < MOST_PASSES:
             n_passes += 1
             pending.made.clear()
+            pending.left_out = False
             try:
                 concrete = make()
             except Unknown as unknown:

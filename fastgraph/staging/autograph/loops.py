@@ -265,7 +265,10 @@ class Loop:
                 return
             except _Revise:
                 self._reset()
-            except Unknown:  # the body calls what is being traced: what is known is the loop that has no iteration
+            except (
+                Unknown
+            ) as unknown:  # the body calls what is being traced: what is known is the loop that has no iteration
+                unknown.left_out()
                 self._reset()
                 return
             else:

@@ -24,6 +24,7 @@ from fastgraph.graph.differentiate import entering
 from fastgraph.graph.recursion import Unknown
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
 from fastgraph.ops import elementwise, gathering, joining, movement
+from fastgraph.staging import recursion
 from fastgraph.staging.autograph import options
 from fastgraph.staging.autograph.builtins import and_, decides, decisive
 from fastgraph.staging.autograph.containers import Containers, alike, contents, own_names, replace, unlike_branches
@@ -97,7 +98,11 @@ def staged_if(
         then_trace, (main, held_main) = opened(outer, lambda: run(body), subgraph_name("cond_true"), scope)
         known = body
         else_trace, (other, held_other) = opened(outer, lambda: run(orelse), subgraph_name("cond_false"), scope)
-    except Unknown:
+    except (Unknown, Exception) as error:
+        if isinstance(error, Unknown):
+            error.left_out()
+        elif not recursion.leaves_out():
+            raise
         set_state(start)
         known()
         return
@@ -340,7 +345,7 @@ class FunctionScope(function_wrappers.FunctionScope):  # type: ignore[misc]
         if isinstance(value, UndefinedReturnValue):
             return None
         if isinstance(value, Perhaps):
-            if not surely_true(did_return):
+            if not surely_true(did_return) and not recursion.leaves_out():
                 raise ValueError(value.why)
             return value.value
         return value
