@@ -766,6 +766,31 @@ def test_collected_with_its_graphs() -> None:
     assert [each() for each in gone] == [None, None]
 
 
+def test_a_caller_outlives_the_function() -> None:
+    def made() -> Any:
+        @tf.function
+        def fact(n: Any) -> Any:
+            return 1 if n <= 1 else n * fact(n - 1)
+
+        concrete = tf.function(lambda n: fact(n) + 1).get_concrete_function(SCALAR)
+        return concrete, weakref.ref(fact)
+
+    concrete, gone = made()
+    gc.collect()
+    assert gone() is None and int(concrete(tf.constant(5))) == 121
+
+
+def test_its_concrete_function_is_not_there_yet() -> None:
+    @tf.function
+    def f(n: Any) -> Any:
+        if n == 0:
+            return 0
+        return f.get_concrete_function(SCALAR)(n - 1)
+
+    with pytest.raises(RuntimeError, match="f is being traced"):
+        f(tf.constant(2))
+
+
 def test_two_threads_that_trace_one_another() -> None:
     for _ in range(5):
 
