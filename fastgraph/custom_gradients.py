@@ -40,6 +40,7 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     def decorated(*args: Any, **kwargs: Any) -> Any:
         return _apply_custom(f, args, kwargs)
 
+    setattr(decorated, "__fg_decorator__", custom_gradient)  # noqa: B010  # for AutoGraph, which converts `f`
     return decorated
 
 

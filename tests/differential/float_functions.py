@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from differential_cases import VECTORS, case
 
 import fastgraph as fg
 
-FUNCTIONS: list[Callable[[Any], Any]] = []
 
-
-def case(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    FUNCTIONS.append(function)
-    return function
-
-
-@case
+@case(*VECTORS)
 def branch(x):
     if fg.reduce_sum(x) > 1.0:
         y = x * x
@@ -24,7 +16,7 @@ def branch(x):
     return fg.reduce_sum(y)
 
 
-@case
+@case(*VECTORS)
 def returned_from_branches(x):
     if x[0] > 1.0:
         return x[0] * x[1]
@@ -33,7 +25,7 @@ def returned_from_branches(x):
     return fg.exp(x[2])
 
 
-@case
+@case(*VECTORS)
 def one_branch_is_constant(x):
     y = fg.constant(3.0)
     if x[0] > 0.0:
@@ -41,18 +33,18 @@ def one_branch_is_constant(x):
     return y + x[1]
 
 
-@case
+@case(*VECTORS)
 def choice(x):
     return fg.reduce_sum(x * 2.0 if x[0] > x[1] else x * x)
 
 
-@case
+@case(*VECTORS)
 def choices_nested(x):
     a = x[0] if x[0] > 0.5 else x[1] * x[1]
     return a * (x[2] if a > 0.0 else -x[2])
 
 
-@case
+@case(*VECTORS)
 def powers(x):
     y = x[0]
     while y < 20.0:
@@ -60,7 +52,7 @@ def powers(x):
     return y * x[1]
 
 
-@case
+@case(*VECTORS)
 def two_carried(x):
     a, b = x[0], x[1]
     n = 0.0
@@ -70,7 +62,7 @@ def two_carried(x):
     return a + b
 
 
-@case
+@case(*VECTORS)
 def endless_until(x):
     y = x[0]
     while True:
@@ -80,7 +72,7 @@ def endless_until(x):
     return y * y
 
 
-@case
+@case(*VECTORS)
 def endless_return(x):
     y = x[0]
     while True:
@@ -89,7 +81,7 @@ def endless_return(x):
             return y * x[0]
 
 
-@case
+@case(*VECTORS)
 def rows(x):
     total = 0.0
     for v in x:
@@ -97,7 +89,7 @@ def rows(x):
     return total
 
 
-@case
+@case(*VECTORS)
 def rows_and_branches(x):
     total = 1.0
     for v in x:
@@ -108,7 +100,7 @@ def rows_and_branches(x):
     return total
 
 
-@case
+@case(*VECTORS)
 def rows_until(x):
     total = 0.0
     for v in x:
@@ -118,7 +110,7 @@ def rows_until(x):
     return total * x[0]
 
 
-@case
+@case(*VECTORS)
 def rows_returned(x):
     for v in x:
         if v > 1.0:
@@ -126,7 +118,7 @@ def rows_returned(x):
     return fg.reduce_sum(x)
 
 
-@case
+@case(*VECTORS)
 def enumerated(x):
     total = 0.0
     for i, v in enumerate(x):
@@ -134,7 +126,7 @@ def enumerated(x):
     return total
 
 
-@case
+@case(*VECTORS)
 def zipped(x):
     total = 0.0
     for a, b in zip(x, fg.reverse(x, [0])):
@@ -142,7 +134,7 @@ def zipped(x):
     return total
 
 
-@case
+@case(*VECTORS)
 def mapped(x):
     total = 0.0
     for v in map(lambda v: v * v if v > 0.0 else v, x):
@@ -150,7 +142,7 @@ def mapped(x):
     return total
 
 
-@case
+@case(*VECTORS)
 def filtered(x):
     total = 0.0
     for v in filter(lambda v: v > 0.0, x):
@@ -158,7 +150,7 @@ def filtered(x):
     return total
 
 
-@case
+@case(*VECTORS)
 def reversed_rows(x):
     total = 0.0
     for v in reversed(x):
@@ -166,28 +158,28 @@ def reversed_rows(x):
     return total
 
 
-@case
+@case(*VECTORS)
 def comprehension(x):
     return sum([v * v if v > 0.5 else v for v in x])
 
 
-@case
+@case(*VECTORS)
 def greatest(x):
     return max(x) * min(x)
 
 
-@case
+@case(*VECTORS)
 def greatest_of_three(x):
     return max(x[0], x[1], x[2]) * 2.0
 
 
-@case
+@case(*VECTORS)
 def ordered(x):
     first, second, _ = fg.unstack(sorted(x), 3)
     return first * second * second
 
 
-@case
+@case(*VECTORS)
 def none_first(x):
     product = None
     for v in x:
@@ -195,14 +187,14 @@ def none_first(x):
     return product
 
 
-@case
+@case(*VECTORS)
 def last_row(x):
     for v in x:
         last = v * v
     return last
 
 
-@case
+@case(*VECTORS)
 def appended(x):
     values = []
     y = x[0]
@@ -212,7 +204,7 @@ def appended(x):
     return fg.reduce_sum(fg.stack(values) * x)
 
 
-@case
+@case(*VECTORS)
 def appended_while(x):
     values = [x[0]]
     y = x[0]
@@ -222,7 +214,7 @@ def appended_while(x):
     return fg.reduce_sum(fg.stack(values))
 
 
-@case
+@case(*VECTORS)
 def python_loop_break(x):
     y = x[0]
     for k in (1.0, 2.0, 3.0):
@@ -232,7 +224,7 @@ def python_loop_break(x):
     return y
 
 
-@case
+@case(*VECTORS)
 def python_loop_return(x):
     for k in range(3):
         if x[k] > 1.0:
@@ -240,7 +232,7 @@ def python_loop_return(x):
     return fg.reduce_sum(x)
 
 
-@case
+@case(*VECTORS)
 def loop_in_branch(x):
     y = x[0]
     if x[1] > 0.0:
@@ -252,7 +244,7 @@ def loop_in_branch(x):
     return y
 
 
-@case
+@case(*VECTORS)
 def branch_in_nested_loops(x):
     total = 0.0
     for a in x:
@@ -264,7 +256,7 @@ def branch_in_nested_loops(x):
     return total
 
 
-@case
+@case(*VECTORS)
 def newton(x):
     root = fg.constant(1.0)
     target = 1.0 + x[0] * x[0]
@@ -275,7 +267,7 @@ def newton(x):
     return root
 
 
-@case
+@case(*VECTORS)
 def list_elements_carried(x):
     values = [x[0], x[1]]
 
@@ -287,7 +279,7 @@ def list_elements_carried(x):
     return values[0]
 
 
-@case
+@case(*VECTORS)
 def dict_elements_carried(x):
     d = {"a": x[0], "b": x[1]}
     if x[2] > 0.0:
@@ -295,7 +287,7 @@ def dict_elements_carried(x):
     return d["a"]
 
 
-@case
+@case(*VECTORS)
 def nested_calls(x):
     def clipped(v, low):
         if v < low:
@@ -308,7 +300,7 @@ def nested_calls(x):
     return total
 
 
-@case
+@case(*VECTORS)
 def gradient_inside(x):
     with fg.GradientTape() as tape:
         tape.watch(x)
@@ -316,7 +308,7 @@ def gradient_inside(x):
     return fg.reduce_sum(tape.gradient(y, x) * x)
 
 
-@case
+@case(*VECTORS)
 def logic(x):
     if (x[0] > 0.0 and x[1] > 0.0) or not x[2] > 0.0:
         return fg.reduce_sum(x * x)

@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from differential_cases import case
 
 import fastgraph as fg
-
-FUNCTIONS: list[tuple[Callable[[Any], Any], tuple[int, ...]]] = []
-
-
-def case(*values: int) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    def noted(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        FUNCTIONS.append((function, values))
-        return function
-
-    return noted
-
 
 # ---- conditionals
 

@@ -69,6 +69,7 @@ LATE_MODULES = {
     "staging.autograph.containers",
     "staging.autograph.iterables",
     "staging.autograph.lists",
+    "staging.autograph.growing",
     "staging.autograph.loops",
     "staging.autograph.returns",
     "staging.autograph.state",

@@ -228,6 +228,8 @@ class _Scan:
 
     def _uses(self, node: ast.AST) -> bool:
         """Say whether an attribute may be a property, or an operator a method, that needs conversion."""
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            return "with" in self.operators
         if isinstance(node, ast.Attribute):
             return node.attr in self.attributes and self.value(node.value) is not _LIBRARY_VALUE
         return operator_of(node) in self.operators
@@ -295,6 +297,8 @@ class _Scan:
     def _function_matters(self, target: Any) -> bool:
         if target is _UNKNOWN or target is _LIBRARY_VALUE or is_library(target):
             return False
+        if hasattr(target, "__fg_decorator__"):
+            target = target.__wrapped__
         function, instance = underlying(target)
         return function is not None and needs_conversion(function, instance, self.seen)
 

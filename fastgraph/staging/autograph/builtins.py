@@ -16,7 +16,6 @@ from fastgraph.graph import control_flow, loops
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import checks, creation, elementwise, gathering, movement, output, ranking, reduction
 from fastgraph.staging.autograph.iterables import (
-    StagedIterable,
     enumerate_,
     filter_,
     map_,
@@ -25,7 +24,7 @@ from fastgraph.staging.autograph.iterables import (
     staged,
     zip_,
 )
-from fastgraph.staging.autograph.lists import StagedList
+from fastgraph.staging.autograph.lists import StagedList, as_rows
 from fastgraph.staging.autograph.state import condition
 
 
@@ -38,7 +37,12 @@ def decisive(value: Any) -> Any:
     """Return `value` as what decides a statement: in a trace a Variable is its value there."""
     if hasattr(value, "__fg_cell__") and current_trace() is not None:
         return convert(value)
-    return value
+    return value.truth() if isinstance(value, StagedList) else value
+
+
+def stacked(value: Any) -> Any:
+    """Return a list that staged statements have changed as the tensor of its elements, a Variable as its value."""
+    return convert(value) if isinstance(value, StagedList) else decisive(value)
 
 
 def if_exp(cond: Any, if_true: Any, if_false: Any, expr_repr: str) -> Any:
@@ -91,7 +95,8 @@ def assert_stmt(expression1: Any, expression2: Any) -> None:
     if not decides(expression1):
         assert expression1, expression2()
         return
-    checks.Assert(expression1, [expression2()])
+    message = expression2()
+    checks.Assert(expression1, list(message) if isinstance(message, (list, tuple)) else [message])
 
 
 def range_(*limits: Any) -> Any:
@@ -101,9 +106,9 @@ def range_(*limits: Any) -> Any:
 
 def len_(value: Any) -> Any:
     """len(value); a tensor's may be known only when the graph runs."""
-    value = decisive(value)
-    if isinstance(value, StagedList) and not value.tracing:
+    if isinstance(value, StagedList):
         return value.length()
+    value = decisive(value)
     if not decides(value):
         return len(value)
     if value.shape.rank == 0:
@@ -148,7 +153,7 @@ def _row_truths(values: Any) -> Any:
 
 def any_(values: Any) -> Any:
     """any(...)."""
-    values = decisive(values)
+    values = stacked(values)
     if decides(values):
         return reduction.reduce_any(_row_truths(values))
     return _first_of(values, True, elementwise.logical_or)
@@ -156,7 +161,7 @@ def any_(values: Any) -> Any:
 
 def all_(values: Any) -> Any:
     """all(...)."""
-    values = decisive(values)
+    values = stacked(values)
     if decides(values):
         return reduction.reduce_all(_row_truths(values))
     return _first_of(values, False, elementwise.logical_and)
@@ -188,13 +193,11 @@ def _extreme(what: str, values: tuple[Any, ...], options: dict[str, Any], place:
     """The first of the greatest (or least) values, as Python finds it."""
     python = getattr(builtins, what)
     if len(values) == 1:
-        single = decisive(values[0])
+        single = stacked(values[0])
         if decides(single) and not options:
             if single.shape.rank is not None and single.shape.rank != 1:
                 raise ValueError(f"{what} of {single}: its rows must be scalars; use tf.reduce_{what}")
             return gathering.gather(single, place(single, 0))
-        if not isinstance(single, (list, tuple, StagedIterable)) and not decides(single):
-            return python(single, **options)
         elements: Any = list(source_of(single)) if staged(single) else list(single)
     else:
         elements = [decisive(value) for value in values]
@@ -218,7 +221,7 @@ def _converted_key(key: Any) -> Any:
 
 def sum_(values: Any, start: Any = 0) -> Any:
     """sum(...)."""
-    values = decisive(values)
+    values = stacked(values)
     if decides(values):
         total = reduction.reduce_sum(values, 0)
         return total if isinstance(start, int) and start == 0 else start + total
@@ -227,7 +230,7 @@ def sum_(values: Any, start: Any = 0) -> Any:
 
 def sorted_(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
     """sorted(...), of a symbolic tensor as a tensor: its elements, or its rows by a key, equal ones in their order."""
-    values = decisive(values)
+    values = stacked(values)
     if not decides(values):
         return builtins.sorted(values, key=key, reverse=reverse)
     if key is None and values.shape.rank not in (None, 1):
@@ -255,14 +258,26 @@ def round_(value: Any, *digits: Any) -> Any:
     return elementwise.round(value * scale) / scale
 
 
+def _iterated(value: Any) -> Any:
+    return value if isinstance(value, StagedList) else decisive(value)
+
+
 def list_(*values: Any) -> Any:
     """list(...), of a symbolic tensor its rows, if their number is known."""
-    return list(*(source_of(v) if staged(v) else v for v in map(decisive, values)))
+    return list(*(source_of(v) if staged(v) else v for v in map(_iterated, values)))
 
 
 def tuple_(*values: Any) -> Any:
     """tuple(...), of a symbolic tensor its rows, if their number is known."""
-    return tuple(*(source_of(v) if staged(v) else v for v in map(decisive, values)))
+    return tuple(*(source_of(v) if staged(v) else v for v in map(_iterated, values)))
+
+
+def item(owner: Any, index: Any) -> Any:
+    """owner[index], of a list or tuple whose elements are alike by a tensor as well."""
+    if type(owner) not in (list, tuple) or not decides(index):
+        return owner[index]
+    made = as_rows(owner, None)
+    return owner[index] if made is None else StagedList("", *made)[index]
 
 
 #: What a call of a builtin means in converted code.

@@ -37,6 +37,9 @@ _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 def callee(function: Any) -> Any:
     """Return what converted code calls where the user calls `function`."""
     overload = overloaded(function)
+    again = getattr(function, "__fg_decorator__", None)
+    if again is not None:
+        return again(autograph.convert(function.__wrapped__))
     if is_higher_order(function):
         return functools.partial(_with_callbacks, overload)
     if overload is not function:
@@ -126,10 +129,13 @@ _COMPARISONS = {
 }  # fmt: skip
 _UNARY = {"neg": ("__neg__",), "pos": ("__pos__",), "invert": ("__invert__",)}
 #: Operator -> the methods that it calls, of the left operand and of the right one.
-METHODS: dict[str, tuple[str, ...]] = {**_BINARY, **_COMPARISONS, **_UNARY, "getitem": ("__getitem__",)}
+METHODS: dict[str, tuple[str, ...]] = {
+    **_BINARY, **_COMPARISONS, **_UNARY, "getitem": ("__getitem__",), "with": ("__enter__", "__exit__"),
+}  # fmt: skip
 _NAMES = frozenset(name for names in METHODS.values() for name in names)
 
-_looked_at: contextvars.ContextVar[frozenset[type]] = contextvars.ContextVar("_looked_at", default=frozenset())
+#: Classes that are being looked at, and what was found of each so far: its functions may lead to it again.
+_looked_at: contextvars.ContextVar[dict[type, frozenset[str]]] = contextvars.ContextVar("_looked_at", default={})  # noqa: B039
 _special: weakref.WeakKeyDictionary[type, frozenset[str]] = weakref.WeakKeyDictionary()
 
 
@@ -139,21 +145,31 @@ def special(cls: type) -> frozenset[str]:
     if known is not None:
         return known
     if cls in _looked_at.get():
-        return frozenset()  # its functions lead here again
-    token = _looked_at.set(_looked_at.get() | {cls})
-    try:
-        found: set[str] = set()
-        for owner in reversed(cls.__mro__):
-            library = autograph.is_library(owner) or owner.__module__ == "builtins"
-            for name, value in vars(owner).items():
-                found.discard(name)
-                function = None if library else _getter(value) or (value if name in _NAMES else None)
-                if isinstance(function, types.FunctionType) and autograph.needs_conversion(function):
-                    found.add(name)
-    finally:
-        _looked_at.reset(token)
-    _special[cls] = frozenset(found)
-    return _special[cls]
+        return _looked_at.get()[cls]
+    found: frozenset[str] = frozenset()
+    more = True
+    while more:
+        token = _looked_at.set({**_looked_at.get(), cls: found})
+        try:
+            now = _found_in(cls)
+        finally:
+            _looked_at.reset(token)
+        more = now != found
+        found = now
+    _special[cls] = found
+    return found
+
+
+def _found_in(cls: type) -> frozenset[str]:
+    found: set[str] = set()
+    for owner in reversed(cls.__mro__):
+        library = autograph.is_library(owner) or owner.__module__ == "builtins"
+        for name, value in vars(owner).items():
+            found.discard(name)
+            function = None if library else _getter(value) or (value if name in _NAMES else None)
+            if isinstance(function, types.FunctionType) and autograph.needs_conversion(function):
+                found.add(name)
+    return frozenset(found)
 
 
 def _getter(value: Any) -> Any:
@@ -228,6 +244,24 @@ def operate(name: str, left: Any, *right: Any) -> Any:
         if result is not NotImplemented:
             return result
     return plain(left, *right)  # which says what is wrong
+
+
+def context(manager: Any) -> Any:
+    """What a with statement enters: `manager`, or it with those of its class's functions converted that need it."""
+    return _Context(manager) if not special(type(manager)).isdisjoint(METHODS["with"]) else manager
+
+
+class _Context:
+    """A context manager of the user's, whose functions are converted."""
+
+    def __init__(self, manager: Any) -> None:
+        self._manager = manager
+
+    def __enter__(self) -> Any:
+        return autograph.convert(type(self._manager).__enter__)(self._manager)
+
+    def __exit__(self, *error: object) -> Any:
+        return autograph.convert(type(self._manager).__exit__)(self._manager, *error)
 
 
 def augment(name: str, left: Any, right: Any) -> Any:

@@ -8,9 +8,11 @@ line. Counters and logs of outer functions may be changed, as they may by print,
 from __future__ import annotations
 
 import ast
+import dis
 import re
 import sys
 import types
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,18 +42,51 @@ class Attributes:
         vars(self.owner).update(held)
 
 
+class Variable:
+    """A variable of an outer function that an inner one sets by nonlocal, as a container."""
+
+    def __init__(self, name: str, cell: Any) -> None:
+        self.name = name
+        self.cell = cell
+
+    def copy(self) -> dict[str, Any]:
+        """Return the variable's value, by its name, if it has one."""
+        try:
+            return {self.name: self.cell.cell_contents}
+        except ValueError:
+            return {}
+
+    def update(self, held: dict[str, Any]) -> None:
+        """Set the variable."""
+        if held:
+            self.cell.cell_contents = held[self.name]
+        elif self.copy():
+            del self.cell.cell_contents
+
+
+_stores: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
+
+
+def _stored(code: types.CodeType) -> frozenset[str]:
+    """Return the free variables that a function, or one inside of it, sets."""
+    known = _stores.get(code)
+    if known is None:
+        own = {step.argval for step in dis.get_instructions(code) if step.opname in ("STORE_DEREF", "DELETE_DEREF")}
+        inner = (_stored(each) for each in code.co_consts if isinstance(each, types.CodeType))
+        known = _stores[code] = frozenset(code.co_freevars) & own.union(*inner)
+    return known
+
+
 def contents(container: Any) -> Any:
     """Return a copy of what a container holds."""
-    return list(container.new) if isinstance(container, StagedList) else container.copy()
+    return container.held() if isinstance(container, StagedList) else container.copy()
 
 
 def replace(container: Any, held: Any) -> None:
     """Make `container` hold `held`."""
     if isinstance(container, list):
         container[:] = held
-    elif isinstance(container, StagedList):
-        container.new[:] = held
-    elif isinstance(container, Attributes):
+    elif isinstance(container, (StagedList, Attributes, Variable)):
         container.update(held)
     else:
         container.clear()
@@ -102,6 +137,7 @@ class Containers:
 
     def __init__(self, blocks: Sequence[Callable[..., Any] | None], names: Sequence[str]) -> None:
         self._names = [name for name in names if "[" in name or "." in name]
+        self._simple = frozenset(names)
         self._found: dict[int, Found] = {}
         for block in blocks:
             if isinstance(block, types.FunctionType):
@@ -116,15 +152,22 @@ class Containers:
                 continue
             self._note(name, value, depth, direct=True, cell=cell)
 
+    def _variables(self, function: types.FunctionType) -> None:
+        """Note what `function` sets by nonlocal, but for what the block's own state has."""
+        written = _stored(function.__code__) - self._simple
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            if name in written and id(cell) not in self._found:
+                self._found[id(cell)] = Found(name, Variable(name, cell), direct=True, cell=None)
+
     def _note(self, name: str, value: Any, depth: int, *, direct: bool, cell: Any = None) -> None:
         if isinstance(value, _KINDS):
-            if id(value) in self._found or len(value) > _MOST_ELEMENTS:
+            if id(value) in self._found or (not isinstance(value, StagedList) and len(value) > _MOST_ELEMENTS):
                 return
             written = self._written(name)
             if written is None:
                 return
             self._found[id(value)] = Found(name, value, direct=direct, cell=cell, written=written)
-            if depth and not isinstance(value, set):
+            if depth and not isinstance(value, (set, StagedList)):
                 items = value.items() if isinstance(value, dict) else enumerate(contents(value))
                 for key, item in items:
                     if isinstance(item, _KINDS):
@@ -133,6 +176,7 @@ class Containers:
             return
         elif isinstance(value, types.FunctionType):
             if not value.__module__ or not value.__module__.startswith("fastgraph"):
+                self._variables(value)
                 self._closure(value, depth - 1)
         elif isinstance(attributes := getattr(value, "__dict__", None), dict) and not isinstance(
             value, (type, types.ModuleType, SymbolicTensor)
@@ -156,6 +200,21 @@ class Containers:
                 except (ValueError, SyntaxError, TypeError):
                     return None
         return frozenset(keys)
+
+    def of(self, container: Any, cell: Any = None) -> Found | None:
+        """Return what is known of a container, or of that which a variable holds, if the blocks can reach it."""
+        found = self._found.get(id(container))
+        if found is None and cell is not None:
+            return next((each for each in self.all if each.cell is cell and each.direct), None)
+        return found
+
+    def restore(self) -> None:
+        """Let the containers, and the names that hold them, be what they were."""
+        for found in self.all:
+            held = isinstance(found.container, (list, StagedList)) and found.cell is not None
+            if held and found.cell.cell_contents is not found.container:
+                found.cell.cell_contents = found.container
+            replace(found.container, found.before)
 
     def changed(self) -> list[Found]:
         """Return the containers whose elements have changed, but for what outer functions may log in."""
@@ -202,6 +261,8 @@ def own_names(frame: Any) -> tuple[set[str] | None, set[str]]:
 
 
 def _count(found: Found, held: Any) -> str:
+    if isinstance(found.container, Variable):
+        return "a value" if held else "no value"
     if isinstance(held, dict):
         return f"the {'attributes' if isinstance(found.container, Attributes) else 'keys'} {list(held)}"
     return f"{len(held)} element{'s' * (len(held) != 1)}"
@@ -213,7 +274,9 @@ def _line() -> str:
 
 
 def _kind(found: Found) -> str:
-    return "object" if isinstance(found.container, Attributes) else type(found.before).__name__
+    if isinstance(found.container, Variable):
+        return "variable"
+    return "object" if isinstance(found.container, Attributes) else type(found.container).__name__
 
 
 def alike(a: Any, b: Any) -> bool:

@@ -36,6 +36,7 @@ from fastgraph.staging.autograph.builtins import (
     float_,
     if_exp,
     int_,
+    item,
     len_,
     not_,
     not_eq,
@@ -50,7 +51,7 @@ from fastgraph.staging.autograph.statements import FunctionScope, for_stmt, if_s
 
 _OPERATORS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, not_eq, assert_stmt, range_, len_, print_, int_, float_,
-    ld, FunctionScope, rows_of,
+    ld, FunctionScope, rows_of, item,
 )  # fmt: skip
 
 
@@ -65,7 +66,7 @@ _MATCHING = (
 )  # fmt: skip
 
 
-_CALLS = (calls.callee, calls.attribute, calls.operate, calls.augment)
+_CALLS = (calls.callee, calls.attribute, calls.operate, calls.augment, calls.context)
 
 
 class Converter:

@@ -152,7 +152,8 @@ class _Run(ast.NodeTransformer):
         name = autograph.operator_of(node)
         self.generic_visit(node)
         if name not in self.operators:
-            return node
+            # What may be a tensor, which a list takes for an index by its rows alone.
+            return _like(_operation("item", node.value, node.slice), node) if _is_indexed(node) else node
         if isinstance(node, ast.AugAssign):
             if not isinstance(node.target, ast.Name):
                 return node
@@ -195,6 +196,15 @@ class _Run(ast.NodeTransformer):
 
 def _operation(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Name("ag__", ast.Load()), name, ast.Load()), list(arguments), [])
+
+
+def _is_indexed(node: ast.AST) -> bool:
+    """Say whether a value is read by an index that is not written out."""
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
+        and not isinstance(node.slice, (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp))
+    )
 
 
 def _like(new: Any, old: ast.AST) -> Any:

@@ -1,113 +1,146 @@
-"""Lists that staged loops append to: after the loop the appended elements are the rows of tensors.
+"""Lists that staged statements make longer or shorter: their elements are the rows of tensors.
 
-Rule: in the loop such a list can only be appended to; after it, it can be indexed, sliced, iterated by a staged loop,
-popped from and stacked. Its length is a tensor.
+Rule: such a list has a tensor for its length. A loop that only appends, as many elements in every iteration, stacks
+what its iterations append (the list is then recorded); any other loop or branch carries the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, Self
 
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import convert
-from fastgraph.ops import gathering, joining, movement
+from fastgraph.ops import creation, elementwise, gathering, joining, movement
+from fastgraph.staging.autograph.state import is_tensor, same_structure, user_place
+
+_local = threading.local()
+#: What an element of a StagedList is in the state of a block: the list is carried as a whole.
+_ELEMENT = type("_Element", (), {"__repr__": lambda _: "element of a list"})()
+
+
+def of_state(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gets or sets a block's state, for which elements of a StagedList are no values."""
+
+    def run(*values: Any) -> Any:
+        before = getattr(_local, "state", False)
+        _local.state = True
+        try:
+            return function(*values)
+        finally:
+            _local.state = before
+
+    return run
 
 
 class StagedList:
-    """A list whose elements a staged loop has appended, or is appending: `new` holds those of the loop being traced.
+    """A list whose elements are the rows of tensors.
 
-    `rows` are the elements' flat tensors, stacked; `structure` is that of an element. Both are None while the first
-    loop is being traced.
+    `rows` are the elements' flat tensors, stacked; `structure` is that of an element. While the elements that a loop
+    appends are being recorded `rows` is None, `new` holds them, and `on_read` is called where anything else is done.
     """
 
-    def __init__(self, name: str, structure: Any = None, rows: Sequence[Any] | None = None) -> None:
+    __fg_staged_list__ = True
+    __hash__ = object.__hash__
+
+    def __init__(
+        self,
+        name: str,
+        structure: Any = None,
+        rows: Sequence[Any] | None = None,
+        on_read: Callable[[], NoReturn] | None = None,
+        origin: Any = None,
+    ) -> None:
         self.name = name
         self.structure = structure
         self.rows = rows
         self.tracing = rows is None
         self.new: list[Any] = []
+        self.on_read = on_read
+        self.origin = origin  # the list of Python's that this stands for
 
-    def append(self, value: Any) -> None:
-        """Add an element at the end."""
+    # -- as a container that blocks change
+
+    def held(self) -> Any:
+        """Return what it holds: the elements that were recorded, or the rows by their numbers."""
+        return list(self.new) if self.tracing else {f"{k:03d}": row for k, row in enumerate(self._known())}
+
+    def update(self, held: Any) -> None:
+        """Hold what `held` has returned."""
         if self.tracing:
-            self.new.append(value)
-            return
-        self.rows = self._extended([value])
+            self.new[:] = held
+        else:
+            self.rows = list(held.values())
 
-    def extend(self, values: Any) -> None:
-        """Add elements at the end."""
-        for value in values:
-            self.append(value)
+    @staticmethod
+    def shapes_of(held: Any) -> list[Any]:
+        """Return the shapes of rows whose number may change."""
+        return [None if row.aval.shape is None else (None, *row.aval.shape[1:]) for row in held.values()]
 
-    def _extended(self, values: Sequence[Any]) -> list[Any]:
-        rows = list(self._known())
-        for value in values:
-            nesting.assert_same_structure(self.structure, value)
-            rows = [joining.concat([row, [convert(leaf, row.dtype)]], 0)
-                    for row, leaf in zip(rows, nesting.flatten(value), strict=True)]  # fmt: skip
-        return rows
+    # -- the elements as tensors
 
     def _known(self) -> Sequence[Any]:
-        if self.tracing or self.rows is None:
-            raise ValueError(
-                f"The list '{self.name}' is read in the staged loop that appends to it, whose body is traced once: use "
-                "a tf.TensorArray, or carry what you read in a variable of its own."
-            )
+        if self.rows is None:
+            assert self.on_read is not None
+            self.on_read()
         return self.rows
+
+    def _stacked(self, values: Sequence[Any]) -> list[Any]:
+        """Return the elements `values` as rows. Raises ValueError, naming the list, where they are not like its own."""
+        columns: list[list[Any]] = [[] for _ in self._known()]
+        for value in values:
+            difference = same_structure(self.structure, value)
+            if difference is not None:
+                raise ValueError(f"the elements of '{self.name}' must be alike{_line()}: {difference}")
+            for column, leaf, row in zip(columns, nesting.flatten(value), self._known(), strict=True):
+                column.append(convert(leaf) if hasattr(leaf, "dtype") else convert(leaf, row.dtype))
+                if column[-1].dtype != row.dtype:
+                    raise TypeError(
+                        f"the elements of '{self.name}' have dtype {row.dtype.name}, and one that is added has dtype "
+                        f"{column[-1].dtype.name}{_line()}"
+                    )
+        return [joining.stack(column) for column in columns]
+
+    def _put(self, values: Sequence[Any], before: Callable[[Any], Any], after: Callable[[Any], Any] | None) -> None:
+        """Hold the rows that `before` leaves, the elements `values`, and the rows that `after` leaves."""
+        rows = []
+        for row, new in zip(self._known(), self._stacked(values), strict=True):
+            parts = [before(row), new, *([] if after is None else [after(row)])]
+            rows.append(joining.concat(parts, 0))
+        self.rows = rows
+
+    def _cut(self, before: Callable[[Any], Any], after: Callable[[Any], Any] | None) -> None:
+        """Hold the rows that `before` and `after` leave."""
+        self.rows = [
+            before(row) if after is None else joining.concat([before(row), after(row)], 0) for row in self._known()
+        ]
+
+    def _place(self, index: Any) -> Any:
+        """Return an index from the list's begin on, checked when the graph runs by what uses it."""
+        at = convert(index, dtypes.int32) if isinstance(index, int) else elementwise.cast(convert(index), dtypes.int32)
+        n = movement.shape(self._known()[0])[0]
+        if isinstance(index, int):
+            return at + n if index < 0 else at
+        return elementwise.add(at, elementwise.multiply(n, elementwise.cast(elementwise.less(at, 0), dtypes.int32)))
 
     def _element(self, tensors: Sequence[Any]) -> Any:
         return nesting.pack_sequence_as(self.structure, list(tensors)) if nesting.is_nested(self.structure) else (
             tensors[0])  # fmt: skip
-
-    def pop(self, index: Any = -1) -> Any:
-        """Remove the last element and return it. Raises InvalidArgumentError at run time for an empty list."""
-        if not isinstance(index, int) or index != -1:
-            raise ValueError(f"only the last element can be popped from '{self.name}', which a staged loop has filled")
-        last = self[-1]
-        self.rows = [row[:-1] for row in self._known()]
-        return last
-
-    def __getitem__(self, index: Any) -> Any:
-        rows = self._known()
-        if isinstance(index, slice):
-            return StagedList(self.name, self.structure, [row[index] for row in rows])
-        at = convert(index, dtypes.int32) if isinstance(index, int) else index
-        n = movement.shape(rows[0])[0]
-        if isinstance(index, int):
-            at = at + n if index < 0 else at
-        return self._element([gathering.gather(row, at) for row in rows])
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        raise ValueError(
-            f"'{self.name}' was filled by a staged loop: its elements cannot be replaced. Use tf.stack(...) and "
-            "tf.tensor_scatter_nd_update."
-        )
-
-    def __len__(self) -> int:
-        if self.tracing:
-            return len(self.new)
-        size = self._known()[0].shape[0]
-        if size is None:
-            raise TypeError(f"the length of '{self.name}', which a staged loop has filled, is a tensor: use "
-                            f"tf.shape(tf.stack({self.name}))[0]")  # fmt: skip
-        return int(size)
 
     def length(self) -> Any:
         """Return the number of elements, as a tensor where the graph alone can tell."""
         size = self._known()[0].shape[0]
         return movement.shape(self._known()[0])[0] if size is None else size
 
+    def truth(self) -> Any:
+        """Say whether there is an element."""
+        return elementwise.greater(convert(self.length()), 0)
+
     def row(self, i: Any) -> Any:
         """Return the i-th element."""
         return self._element([gathering.gather(row, i) for row in self._known()])
-
-    def __iter__(self) -> Any:
-        return iter([self.row(i) for i in range(len(self))])
-
-    def __bool__(self) -> bool:
-        return len(self) > 0
 
     def __fg_tensor__(self, dtype: Any = None) -> Any:
         rows = self._known()
@@ -115,8 +148,158 @@ class StagedList:
             raise TypeError(f"the elements of '{self.name}' are structures, not tensors that can be stacked")
         return rows[0] if dtype is None or rows[0].dtype == dtype else convert(rows[0], dtype)
 
+    # -- as a list of Python's
+
+    def append(self, value: Any) -> None:
+        """Add an element at the end."""
+        if self.tracing:
+            self.new.append(value)
+        else:
+            self._put([value], lambda row: row, None)
+
+    def extend(self, values: Any) -> None:
+        """Add elements at the end: those of a list, or the rows of a tensor."""
+        if isinstance(values, StagedList):
+            added = values._known()
+            self.rows = [joining.concat([a, b], 0) for a, b in zip(self._known(), added, strict=True)]
+        elif not isinstance(values, (list, tuple)) and hasattr(values, "shape") and not self.tracing:
+            (row,) = self._known()
+            self.rows = [joining.concat([row, convert(values, row.dtype)], 0)]
+        else:
+            for value in list(values):
+                self.append(value)
+
+    def __iadd__(self, values: Any) -> Self:
+        self.extend(values)
+        return self
+
+    def insert(self, index: Any, value: Any) -> None:
+        """Add an element before the one at `index`, at an end where that is beyond it."""
+        n = movement.shape(self._known()[0])[0]
+        at = elementwise.minimum(elementwise.maximum(self._place(index), 0), n)
+        self._put([value], lambda row: row[:at], lambda row: row[at:])
+
+    def pop(self, index: Any = -1) -> Any:
+        """Remove an element and return it. Raises InvalidArgumentError at run time for one that is not there."""
+        last = isinstance(index, int) and index == -1
+        found = self[index]
+        at = self._place(index)
+        self._cut(lambda row: row[: -1 if last else at], None if last else lambda row: row[at + 1 :])
+        return found
+
+    def copy(self) -> StagedList:
+        """Return another list of the same elements."""
+        return StagedList(self.name, self.structure, self._known())
+
+    def clear(self) -> None:
+        """Remove all elements."""
+        self._cut(lambda row: row[:0], None)
+
+    def reverse(self) -> None:
+        """Put the elements in the opposite order."""
+        self._cut(lambda row: row[::-1], None)
+
+    def __delitem__(self, index: Any) -> None:
+        if isinstance(index, slice):
+            if index.step not in (None, 1):
+                raise self._unsupported("del of a slice with a step")
+            whole = self._known()[0]
+            n = movement.shape(whole)[0]
+            start, stop = (self._bound(bound, n, default) for bound, default in ((index.start, 0), (index.stop, n)))
+            stop = elementwise.maximum(start, stop)
+            self._cut(lambda row: row[:start], lambda row: row[stop:])
+        else:
+            self.pop(index)
+
+    def _bound(self, bound: Any, n: Any, default: Any) -> Any:
+        if bound is None:
+            return convert(default, dtypes.int32)
+        return elementwise.minimum(elementwise.maximum(self._place(bound), 0), n)
+
+    def __getitem__(self, index: Any) -> Any:
+        if getattr(_local, "state", False):
+            return _ELEMENT
+        rows = self._known()
+        if isinstance(index, slice):
+            return StagedList(self.name, self.structure, [row[index] for row in rows])
+        at = self._place(index)
+        return self._element([gathering.gather(row, at) for row in rows])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if getattr(_local, "state", False):
+            return
+        if isinstance(index, slice):
+            raise self._unsupported("assigning to a slice")
+        at = self._place(index)
+        self.row(at)  # stops the graph where there is no such element
+        self._put([value], lambda row: row[:at], lambda row: row[at + 1 :])
+
+    def __len__(self) -> int:
+        size = self._known()[0].shape[0]
+        if size is None:
+            raise TypeError(
+                f"the length of '{self.name}', which a staged loop or branch has changed, is a tensor, and Python "
+                f"itself wants to know it{_line()}: use len({self.name}) in code that AutoGraph converts"
+            )
+        return int(size)
+
+    def __iter__(self) -> Any:
+        return iter([self.row(i) for i in range(len(self))])
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(list, name):
+            raise self._unsupported(f"{name}()")
+        raise AttributeError(f"'list' object has no attribute {name!r}")
+
+    def _unsupported(self, what: str) -> NotImplementedError:
+        return NotImplementedError(
+            f"{what} of the list '{self.name}'{_line()}: a staged loop or branch changes its length, so that its "
+            "elements are the rows of a tensor. It can be appended to, extended, inserted to, popped from, indexed, "
+            f"sliced, looped over, and stacked: tf.stack({self.name})."
+        )
+
     def __repr__(self) -> str:
         return f"<list '{self.name}' of a staged loop>"
+
+
+def _line() -> str:
+    place = user_place()
+    return f" ({place})" if place else ""
+
+
+def as_rows(elements: Sequence[Any], sample: Any) -> tuple[Any, list[Any]] | None:
+    """Return the structure of the elements of a list and these as rows; None where they are not alike.
+
+    `sample` is an element that is to be added, which tells of what there are none yet, or None.
+    """
+    known = [*elements, *([] if sample is None else [sample])]
+    if not known or any(same_structure(known[0], each) is not None for each in known):
+        return None
+    rows = []
+    for k in range(len(nesting.flatten(known[0]))):
+        column = [nesting.flatten(each)[k] for each in known]
+        if not all(map(is_tensor, column)):
+            return None
+        kinds = [leaf.dtype for leaf in column if hasattr(leaf, "dtype")]
+        dtype = dtypes.as_dtype(kinds[0]) if kinds else convert(column[-1]).dtype
+        if any(dtypes.as_dtype(each) != dtype for each in kinds):
+            return None
+        shapes = {tuple(leaf.shape) if getattr(leaf, "shape", None) is not None else () for leaf in column}
+        if len(shapes) > 1:
+            return None
+        (shape,) = shapes
+        if elements:
+            rows.append(joining.stack([convert(leaf, dtype) for leaf in column[: len(elements)]]))
+        elif None not in shape and dtype != dtypes.string:
+            rows.append(creation.zeros([0, *shape], dtype))
+        elif None not in shape:
+            rows.append(creation.fill([0, *shape], ""))
+        else:
+            return None
+    return known[0], rows
 
 
 class Moved:

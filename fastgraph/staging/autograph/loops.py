@@ -10,7 +10,7 @@ import contextlib
 import reprlib
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
@@ -24,12 +24,14 @@ from fastgraph.shapes import Aval, TensorShape, common_shape, generalises, shape
 from fastgraph.staging.autograph import options
 from fastgraph.staging.autograph.builtins import decisive
 from fastgraph.staging.autograph.containers import Containers, Found, alike, changed_in_loop, contents, replace
-from fastgraph.staging.autograph.lists import Moved, StagedList
+from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, added, grow, grown, owner_of, owning
+from fastgraph.staging.autograph.lists import Moved, StagedList, of_state
 from fastgraph.staging.autograph.state import (
     Perhaps,
     both,
     condition,
     is_tensor,
+    is_text,
     is_undefined,
     is_variable,
     leaves_of,
@@ -148,7 +150,7 @@ class _Carried:
         shapes = iter(avals)
         for k, (leaf, value, dynamic) in enumerate(zip(self.leaves, values, self.dynamic, strict=True)):
             if not dynamic:
-                if is_variable(leaf) and value is not leaf and is_tensor(value):
+                if (is_variable(leaf) or is_text(leaf)) and value is not leaf and is_tensor(value):
                     self.dynamic[k] = True
                     self._tensors = None
                     raise _Revise
@@ -228,12 +230,11 @@ class Loop:
         self.test = test
         self.body = body
         self.blocks = blocks
-        self.get_state = get_state
-        self.set_state = set_state
+        self.get_state = of_state(get_state)
+        self.set_state = of_state(set_state)
         self.names = names
         self.kind = kind
         self.options = options.LoopOptions()
-        self.appended: list[_Appended] = []
 
     @classmethod
     def depth(cls) -> int:
@@ -246,12 +247,27 @@ class Loop:
         `relax` lets shapes vary from one iteration to the next as they do.
         """
         self.relax = relax
-        self.start = tuple(self.get_state())
-        self.carried = [
-            _Carried(name, value, lambda k=k: self.get_state()[k], lambda _: None)  # type: ignore[misc]
-            for k, (name, value) in enumerate(zip(self.names, self.start, strict=True))
-        ]
         self.at_least_once = at_least_once
+        for _ in range(MOST_LISTS):
+            self.start = tuple(self.get_state())
+            self.carried = [
+                _Carried(name, value, lambda k=k: self.get_state()[k], lambda _: None)  # type: ignore[misc]
+                for k, (name, value) in enumerate(zip(self.names, self.start, strict=True))
+            ]
+            self.appended: list[_Appended] = []
+            with owning(Containers(self.blocks, self.names)) as self.owner:
+                try:
+                    self._revised(counter)
+                except Grow as revision:
+                    wanted = revision
+                else:
+                    return
+            self._reset()
+            grown(wanted, self.owner)
+        raise wanted.refused
+
+    def _revised(self, counter: Any) -> None:
+        """Trace the loop until it is as an iteration leaves it."""
         for _ in range(_MOST_REVISIONS):
             self.containers = Containers(self.blocks, self.names)
             try:
@@ -277,6 +293,7 @@ class Loop:
 
     def _reset(self) -> None:
         self.set_state(self.start)
+        self.containers.restore()
 
     # -- one attempt
 
@@ -289,7 +306,8 @@ class Loop:
             value = carried.filled(rest[:n])
             del rest[:n]
             values.append(value)
-        self.set_state(tuple(values[: len(self.names)]))
+        self._placed = values[: len(self.names)]
+        self.set_state(tuple(self._placed))
         for carried, value in zip(self.carried[len(self.names) :], values[len(self.names) :], strict=True):
             carried.put(value)
 
@@ -355,6 +373,7 @@ class Loop:
                 appended.found.cell.cell_contents = appended.found.container
         for found in changed:
             self._follow(found, held[id(found.container)])
+        self._grow_lists()
         after = [elementwise.add(inputs[k], 1) for k in range(n_own)]
         for carried, value in zip(self.carried, [
             *self.get_state(), *(carried.get() for carried in self.carried[len(self.names) :])
@@ -364,6 +383,14 @@ class Loop:
 
     # -- containers
 
+    def _grow_lists(self) -> None:
+        """Have the length of a list be a tensor that an iteration assigns and makes longer in place (by +=)."""
+        for placed, start, value in zip(self._placed, self.start, self.get_state(), strict=True):
+            if value is placed and type(start) is list and type(value) is list and len(value) != len(start):
+                found = self.owner.containers.of(start)
+                if found is not None:
+                    grow(found, added(found, value[len(start) :]), changed_in_loop(found, value))
+
     def _follow(self, found: Found, after: Any) -> None:
         """Carry a container that an iteration has changed. Raises ValueError where that cannot be."""
         if any(carried.name == found.name for carried in self.carried[len(self.names) :]):
@@ -372,26 +399,41 @@ class Loop:
             return
         if alike(found.before, after) and not isinstance(found.before, set):
             container = found.container
-            self.carried.append(_Carried(found.name, found.before, lambda: contents(container),
-                                         lambda held: replace(container, held)))  # fmt: skip
+            carried = _Carried(found.name, found.before, lambda: contents(container),
+                               lambda held: replace(container, held))  # fmt: skip
+            if isinstance(container, StagedList) and not container.tracing:
+                carried.begin(found.before, container.shapes_of(found.before))
+            self.carried.append(carried)
             raise _Revise
-        grows = isinstance(found.container, list) and len(after) > len(found.before) and all(
+        refused = changed_in_loop(found, after)
+        if not isinstance(found.container, (list, StagedList)):
+            raise refused
+        new = after[len(found.before) :]
+        owned = owner_of(found)
+        grows = isinstance(found.container, list) and new and all(
             a is b for a, b in zip(found.before, after, strict=False)
         )  # fmt: skip
-        if not grows or found.cell is None:
-            raise changed_in_loop(found, after)
+        if not grows or found.cell is None or found.name in self.names or (owned and owned[0] is not self.owner):
+            grow(found, added(found, after), refused)
         appended = _Appended(found)
-        new = after[len(found.before) :]
         appended.structure, appended.per_iteration = new[0], len(new)
         for element in [*found.before, *new]:
             if same_structure(new[0], element) is not None or not all(map(is_tensor, nesting.flatten(element))):
-                raise changed_in_loop(found, after)
+                raise refused
         self.appended.append(appended)
         raise _Revise
 
     def _append_to(self, appended: _Appended) -> StagedList:
-        recorder = StagedList(appended.found.name)
-        appended.found.cell.cell_contents = recorder
+        found = appended.found
+
+        def read() -> NoReturn:
+            grow(found, appended.structure, ValueError(
+                f"The list '{found.name}' is read in the staged loop that appends to it, whose body is traced once: "
+                "use a tf.TensorArray, or carry what you read in a variable of its own."
+            ))  # fmt: skip
+
+        recorder = StagedList(found.name, on_read=read, origin=found.container)
+        found.cell.cell_contents = recorder
         return recorder
 
     def _fill(self, stacks: list[Any]) -> None:
@@ -505,7 +547,8 @@ def _rows(appended: _Appended, recorder: StagedList) -> list[Any]:
     from fastgraph.ops import joining
 
     if len(recorder.new) != appended.per_iteration:
-        raise changed_in_loop(appended.found, [*appended.start, *recorder.new])
+        refused = changed_in_loop(appended.found, [*appended.start, *recorder.new])
+        grow(appended.found, appended.structure, refused)
     columns = list(zip(*(nesting.flatten(element) for element in recorder.new), strict=True))
     if appended.per_iteration == 1:
         return [convert(column[0]) for column in columns]

@@ -26,6 +26,11 @@ def _stack() -> list[Any]:
     return found
 
 
+def in_loop() -> bool:
+    """Say whether the body of a loop is being traced, staged or not."""
+    return bool(_stack())
+
+
 @contextlib.contextmanager
 def staged_loop(loop: Any) -> Iterator[None]:
     """While active, options that are set are those of `loop`."""

@@ -128,7 +128,59 @@ class _Statements(ast.NodeTransformer):
         guard = ast.If(ast.UnaryOp(ast.Not(), _load(broke)), orelse, [])
         return [_placed(_assign(broke, ast.Constant(False)), node), node, _placed(guard, orelse[0])]
 
-    visit_While = visit_For = _loop
+    visit_For = _loop
+
+    def visit_While(self, node: ast.While) -> Any:
+        """A test that binds names is no function of its own: the loop tests where its body begins."""
+        made = self._loop(node)
+        if _binds(node.test):
+            test, node.test = node.test, _placed(ast.Constant(True), node.test)
+            ends = _placed(ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], []), test)
+            node.body[:0] = self._lifted(ends, "test")
+        return made
+
+    def visit_If(self, node: ast.If) -> Any:
+        self.generic_visit(node)
+        return self._lifted(node, "test")
+
+    def _value(self, node: Any) -> Any:
+        self.generic_visit(node)
+        return self._lifted(node, "value")
+
+    visit_Assign = visit_Return = visit_Expr = _value
+
+    def _lifted(self, node: Any, field: str) -> list[ast.stmt]:
+        """Return a statement, after statements for the `and` and `or` in its expression that bind names."""
+        expression = getattr(node, field)
+        made: list[ast.stmt] = []
+        owner, name = node, field
+        while isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.Not):
+            owner, name, expression = expression, "operand", expression.operand
+        if isinstance(expression, ast.BoolOp) and _binds(expression):
+            result = self.new_name("so_far")
+            goes_on: Any = _load(result)
+            if isinstance(expression.op, ast.Or):
+                goes_on = ast.UnaryOp(ast.Not(), goes_on)
+            for value in reversed(expression.values):
+                step = _placed(_assign(result, value), value)
+                rest = [_placed(ast.If(_again(goes_on), made, []), value)] if made else []
+                made = [*self._lifted(step, "value"), *rest]
+            setattr(owner, name, _placed(_load(result), expression))
+        _refuse_bindings(getattr(node, field))
+        return [*made, node]
+
+    def visit_Try(self, node: ast.Try) -> Any:
+        """malt takes the first statement of an else for the else itself: it must not be one that branches."""
+        self.generic_visit(node)
+        if node.orelse:
+            node.orelse.insert(0, _placed(ast.Pass(), node.orelse[0]))
+        return node
+
+    def visit_With(self, node: ast.With) -> Any:
+        self.generic_visit(node)
+        for item in node.items:
+            item.context_expr = _placed(operator("context", item.context_expr), item.context_expr)
+        return node
 
     def visit_Match(self, node: ast.Match) -> Any:
         self.generic_visit(node)
@@ -148,6 +200,31 @@ class _Statements(ast.NodeTransformer):
             rest = [ast.If(_all(tests), body, rest)] if tests else body
             _placed(rest, case.pattern)
         return [*start, *rest]
+
+
+def _binds(node: ast.AST) -> bool:
+    """Say whether an expression has a := that binds a name of the function it stands in."""
+    if isinstance(node, ast.Lambda):
+        return False
+    return isinstance(node, ast.NamedExpr) or any(map(_binds, ast.iter_child_nodes(node)))
+
+
+def _refuse_bindings(node: ast.AST | None) -> None:
+    """Raise NotImplementedError where := stands in a part of an expression that becomes a function of its own."""
+    if node is None or isinstance(node, ast.Lambda):
+        return
+    parts: Iterable[ast.AST] = ()
+    if isinstance(node, ast.IfExp):
+        parts = (node.body, node.orelse)
+    elif isinstance(node, ast.BoolOp) or (isinstance(node, ast.Compare) and len(node.ops) > 1):
+        parts = ast.iter_child_nodes(node)
+    if any(map(_binds, parts)):
+        raise NotImplementedError(
+            f"line {getattr(node, 'lineno', 0)}: := in a part of `{ast.unparse(node)}` that may not be evaluated; "
+            "assign the name in a statement of its own"
+        )
+    for child in ast.iter_child_nodes(node):
+        _refuse_bindings(child)
 
 
 class _Breaks(ast.NodeTransformer):

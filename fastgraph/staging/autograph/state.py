@@ -90,7 +90,14 @@ def is_variable(leaf: Any) -> bool:
 
 def is_tensor(leaf: Any) -> bool:
     """Say whether `leaf` can be a tensor of the graph: a tensor, a number, a Variable's value."""
-    return isinstance(leaf, (Tensor, *_NUMBERS)) or hasattr(leaf, "__fg_tensor__")
+    return isinstance(leaf, (Tensor, *_NUMBERS)) or (
+        hasattr(leaf, "__fg_tensor__") and not hasattr(leaf, "__fg_staged_list__")
+    )
+
+
+def is_text(leaf: Any) -> bool:
+    """Say whether `leaf` is text of Python's: it stays that until a path puts a tensor in its place."""
+    return isinstance(leaf, (str, bytes))
 
 
 def leaves_of(value: Any) -> list[Any]:
@@ -262,6 +269,8 @@ class Join:
                 return known
             self.pairs.append((_Zeros(known), known) if a is _SAME else (known, _Zeros(known)))
             return _HOLE
+        if (is_text(a) and is_tensor(b)) or (is_text(b) and is_tensor(a)):
+            a, b = (convert(x) if is_text(x) else x for x in (a, b))
         if is_tensor(a) and is_tensor(b):
             if a is b and is_variable(a):
                 return a

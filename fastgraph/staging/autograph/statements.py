@@ -28,8 +28,9 @@ from fastgraph.staging import recursion
 from fastgraph.staging.autograph import options
 from fastgraph.staging.autograph.builtins import and_, decides, decisive
 from fastgraph.staging.autograph.containers import Containers, alike, contents, own_names, replace, unlike_branches
+from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, Owner, added, grow, grown, owning
 from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterable
-from fastgraph.staging.autograph.lists import StagedList
+from fastgraph.staging.autograph.lists import StagedList, of_state
 from fastgraph.staging.autograph.loops import Loop
 from fastgraph.staging.autograph.returns import surely_true
 from fastgraph.staging.autograph.state import Join, Perhaps, begun, condition, output_of
@@ -52,7 +53,8 @@ def if_stmt(
     if nouts < len(symbol_names):  # names that no later line reads; outer functions may read those that are theirs
         own, _ = own_names(sys._getframe(1))
         kept += [k for k in range(nouts, len(symbol_names)) if own is not None and symbol_names[k] not in own]
-    staged_if(pred, body, orelse, get_state, set_state, symbol_names, kept, lenient=Loop.depth() > 0)
+    lenient = Loop.depth() > 0 or options.in_loop()
+    staged_if(pred, body, orelse, get_state, set_state, symbol_names, kept, lenient=lenient)
 
 
 def staged_if(
@@ -73,8 +75,38 @@ def staged_if(
     """
     outer = current_trace()
     assert isinstance(outer, GraphTrace)
-    start = get_state()
-    containers = Containers([body, orelse, *blocks], names)
+    get_state, set_state = of_state(get_state), of_state(set_state)
+    scope = reserved(outer, "cond")
+    for _ in range(MOST_LISTS):
+        start = get_state()
+        with owning(Containers([body, orelse, *blocks], names)) as owner:
+            try:
+                _branches(outer, scope, pred, body, orelse, start, get_state, set_state, names, kept, lenient, owner)
+            except Grow as revision:
+                wanted = revision
+            else:
+                return
+        set_state(start)
+        grown(wanted, owner)
+    raise wanted.refused
+
+
+def _branches(
+    outer: GraphTrace,
+    scope: str,
+    pred: Any,
+    body: Callable[[], Any],
+    orelse: Callable[[], Any],
+    start: Any,
+    get_state: Any,
+    set_state: Any,
+    names: Sequence[str],
+    kept: Sequence[int],
+    lenient: bool,
+    owner: Owner,
+) -> None:
+    """Trace the two blocks once, and put the cond node into the graph."""
+    containers = owner.containers
     changed: dict[int, Any] = {}
 
     def run(block: Callable[[], Any]) -> tuple[tuple[Any, ...], dict[int, Any]]:
@@ -106,14 +138,19 @@ def staged_if(
         set_state(start)
         known()
         return
+    both_ends = [
+        (found, [held.get(key, found.before) for held in (held_main, held_other)]) for key, found in changed.items()
+    ]
+    for found, ends in both_ends:
+        if not alike(*ends):
+            refused = unlike_branches(found, *ends)
+            if not isinstance(found.container, (list, StagedList)):
+                raise refused
+            grow(found, added(found, *ends), refused)
     with entering(else_trace):
         _compare(main, other)
     joins = [Join(*each, lenient=lenient) for each in zip([names[k] for k in kept], main, other, strict=True)]
-    for key, found in changed.items():
-        ends = [held.get(key, found.before) for held in (held_main, held_other)]
-        if not alike(*ends):
-            raise unlike_branches(found, *ends)
-        joins.append(Join(found.name, *ends, lenient=False))
+    joins += [Join(found.name, *ends, lenient=False) for found, ends in both_ends]
     pairs = [pair for join in joins for pair in join.pairs] or [
         (0, 0)
     ]  # a cond has an output, if only to be waited for
@@ -192,7 +229,8 @@ def for_stmt(
         has_next, get_next = iter_.__fg_staged_for__()
         _for_elements(has_next, get_next, extra_test, body, get_state, set_state, symbol_names)
         return
-    iter_ = decisive(iter_)
+    if not isinstance(iter_, StagedList):
+        iter_ = decisive(iter_)
     if isinstance(iter_, StagedList):
         rows: Any = iter_.length(), iter_.row
     elif isinstance(iter_, StagedIterable):

@@ -1,0 +1,112 @@
+"""Which staged statement makes a list of Python's one with a tensor for its length, when one inside of it needs that.
+
+Rule: the outermost staged statement round a change of the list's length makes the rows, in the trace round it, and is
+traced again; the statements inside of it then carry the rows like other values.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from fastgraph._tensor import current_trace
+from fastgraph.staging.autograph.containers import Containers, Found, own_names
+from fastgraph.staging.autograph.lists import Moved, StagedList, as_rows
+
+MOST_LISTS = 50
+_local = threading.local()
+
+
+class Grow(BaseException):
+    """A list must have a tensor for its length. No handler of the user's stops it."""
+
+    def __init__(self, owner: Owner, found: Found, sample: Any, refused: Exception) -> None:
+        super().__init__()
+        self.owner = owner
+        self.found = found
+        self.sample = sample
+        self.refused = refused
+
+
+class Owner:
+    """A staged statement that is being traced, and the containers that it can reach."""
+
+    def __init__(self, containers: Containers, frame: Any) -> None:
+        self.containers = containers
+        self.frame = frame
+        self.root = _root(current_trace())
+
+
+def _root(trace: Any) -> Any:
+    """Return the trace of the Function that a branch or body belongs to."""
+    while trace is not None and trace.kind == "branch":
+        trace = trace.parent
+    return trace
+
+
+def _stack() -> list[Owner]:
+    if not hasattr(_local, "stack"):
+        _local.stack = []
+    found: list[Owner] = _local.stack
+    return found
+
+
+@contextmanager
+def owning(containers: Containers) -> Iterator[Owner]:
+    """While active, a staged statement with these containers is being traced."""
+    owner = Owner(containers, sys._getframe(2))
+    _stack().append(owner)
+    try:
+        yield owner
+    finally:
+        _stack().pop()
+
+
+def owner_of(changed: Found) -> tuple[Owner, Found] | None:
+    """Return the outermost statement that can make a list have a tensor for its length, None if none can."""
+    container = changed.container
+    origin = container.origin if isinstance(container, StagedList) else container
+    root = _root(current_trace())
+    for owner in _stack():
+        found = owner.containers.of(origin, changed.cell)
+        if found is None or owner.root is not root or found.cell is None or not isinstance(found.container, list):
+            continue
+        own, _ = own_names(owner.frame)
+        if own is None or found.root in own:
+            return owner, found
+    return None
+
+
+def grow(changed: Found, sample: Any, refused: Exception) -> NoReturn:
+    """Have a list's length be a tensor; raises `refused` where no statement can do that.
+
+    `sample` is an element that is added to the list, or None.
+    """
+    owned = owner_of(changed)
+    if owned is None:
+        raise refused
+    raise Grow(*owned, sample, refused)
+
+
+def added(found: Found, *ends: Any) -> Any:
+    """Return an element that one of `ends`, states of the list `found`, has and that was not there before, or None."""
+    before = {id(element) for element in found.before}
+    new = (each for end in ends for each in end if id(each) not in before and not isinstance(each, Moved))
+    return next(new, None)
+
+
+def grown(revision: Grow, owner: Owner) -> None:
+    """Make the rows that are asked for, in the trace round `owner`; raises `revision` again if another is to do it."""
+    owner.containers.restore()
+    if revision.owner is not owner:
+        raise revision
+    found = revision.found
+    made = as_rows(found.before, revision.sample)
+    if made is None:
+        raise revision.refused
+    structure, rows = made
+    found.cell.cell_contents = StagedList(found.name, structure, rows)
+    found.container[:] = [Moved(found.name)]
