@@ -1,4 +1,7 @@
-"""Every statement within every other, two and three deep, as functions written to a file: plain against staged."""
+"""Every statement within every other, two and three deep, as functions written to a file: plain against staged.
+
+Of integers, and of floats with their first and second derivatives.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from differential_checks import derivatives
 
 import fastgraph as fg
+from fastgraph import flags
 
 #: What a body can stand in; `{d}` makes the names of each depth its own.
 AROUND = {
     "if": "if total + x > 4:\n{body}\nelse:\n    total -= 1\n",
     "else": "if total + x > 4:\n    total += 2\nelse:\n{body}\n",
-    "while": "n{d} = 0\nwhile n{d} < x:\n    n{d} += 1\n{body}\n",
-    "for": "for i{d} in fg.range(x):\n    total += i{d}\n{body}\n",
+    "while": "n{d} = 0\nwhile n{d} < n:\n    n{d} += 1\n{body}\n",
+    "for": "for i{d} in fg.range(n):\n    total += fg.cast(i{d}, x.dtype)\n{body}\n",
     "python_for": "for k{d} in range(3):\n    total += k{d}\n{body}\n",
     "with": "with fg.name_scope('s'):\n{body}\n",
     "try": "try:\n{body}\nfinally:\n    total += 1\n",
@@ -29,12 +34,12 @@ LOOPS = {"while", "for", "python_for"}
 #: What stands in it.
 WITHIN = {
     "assign": "total += x",
-    "choice": "total = total - 3 if total > 5 else total + x",
+    "choice": "total = total - 3 if total > 5 else total + x * x",
     "return": "if total > 9:\n    return total * 100",
     "break": "if total > 7:\n    break",
-    "continue": "if total % 2 == 1:\n    continue\ntotal += 5",
+    "continue": "if total % 2 >= 1:\n    continue\ntotal += 5",
     "element": "values[0] = values[0] + total",
-    "call": "total = changed(total)",
+    "call": "total = changed(total) * x",
     "logic": "if total > 2 and not x == 1 or total < -2:\n    total = -total",
 }
 
@@ -48,7 +53,7 @@ def changed(v):
     return v + 1
 
 
-def nested(x):
+def nested(x, n):
     total = x
     values = [x, x]
 {body}
@@ -78,7 +83,17 @@ def test_nested(names: tuple[str, ...], tmp_path: Path) -> None:
     assert spec.loader is not None
     module: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    staged = fg.function(module.nested)
-    for value in (0, 1, 4):
-        x = fg.constant(value)
-        assert np.asarray(staged(x)).tolist() == np.asarray(module.nested(x)).tolist(), (value, file.read_text())
+    integers, floats = fg.function(module.nested), fg.function(module.nested)
+    with flags.override(tier="first"):
+        for value in (0, 1, 4):
+            x = fg.constant(value)
+            assert np.asarray(integers(x, x)).tolist() == np.asarray(module.nested(x, x)).tolist(), (
+                value,
+                written(names),
+            )
+        for value, n in ((0.3, 0), (1.25, 2), (4.5, 3)):
+            arguments = [fg.constant(value), fg.constant(n)]
+            got, wanted = (derivatives(each, arguments, True) for each in (floats, module.nested))
+            assert len(got) == len(wanted) == 2
+            for a, b in zip(got, wanted, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-4, err_msg=f"{value} {n} {written(names)}")

@@ -11,12 +11,12 @@ import flow_functions
 import integer_functions
 import iteration_functions
 import list_functions
-import numpy as np
 import pytest
 import scope_functions
 import state_functions
 import written_functions
 from differential_cases import ALL, Case, shape_of
+from differential_checks import assert_same, check, derivatives, has_derivatives, leaves, outcome, tensors
 from test_nestings import programs
 
 import fastgraph as fg
@@ -36,84 +36,6 @@ MODULES = (
 EVERY = 8
 
 
-def tensors(arguments: tuple[Any, ...]) -> list[Any]:
-    return [value if fg.is_tensor(value) else fg.constant(value) for value in arguments]
-
-
-def leaves(result: Any) -> list[Any]:
-    return [np.asarray(leaf) for leaf in fg.nest.flatten(result, expand_composites=True) if leaf is not None]
-
-
-def outcome(function: Callable[..., Any], arguments: list[Any]) -> list[Any] | str:
-    """Return the values, or that there is an error: a graph's assert has a class of its own."""
-    try:
-        return leaves(function(*arguments))
-    except (AssertionError, fg.errors.InvalidArgumentError, ZeroDivisionError, IndexError):
-        return "error"
-
-
-def assert_same(got: Any, wanted: Any, case: Case, where: Any) -> None:
-    if isinstance(wanted, str) or isinstance(got, str):
-        assert got == wanted, where
-        return
-    assert len(got) == len(wanted), where
-    for a, b in zip(got, wanted, strict=True):
-        assert a.shape == b.shape, where
-        if b.dtype.kind in "fc":
-            np.testing.assert_allclose(a, b, rtol=case.rtol, atol=1e-6, err_msg=str(where))
-        else:
-            assert a.tolist() == b.tolist(), where
-
-
-def scalar(result: Any) -> Any:
-    """Return a number into which all floats of a result go, each with a weight of its own."""
-    total: Any = 0.0
-    for k, leaf in enumerate(fg.nest.flatten(result, expand_composites=True)):
-        if leaf is None or (not hasattr(leaf, "dtype") and not isinstance(leaf, float)):
-            continue
-        leaf = fg.convert_to_tensor(leaf)
-        if leaf.dtype.is_complex:
-            leaf = fg.math.real(leaf) + 2.0 * fg.math.imag(leaf)
-        if leaf.dtype.is_floating:
-            weights = fg.cast(fg.range(fg.size(leaf)) % 3 + 1 + k, leaf.dtype)
-            total = total + fg.cast(fg.reduce_sum(fg.reshape(leaf, [-1]) * weights), fg.float64)
-    return total
-
-
-def derivatives(function: Callable[..., Any], arguments: list[Any], second: bool) -> list[Any]:
-    """Return the first derivatives of a function's floats and, of their sum with weights, the second."""
-    xs = [x for x in arguments if x.dtype.is_floating or x.dtype.is_complex]
-    zero = fg.UnconnectedGradients.ZERO
-    with fg.GradientTape() as outer:
-        outer.watch(xs)
-        with fg.GradientTape() as inner:
-            inner.watch(xs)
-            y = scalar(function(*arguments))
-        if isinstance(y, float):  # nothing to derive
-            return []
-        first = [fg.convert_to_tensor(g) for g in inner.gradient(y, xs, unconnected_gradients=zero)]
-        again = scalar(first)
-    if not second:
-        return first
-    return first + [fg.convert_to_tensor(g) for g in outer.gradient(again, xs, unconnected_gradients=zero)]
-
-
-def has_derivatives(case: Case) -> bool:
-    return not case.no_gradient and any(x.dtype.is_floating or x.dtype.is_complex for x in tensors(case.arguments[0]))
-
-
-def check(case: Case) -> Any:
-    plain, staged = case.make(), fg.function(case.make(), **case.options)
-    for arguments in case.arguments:
-        xs = tensors(arguments)
-        assert_same(outcome(staged, xs), outcome(plain, xs), case, arguments)
-        if has_derivatives(case):
-            second = not case.no_second
-            got, wanted = (leaves(derivatives(each, xs, second)) for each in (staged, plain))
-            assert_same(got, wanted, case, ("derivatives", arguments))
-    return staged
-
-
 @pytest.mark.parametrize("case", ALL, ids=repr)
 def test_values_and_derivatives(case: Case) -> None:
     with flags.override(tier="first"):
@@ -126,6 +48,24 @@ def test_values_and_derivatives(case: Case) -> None:
 def test_by_kernels(case: Case) -> None:
     with flags.override(tier="last"):
         check(case)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("case", [case for k, case in enumerate(ALL) if k % EVERY], ids=repr)
+def test_the_others_by_kernels(case: Case) -> None:
+    with flags.override(tier="last"):
+        check(case)
+
+
+@pytest.mark.parametrize("case", [case for case in ALL if has_derivatives(case)][::2], ids=repr)
+def test_derivatives_inside_of_a_graph(case: Case) -> None:
+    second = not case.no_second
+    plain, made = case.make(), case.make()
+    staged = fg.function(lambda *arguments: derivatives(made, arguments, second))
+    with flags.override(tier="first"):
+        for arguments in case.arguments:
+            xs = tensors(arguments)
+            assert_same(leaves(staged(*xs)), leaves(derivatives(plain, xs, second)), case, arguments)
 
 
 #: What is said of a function that needs to know more of its arguments' shapes.
