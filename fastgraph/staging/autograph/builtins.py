@@ -6,6 +6,7 @@ Rule: as in statements.py; nothing here knows of blocks and their state.
 from __future__ import annotations
 
 import builtins
+import reprlib
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,7 @@ from fastgraph.staging.autograph.iterables import (
     zip_,
 )
 from fastgraph.staging.autograph.lists import StagedList, as_rows
-from fastgraph.staging.autograph.state import condition
+from fastgraph.staging.autograph.state import condition, in_state, is_undefined, user_place
 
 
 def decides(value: Any) -> bool:
@@ -276,8 +277,67 @@ def item(owner: Any, index: Any) -> Any:
     """owner[index], of a list or tuple whose elements are alike by a tensor as well."""
     if type(owner) not in (list, tuple) or not decides(index):
         return owner[index]
+    if in_state():
+        return None  # the list is carried as a whole
     made = as_rows(owner, None)
     return owner[index] if made is None else StagedList("", *made)[index]
+
+
+def slots(owner: Any) -> Any:
+    """Return what items of `owner` are set in: `owner` itself, or what lets a tensor be the index of a list."""
+    return _Slots(owner) if type(owner) in (list, dict) else owner
+
+
+class _Slots:
+    def __init__(self, owner: Any) -> None:
+        self._owner = owner
+
+    def __getitem__(self, index: Any) -> Any:
+        return item(self._owner, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        owner = self._owner
+        if is_undefined(value):  # of a block's state: there is no such item
+            if isinstance(owner, dict):
+                owner.pop(index, None)
+        elif type(owner) is list and decides(index):
+            if not in_state():
+                self._put(index, value)
+        else:
+            owner[index] = value
+
+    def _put(self, index: Any, value: Any) -> None:
+        """Have each element be `value` or what it was, whichever `index` says."""
+        owner, n = self._owner, len(self._owner)
+        made = as_rows([*owner, value], None)
+        if made is None:
+            raise TypeError(
+                f"the elements of a list that a tensor is the index of must be alike: {reprlib.repr(value)} cannot be "
+                f"put into {reprlib.repr(owner)} ({user_place()})"
+            )
+        elements = [StagedList("", *made).row(k) for k in range(n)]
+        new = StagedList("", *made).row(n)
+        at = elementwise.cast(index, dtypes.int64)
+        at = elementwise.add(at, elementwise.multiply(elementwise.cast(elementwise.less(at, 0), dtypes.int64), n))
+        inside = elementwise.logical_and(elementwise.greater_equal(at, 0), elementwise.less(at, n))
+        checks.Assert(inside, ["list assignment index out of range:", index])
+        for k, old in enumerate(elements):
+            here = elementwise.equal(at, k)
+            owner[k] = nesting.map_structure(lambda a, b, here=here: gathering.where(here, a, b), new, old)
+
+
+class Attributes:
+    """What attributes of an object are set in from a block's state: one that is not defined is deleted."""
+
+    def __init__(self, owner: Any) -> None:
+        object.__setattr__(self, "_owner", owner)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        owner = object.__getattribute__(self, "_owner")
+        if not is_undefined(value):
+            setattr(owner, name, value)
+        elif name in getattr(owner, "__dict__", ()):
+            delattr(owner, name)
 
 
 #: What a call of a builtin means in converted code.

@@ -165,7 +165,9 @@ class Containers:
                 return
             written = self._written(name)
             if written is None:
-                return
+                if not isinstance(value, list):
+                    return
+                written = frozenset()  # by an index that may be a tensor: its elements are carried as they are
             self._found[id(value)] = Found(name, value, direct=direct, cell=cell, written=written)
             if depth and not isinstance(value, (set, StagedList)):
                 items = value.items() if isinstance(value, dict) else enumerate(contents(value))
@@ -207,6 +209,16 @@ class Containers:
         if found is None and cell is not None:
             return next((each for each in self.all if each.cell is cell and each.direct), None)
         return found
+
+    def hidden(self, names: Sequence[str]) -> frozenset[int]:
+        """Return the places of names that stand for elements of lists which are carried as a whole."""
+        found = {each.name: each.container for each in self.all if isinstance(each.container, (list, StagedList))}
+        places = set()
+        for k, name in enumerate(names):
+            owner = found.get(name.partition("[")[0]) if "[" in name else None
+            if isinstance(owner, StagedList) or (owner is not None and self._written(name.partition("[")[0]) is None):
+                places.add(k)
+        return frozenset(places)
 
     def restore(self) -> None:
         """Let the containers, and the names that hold them, be what they were."""

@@ -31,6 +31,7 @@ from malt.pyct import anno, inspect_utils, naming, qual_names, transformer
 from fastgraph.locks import Lock
 from fastgraph.staging.autograph import calls, lines, matching, rewrites, sources
 from fastgraph.staging.autograph.builtins import (
+    Attributes,
     and_,
     assert_stmt,
     float_,
@@ -43,6 +44,7 @@ from fastgraph.staging.autograph.builtins import (
     or_,
     print_,
     range_,
+    slots,
 )  # fmt: skip
 from fastgraph.staging.autograph.iterables import rows_of
 from fastgraph.staging.autograph.sources import ConversionError
@@ -51,7 +53,7 @@ from fastgraph.staging.autograph.statements import FunctionScope, for_stmt, if_s
 
 _OPERATORS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, not_eq, assert_stmt, range_, len_, print_, int_, float_,
-    ld, FunctionScope, rows_of, item,
+    ld, FunctionScope, rows_of, item, slots, Attributes,
 )  # fmt: skip
 
 

@@ -232,6 +232,8 @@ def rows_of(value: Any) -> Any:
     """Return what a comprehension runs over: the rows of a tensor, if their number is known; else `value` itself."""
     from fastgraph.staging.autograph.builtins import decisive
 
+    if isinstance(value, StagedList):
+        return iter(source_of(value))
     value = decisive(value)
     return iter(source_of(value)) if isinstance(value, SymbolicTensor) else value
 

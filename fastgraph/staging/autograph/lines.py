@@ -121,6 +121,7 @@ class _Run(ast.NodeTransformer):
         self.variables = variables
         self.attributes = attributes
         self.operators = operators
+        self.sets_state = False
 
     def visit_With(self, node: ast.With) -> Any:
         scope = node.items[0].context_expr
@@ -134,6 +135,13 @@ class _Run(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        outer, self.sets_state = self.sets_state, node.name.startswith("set_state")
+        try:
+            return self._function(node)
+        finally:
+            self.sets_state = outer
+
+    def _function(self, node: ast.FunctionDef) -> Any:
         node.decorator_list = [each for each in node.decorator_list if not _is_name(each, "autograph_artifact")]
         self.generic_visit(node)
         if self.variables and node.name in self.blocks:
@@ -151,9 +159,15 @@ class _Run(ast.NodeTransformer):
     def _operator(self, node: Any) -> Any:
         name = autograph.operator_of(node)
         self.generic_visit(node)
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and (
+            self.sets_state or _is_indexed(node)
+        ):  # fmt: skip
+            node.value = _like(_operation("slots", node.value), node)
+            return node
         if name not in self.operators:
             # What may be a tensor, which a list takes for an index by its rows alone.
-            return _like(_operation("item", node.value, node.slice), node) if _is_indexed(node) else node
+            is_read = _is_indexed(node) and isinstance(node.ctx, ast.Load)
+            return _like(_operation("item", node.value, node.slice), node) if is_read else node
         if isinstance(node, ast.AugAssign):
             if not isinstance(node.target, ast.Name):
                 return node
@@ -172,6 +186,8 @@ class _Run(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         self.generic_visit(node)
+        if self.sets_state and isinstance(node.ctx, ast.Store):
+            node.value = _like(_operation("Attributes", node.value), node)
         if node.attr not in self.attributes or not isinstance(node.ctx, ast.Load) or _is_name(node, node.attr):
             return node
         return _like(_operation("attribute", node.value, ast.Constant(node.attr)), node)
@@ -202,7 +218,7 @@ def _is_indexed(node: ast.AST) -> bool:
     """Say whether a value is read by an index that is not written out."""
     return (
         isinstance(node, ast.Subscript)
-        and isinstance(node.ctx, ast.Load)
+        and not isinstance(node.ctx, ast.Del)
         and not isinstance(node.slice, (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp))
     )
 

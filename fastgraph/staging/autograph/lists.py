@@ -6,33 +6,14 @@ what its iterations append (the list is then recorded); any other loop or branch
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Self
 
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
-from fastgraph._tensor import convert
+from fastgraph._tensor import Tensor, convert
 from fastgraph.ops import creation, elementwise, gathering, joining, movement
-from fastgraph.staging.autograph.state import is_tensor, same_structure, user_place
-
-_local = threading.local()
-#: What an element of a StagedList is in the state of a block: the list is carried as a whole.
-_ELEMENT = type("_Element", (), {"__repr__": lambda _: "element of a list"})()
-
-
-def of_state(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that gets or sets a block's state, for which elements of a StagedList are no values."""
-
-    def run(*values: Any) -> Any:
-        before = getattr(_local, "state", False)
-        _local.state = True
-        try:
-            return function(*values)
-        finally:
-            _local.state = before
-
-    return run
+from fastgraph.staging.autograph.state import in_state, is_tensor, same_structure, user_place
 
 
 class StagedList:
@@ -162,7 +143,7 @@ class StagedList:
         if isinstance(values, StagedList):
             added = values._known()
             self.rows = [joining.concat([a, b], 0) for a, b in zip(self._known(), added, strict=True)]
-        elif not isinstance(values, (list, tuple)) and hasattr(values, "shape") and not self.tracing:
+        elif isinstance(values, Tensor):
             (row,) = self._known()
             self.rows = [joining.concat([row, convert(values, row.dtype)], 0)]
         else:
@@ -217,8 +198,8 @@ class StagedList:
         return elementwise.minimum(elementwise.maximum(self._place(bound), 0), n)
 
     def __getitem__(self, index: Any) -> Any:
-        if getattr(_local, "state", False):
-            return _ELEMENT
+        if in_state():
+            return None  # the list is carried as a whole
         rows = self._known()
         if isinstance(index, slice):
             return StagedList(self.name, self.structure, [row[index] for row in rows])
@@ -226,7 +207,7 @@ class StagedList:
         return self._element([gathering.gather(row, at) for row in rows])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if getattr(_local, "state", False):
+        if in_state():
             return
         if isinstance(index, slice):
             raise self._unsupported("assigning to a slice")

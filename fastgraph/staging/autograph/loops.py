@@ -25,7 +25,7 @@ from fastgraph.staging.autograph import options
 from fastgraph.staging.autograph.builtins import decisive
 from fastgraph.staging.autograph.containers import Containers, Found, alike, changed_in_loop, contents, replace
 from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, added, grow, grown, owner_of, owning
-from fastgraph.staging.autograph.lists import Moved, StagedList, of_state
+from fastgraph.staging.autograph.lists import Moved, StagedList
 from fastgraph.staging.autograph.state import (
     Perhaps,
     both,
@@ -36,11 +36,13 @@ from fastgraph.staging.autograph.state import (
     is_variable,
     leaves_of,
     not_begun,
+    of_state,
     packed,
     same_leaf,
     same_structure,
     stand_in,
     told,
+    without,
 )  # fmt: skip
 
 _MOST_REVISIONS = 50
@@ -230,7 +232,7 @@ class Loop:
         self.test = test
         self.body = body
         self.blocks = blocks
-        self.get_state = of_state(get_state)
+        self._all_state = self.get_state = of_state(get_state)
         self.set_state = of_state(set_state)
         self.names = names
         self.kind = kind
@@ -249,13 +251,15 @@ class Loop:
         self.relax = relax
         self.at_least_once = at_least_once
         for _ in range(MOST_LISTS):
+            containers = Containers(self.blocks, self.names)
+            self.get_state = without(self._all_state, containers.hidden(self.names), self.names)
             self.start = tuple(self.get_state())
             self.carried = [
                 _Carried(name, value, lambda k=k: self.get_state()[k], lambda _: None)  # type: ignore[misc]
                 for k, (name, value) in enumerate(zip(self.names, self.start, strict=True))
             ]
             self.appended: list[_Appended] = []
-            with owning(Containers(self.blocks, self.names)) as self.owner:
+            with owning(containers) as self.owner:
                 try:
                     self._revised(counter)
                 except Grow as revision:

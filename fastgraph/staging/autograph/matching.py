@@ -10,8 +10,10 @@ import dis
 import sys
 from typing import Any
 
+from fastgraph._tensor import convert
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import elementwise, reduction
+from fastgraph.staging.autograph.lists import StagedList
 
 _STATEMENTS = "fastgraph.staging.autograph.statements"
 _STAGING = ("fastgraph.staging.autograph.", "fastgraph.graph.control_flow", "fastgraph.graph.branches")
@@ -23,6 +25,8 @@ _WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, t
 
 def in_(value: Any, container: Any) -> Any:
     """value in container: of a tensor whether any element equals `value`, of a sequence whether any item does."""
+    if isinstance(container, StagedList):
+        container = convert(container)
     if isinstance(container, SymbolicTensor):
         return reduction.reduce_any(elementwise.equal(container, value))
     items = isinstance(container, (list, tuple))

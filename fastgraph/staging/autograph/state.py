@@ -6,6 +6,7 @@ Rule: a name is defined, undefined, or, where only some paths set it, a Perhaps,
 from __future__ import annotations
 
 import reprlib
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -71,9 +72,42 @@ class Perhaps:
             self._checked = trace
         return self.value
 
+    def __fg_tensor__(self, dtype: Any = None) -> Any:
+        raise ValueError(f"{self.why}. It is read where only some paths have set it: set it before them")
+
+
+_local = threading.local()
+
+
+def in_state() -> bool:
+    """Say whether the state of a block is being read or written: that is no use of the names by the program."""
+    return getattr(_local, "state", False)
+
+
+def of_state(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that gets or sets the state of a block as one during which `in_state` holds."""
+
+    def run(*values: Any) -> Any:
+        before, _local.state = in_state(), True
+        try:
+            return function(*values)
+        finally:
+            _local.state = before
+
+    return run
+
+
+def without(get_state: Callable[[], Any], hidden: frozenset[int], names: Sequence[str]) -> Callable[[], Any]:
+    """Return a `get_state` for which some of the names are not defined."""
+    if not hidden:
+        return get_state
+    return lambda: tuple([Undefined(names[k]) if k in hidden else value for k, value in enumerate(get_state())])
+
 
 def ld(value: Any) -> Any:
     """Return what a name holds where the user's code reads it. Raises UnboundLocalError for one that is not defined."""
+    if type(value) is Perhaps and in_state():
+        return value.value
     if type(value) in (Perhaps, Undefined):
         return value.read()
     return value

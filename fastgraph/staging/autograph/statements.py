@@ -30,10 +30,10 @@ from fastgraph.staging.autograph.builtins import and_, decides, decisive
 from fastgraph.staging.autograph.containers import Containers, alike, contents, own_names, replace, unlike_branches
 from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, Owner, added, grow, grown, owning
 from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterable
-from fastgraph.staging.autograph.lists import StagedList, of_state
+from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.loops import Loop
 from fastgraph.staging.autograph.returns import surely_true
-from fastgraph.staging.autograph.state import Join, Perhaps, begun, condition, output_of
+from fastgraph.staging.autograph.state import Join, Perhaps, begun, condition, of_state, output_of, without
 from fastgraph.staging.autograph.unrolling import Unrolling
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -78,10 +78,12 @@ def staged_if(
     get_state, set_state = of_state(get_state), of_state(set_state)
     scope = reserved(outer, "cond")
     for _ in range(MOST_LISTS):
-        start = get_state()
-        with owning(Containers([body, orelse, *blocks], names)) as owner:
+        containers = Containers([body, orelse, *blocks], names)
+        state = without(get_state, containers.hidden(names), names)
+        start = state()
+        with owning(containers) as owner:
             try:
-                _branches(outer, scope, pred, body, orelse, start, get_state, set_state, names, kept, lenient, owner)
+                _branches(outer, scope, pred, body, orelse, start, state, set_state, names, kept, lenient, owner)
             except Grow as revision:
                 wanted = revision
             else:
