@@ -14,6 +14,7 @@ import list_functions
 import pytest
 import scope_functions
 import state_functions
+import table_functions
 import written_functions
 from differential_cases import ALL, Case, shape_of
 from differential_checks import assert_same, check, derivatives, has_derivatives, leaves, outcome, tensors
@@ -30,6 +31,7 @@ MODULES = (
     list_functions,
     scope_functions,
     state_functions,
+    table_functions,
     written_functions,
 )
 #: Of how many functions one is run by its kernels too, for a kernel takes the worker a while.

@@ -170,6 +170,8 @@ def _is_staged(node: ast.AST) -> bool:
     """Say whether a tensor could decide in this statement or expression."""
     if isinstance(node, ast.Compare):  # a chain of comparisons is an `and`
         return len(node.ops) > 1 or isinstance(node.ops[0], (ast.In, ast.NotIn))
+    if isinstance(node, ast.Starred):  # a target: tensors are taken apart
+        return isinstance(node.ctx, ast.Store)
     return isinstance(node, _STAGED) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 

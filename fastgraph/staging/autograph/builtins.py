@@ -265,6 +265,8 @@ def _iterated(value: Any) -> Any:
 
 def list_(*values: Any) -> Any:
     """list(...), of a symbolic tensor its rows, if their number is known."""
+    if len(values) == 1 and isinstance(values[0], StagedList):
+        return values[0].copy()
     return list(*(source_of(v) if staged(v) else v for v in map(_iterated, values)))
 
 

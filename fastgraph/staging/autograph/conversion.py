@@ -46,14 +46,14 @@ from fastgraph.staging.autograph.builtins import (
     range_,
     slots,
 )  # fmt: skip
-from fastgraph.staging.autograph.iterables import rows_of
+from fastgraph.staging.autograph.iterables import known_rows, rows_of, unpacked
 from fastgraph.staging.autograph.sources import ConversionError
 from fastgraph.staging.autograph.state import ld
 from fastgraph.staging.autograph.statements import FunctionScope, for_stmt, if_stmt, while_stmt
 
 _OPERATORS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, not_eq, assert_stmt, range_, len_, print_, int_, float_,
-    ld, FunctionScope, rows_of, item, slots, Attributes,
+    ld, FunctionScope, rows_of, known_rows, unpacked, item, slots, Attributes,
 )  # fmt: skip
 
 

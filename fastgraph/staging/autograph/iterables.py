@@ -238,6 +238,19 @@ def rows_of(value: Any) -> Any:
     return iter(source_of(value)) if isinstance(value, SymbolicTensor) else value
 
 
+def known_rows(value: Any) -> Any:
+    """Return the rows of a tensor as a list, if their number is known; else `value` itself, to be looped over."""
+    value = unpacked(value)
+    return source_of(value) if isinstance(value, SymbolicTensor) else value
+
+
+def unpacked(value: Any) -> Any:
+    """Return the rows of a tensor as a list, if their number is known; else `value` itself."""
+    if isinstance(value, SymbolicTensor) and value.shape.rank and value.shape[0] is not None:
+        return joining.unstack(value)
+    return value
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # The builtins
 

@@ -10,13 +10,16 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+#: Builtins that look at every element of what they are given.
+_USING = frozenset({"sum", "min", "max", "sorted", "list", "tuple"})
 _Pattern = tuple[list[ast.expr], list[tuple[str, ast.expr]]]  # what must hold, and what it then binds
 
 
 def rewrite(node: Any, qualname: str, new_name: Callable[[str], str]) -> Any:
     """Return the definition of a function without what malt does not know. `new_name` makes names that are free."""
     _Class(qualname).visit(node)
-    return _Statements(new_name).visit(node)
+    statements = _Statements(new_name)
+    return statements.visit(node) if isinstance(node, ast.Lambda) else statements.generic_visit(node)
 
 
 def operator(name: str, *arguments: ast.expr) -> ast.Call:
@@ -97,6 +100,57 @@ class _Class(ast.NodeTransformer):
 class _Statements(ast.NodeTransformer):
     def __init__(self, new_name: Callable[[str], str]) -> None:
         self.new_name = new_name
+        self.before: list[ast.stmt] = []  # what is to be defined before the statement that is visited
+        self.depth = 0  # of functions without statements
+
+    def visit(self, node: ast.AST) -> Any:
+        if not isinstance(node, ast.stmt):
+            return super().visit(node)
+        outer, self.before = self.before, []
+        made = super().visit(node)
+        defined, self.before = self.before, outer
+        return [*defined, *(made if isinstance(made, list) else [made])] if defined else made
+
+    def _function(self, node: Any) -> Any:
+        self.depth += 1
+        self.generic_visit(node)
+        self.depth -= 1
+        return node
+
+    visit_Lambda = visit_SetComp = visit_DictComp = visit_GeneratorExp = _function
+
+    def visit_ListComp(self, node: ast.ListComp) -> Any:
+        """With an if it is a loop that appends, for a tensor may decide what the list holds."""
+        if self.depth or not any(each.ifs for each in node.generators) or _binds(node):
+            return self._function(node)
+        name, result = self.new_name("filtered"), self.new_name("kept")
+        append = ast.Call(ast.Attribute(_load(result), "append", ast.Load()), [node.elt], [])
+        body: list[ast.stmt] = [ast.Expr(append)]
+        for each in reversed(node.generators):
+            for test in reversed(each.ifs):
+                body = [_placed(ast.If(test, body, []), test)]
+            body = [_placed(ast.For(each.target, operator("known_rows", each.iter), body, []), each.iter)]
+        returned = ast.Return(_load(result))
+        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        more: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+        body = [_assign(result, ast.List([], ast.Load())), *body, returned]
+        function = ast.FunctionDef(name=name, args=nothing, decorator_list=[], body=body, **more)
+        self.before.append(self.visit(_placed(function, node)))
+        return _placed(ast.Call(_load(name), [], []), node)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        """Of a generator that is used up at once the elements are a list."""
+        if isinstance(node.func, ast.Name) and node.func.id in _USING and len(node.args) == 1:
+            (given,) = node.args
+            if isinstance(given, ast.GeneratorExp) and any(each.ifs for each in given.generators):
+                node.args = [_placed(ast.ListComp(given.elt, given.generators), given)]
+        return self.generic_visit(node)
+
+    def visit_Starred(self, node: ast.Starred) -> Any:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.value = _placed(operator("unpacked", node.value), node.value)
+        return node
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         """assert is an operator; without a message the text of the test is the message."""
@@ -147,7 +201,14 @@ class _Statements(ast.NodeTransformer):
         self.generic_visit(node)
         return self._lifted(node, "value")
 
-    visit_Assign = visit_Return = visit_Expr = _value
+    visit_Return = visit_Expr = _value
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        if any(isinstance(each, (ast.Tuple, ast.List)) for each in node.targets) and not isinstance(
+            node.value, (ast.Tuple, ast.List)
+        ):  # fmt: skip
+            node.value = _placed(operator("unpacked", node.value), node.value)
+        return self._value(node)
 
     def _lifted(self, node: Any, field: str) -> list[ast.stmt]:
         """Return a statement, after statements for the `and` and `or` in its expression that bind names."""
