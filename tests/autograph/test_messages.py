@@ -117,6 +117,237 @@ def expression_dtypes(x: Any) -> Any:
     return x if x > 0 else 0.5
 
 
+def undefined_in_main(x: Any) -> Any:
+    if x > 0:
+        pass
+    else:
+        y = x
+    return y
+
+
+def undefined_in_elif(x: Any) -> Any:
+    if x > 5:
+        y = 1
+    elif x > 3:
+        y = 2
+    return y
+
+
+def undefined_before_branch(x: Any) -> Any:
+    if x > 0:
+        y = y + 1  # type: ignore[used-before-def]  # noqa: F821
+    return y  # type: ignore[used-before-def]
+
+
+def read_before_the_loop_sets_it(x: Any) -> Any:
+    for i in fg.range(x):
+        y = y + i  # type: ignore[used-before-def]  # noqa: F821
+    return y
+
+
+def deleted_in_loop(x: Any) -> Any:
+    y = x
+    for _ in fg.range(x):
+        del y
+    return x
+
+
+def key_in_one_branch(x: Any) -> Any:
+    d = {}
+    if x > 0:
+        d["a"] = x
+    return x
+
+
+def keys_by_a_method(x: Any) -> Any:
+    d = {"a": x}
+    if x > 0:
+        d.update(b=x)
+    return x
+
+
+def keys_in_a_loop(x: Any) -> Any:
+    d = {"a": x}
+    for i in fg.range(x):
+        d.update(b=i)
+    return d["a"]
+
+
+def key_that_may_be_missing(x: Any) -> Any:
+    d: dict[str, Any] = {}
+    for i in fg.range(x):
+        d["t"] = d.get("t", 0) + i
+    return d["t"]
+
+
+def set_in_one_branch(x: Any) -> Any:
+    s = {1}
+    if x > 0:
+        s.add(2)
+    return x
+
+
+def set_in_a_loop(x: Any) -> Any:
+    s = {1}
+    for _ in fg.range(x):
+        s.add(2)
+    return x
+
+
+class Thing:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def extend(self, value: Any) -> None:
+        self.more = value
+
+
+def attribute_in_one_branch(x: Any) -> Any:
+    thing = Thing(x)
+    if x > 0:
+        thing.more = x
+    return thing.value
+
+
+def attribute_by_a_method(x: Any) -> Any:
+    thing = Thing(x)
+    if x > 0:
+        thing.extend(x)
+    return thing.value
+
+
+def nonlocal_in_one_branch(x: Any) -> Any:
+    def note() -> None:
+        nonlocal y
+        y = x
+
+    if x > 0:
+        note()
+    return x
+    y = 0
+
+
+def vector_in_while(x: Any) -> Any:
+    v = fg.stack([x, x])
+    while v > 0:
+        v -= 1
+    return v
+
+
+def vector_in_and(x: Any) -> Any:
+    return fg.stack([x, x]) > 0 and x > 1
+
+
+def number_in_or(x: Any) -> Any:
+    return x or x > 1
+
+
+def vector_in_expression(x: Any) -> Any:
+    return x if fg.stack([x, x]) > 0 else -x
+
+
+def scalar_iterated(x: Any) -> Any:
+    for row in x:
+        x += row
+    return x
+
+
+def rows_unpacked(x: Any) -> Any:
+    for a, b in fg.zeros([3, 3]):
+        x += fg.cast(a + b, fg.int32)
+    return x
+
+
+def object_in_loop(x: Any) -> Any:
+    thing = Thing(0)
+    for _ in fg.range(x):
+        thing = Thing(1)
+    return x, thing.value
+
+
+def loop_rank(x: Any) -> Any:
+    y = x
+    while x > 0:
+        y = fg.stack([x, x])
+        x -= 1
+    return y
+
+
+def loop_dict(x: Any) -> Any:
+    y = {"a": x}
+    for i in fg.range(x):
+        y = {"b": i}
+    return y
+
+
+def loop_list(x: Any) -> Any:
+    y = [x]
+    for i in fg.range(x):
+        y = [*y, i]
+    return y
+
+
+def branch_list(x: Any) -> Any:
+    y = [x]
+    if x > 0:
+        y = [*y, x]
+    return y
+
+
+def branch_dict(x: Any) -> Any:
+    if x > 0:
+        y = {"a": x}
+    else:
+        y = {"b": x}
+    return y
+
+
+def returned_structures(x: Any) -> Any:
+    if x > 0:
+        return x, x
+    return x
+
+
+def returned_nothing_in_loop(x: Any) -> Any:
+    while x > 0:
+        x -= 1
+        if x == 1:
+            return
+    return x
+
+
+def shape_in_branches_of_a_loop(x: Any) -> Any:
+    y = fg.zeros([2])
+    for i in fg.range(x):
+        if i > 1:
+            y = fg.zeros([3])
+    return y
+
+
+def or_of_a_changed_list(x: Any) -> Any:
+    values = []
+    for i in fg.range(x):
+        if i > 1:
+            values.append(i)
+    return fg.stack(values or [x])
+
+
+def unlike_element_put(x: Any) -> Any:
+    values = [x, x]
+    for i in fg.range(x):
+        values[i] = fg.stack([i, i])
+    return values
+
+
+def number_of_a_changed_list(x: Any) -> Any:
+    values = []
+    for i in fg.range(x):
+        if i > 1:
+            values.append(i)
+    return fg.autograph.experimental.do_not_convert(len)(values)
+
+
+MUST = r"must also be initialized in the (main|else) branch"
 CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (branch_dtype, TypeError, r"'y' has dtype int32 in the main branch, but dtype float32 in the else branch"),
     (branch_structure, TypeError, r"'y' must have the same nested structure in the main and else branches"),
@@ -133,6 +364,38 @@ CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (loop_structure, TypeError, r"'y' must have the same nested structure before the loop and after an iteration"),
     (loop_text, TypeError, r"'mode' .*holds 'up' before and 'down' after one"),
     (loop_none, ValueError, r"'y' is a value before the loop and None at the end of an iteration"),
+    (undefined_in_main, ValueError, r"'y' must also be initialized in the main branch"),
+    (undefined_in_elif, ValueError, r"'y' must also be initialized in the else branch"),
+    (undefined_before_branch, UnboundLocalError, r"'?y'? is used before assignment"),
+    (read_before_the_loop_sets_it, UnboundLocalError, r"'?y'? is used before assignment"),
+    (deleted_in_loop, ValueError, r"'y' is defined before the loop and deleted in it"),
+    (key_in_one_branch, ValueError, rf"'d\['a'\]' {MUST}"),
+    (keys_by_a_method, ValueError, r"dict 'd' is changed in an if .*test_messages\.py:\d+\).*keys \['a', 'b'\] after"),
+    (keys_in_a_loop, ValueError, r"dict 'd' is changed in a loop .*test_messages\.py:\d+\).*keys \['a'\] before"),
+    (key_that_may_be_missing, ValueError, r"initialize d\['t'\] .*only some paths have set it"),
+    (set_in_one_branch, ValueError, r"set 's' is changed in an if .*test_messages\.py:\d+"),
+    (set_in_a_loop, ValueError, r"set 's' is changed in a loop .*test_messages\.py:\d+"),
+    (attribute_in_one_branch, ValueError, rf"'thing\.more' {MUST}"),
+    (attribute_by_a_method, ValueError, r"object 'thing' is changed in an if .*attributes \['value', 'more'\] after"),
+    (nonlocal_in_one_branch, ValueError, r"variable 'y' is changed in an if .*a value after .*no value after"),
+    (vector_in_while, ValueError, r"condition of while statement expected to be `tf\.bool` scalar"),
+    (vector_in_and, ValueError, r"condition of `and` expected to be `tf\.bool` scalar"),
+    (number_in_or, ValueError, r"condition of `or` expected to be `tf\.bool` scalar"),
+    (vector_in_expression, ValueError, r"condition of conditional expression expected to be `tf\.bool` scalar"),
+    (scalar_iterated, TypeError, r"cannot iterate over a scalar tensor"),
+    (rows_unpacked, ValueError, r"too many values to unpack"),
+    (object_in_loop, TypeError, r"'thing' must have the same non-tensor values before the loop"),
+    (loop_rank, ValueError, r"'y' has shape \(\) before the loop, but shape \(2,\) after one"),
+    (loop_dict, TypeError, r"'y' must have the same nested structure before the loop"),
+    (loop_list, TypeError, r"'y' must have the same nested structure before the loop.*values\.append"),
+    (branch_list, TypeError, r"'y' must have the same nested structure in the main and else.*values\.append"),
+    (branch_dict, TypeError, r"'y' must have the same nested structure in the main and else"),
+    (returned_structures, TypeError, r"the return value must have the same nested structure"),
+    (returned_nothing_in_loop, ValueError, r"the return value|A value must also be returned"),
+    (shape_in_branches_of_a_loop, ValueError, r"'y' has shape \(2,\) before the loop, but shape \(None,\) after"),
+    (or_of_a_changed_list, NotImplementedError, r"`or` of the list 'values' .*test_messages\.py:\d+.*len\(values\)"),
+    (unlike_element_put, TypeError, r"a list that a tensor is the index of must be alike"),
+    (number_of_a_changed_list, TypeError, r"length of 'values', .*AutoGraph converts"),
     (expression_dtypes, TypeError, r"conditional expression `.*x > 0.*` must have the same structure and dtypes"),
 ]
 

@@ -66,15 +66,25 @@ def if_exp(cond: Any, if_true: Any, if_false: Any, expr_repr: str) -> Any:
 
 def and_(a: Any, b: Any) -> Any:
     """a and b; b is not evaluated where a is false."""
-    left = decisive(a())
+    left = _operand(a(), "and")
     if not decides(left):
         return left and b()
     return control_flow.cond(condition(left, "`and`"), lambda: convert(b()), lambda: left)
 
 
+def _operand(value: Any, what: str) -> Any:
+    """Return what decides an `and` or `or`. Raises NotImplementedError for a list whose length is a tensor."""
+    if isinstance(value, StagedList):
+        raise NotImplementedError(
+            f"`{what}` of the list '{value.name}' ({user_place()}), whose length is a tensor, would be a list or "
+            f"something else: write `len({value.name}) > 0`, or an if statement"
+        )
+    return decisive(value)
+
+
 def or_(a: Any, b: Any) -> Any:
     """a or b; b is not evaluated where a is true."""
-    left = decisive(a())
+    left = _operand(a(), "or")
     if not decides(left):
         return left or b()
     return control_flow.cond(condition(left, "`or`"), lambda: left, lambda: convert(b()))

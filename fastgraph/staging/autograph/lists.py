@@ -299,6 +299,7 @@ class Moved:
 
     def _error(self) -> ValueError:
         return ValueError(
-            f"a staged loop has appended to the list '{self._name}', and this is another name of the same list: "
-            f"read it by the name '{self._name}', which the loop appends by."
+            f"a staged loop or branch has changed the length of the list '{self._name}', and this is another name of "
+            f"the same list: read it by the name '{self._name}' of the function with that statement, and return it "
+            "from there to where it is needed."
         )

@@ -35,6 +35,7 @@ from fastgraph.staging.autograph.state import (
     is_undefined,
     is_variable,
     leaves_of,
+    longer,
     not_begun,
     of_state,
     packed,
@@ -129,7 +130,8 @@ class _Carried:
         if difference is not None:
             raise TypeError(
                 f"{told(self.name)} must have the same nested structure before the loop and after an iteration: it is "
-                f"{reprlib.repr(start)} before the loop and {reprlib.repr(value)} after one iteration.\n\n{difference}"
+                f"{reprlib.repr(start)} before the loop and {reprlib.repr(value)} after one iteration."
+                f"{longer(start, value)}\n\n{difference}"
             )
         return defined + self._leaves(leaves_of(value), relax)
 

@@ -185,6 +185,13 @@ def same_structure(a: Any, b: Any) -> str | None:
     return None
 
 
+def longer(a: Any, b: Any) -> str:
+    """Return what to do where a name is to hold lists or tuples of different lengths, "" where that is not so."""
+    if type(a) is not type(b) or type(a) not in (list, tuple) or len(a) == len(b):
+        return ""
+    return " A list may get longer or shorter where it is changed in place: values.append(value), values.pop()."
+
+
 def same_leaf(a: Any, b: Any) -> bool:
     """Say whether two leaves that are no tensors are the same."""
     if a is b:
@@ -284,8 +291,8 @@ class Join:
             if difference is not None:
                 raise TypeError(
                     f"{told(self.name)} must have the same nested structure in the main and else branches: it is "
-                    f"{reprlib.repr(main)} in the main branch and {reprlib.repr(other)} in the else branch.\n\n"
-                    f"{difference}"
+                    f"{reprlib.repr(main)} in the main branch and {reprlib.repr(other)} in the else branch."
+                    f"{longer(main, other)}\n\n{difference}"
                 )
             columns = [leaves_of(main), leaves_of(other)]
         plan = [self._leaf(a, b) for a, b in zip(*columns, strict=True)]
