@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import effect_functions
 import float_functions
 import flow_functions
 import integer_functions
@@ -24,6 +25,7 @@ import fastgraph as fg
 from fastgraph import flags
 
 MODULES = (
+    effect_functions,
     float_functions,
     flow_functions,
     integer_functions,

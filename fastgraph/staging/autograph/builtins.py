@@ -16,6 +16,8 @@ from fastgraph._tensor import convert, current_trace
 from fastgraph.graph import control_flow, loops
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import checks, creation, elementwise, gathering, movement, output, ranking, reduction
+from fastgraph.staging.autograph.containers import Containers
+from fastgraph.staging.autograph.growing import Grow
 from fastgraph.staging.autograph.iterables import (
     enumerate_,
     filter_,
@@ -53,7 +55,7 @@ def if_exp(cond: Any, if_true: Any, if_false: Any, expr_repr: str) -> Any:
         return if_true() if cond else if_false()
     pred = condition(cond, "conditional expression")
     try:
-        return control_flow.cond(pred, if_true, if_false)
+        return _chosen(pred, if_true, if_false, if_true, if_false)
     except TypeError as error:
         if "true_fn and false_fn" not in str(error):
             raise
@@ -64,12 +66,66 @@ def if_exp(cond: Any, if_true: Any, if_false: Any, expr_repr: str) -> Any:
         ) from None
 
 
+class _Changed(BaseException):
+    """A part of an expression changes a container or a variable. No handler of the user's stops it."""
+
+
+class _Result:
+    """What an expression gives, as the state of its branches."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: Any = None
+
+    def put(self, value: Any) -> None:
+        self.value = value
+
+
+def _chosen(pred: Any, if_true: Any, if_false: Any, *parts: Any) -> Any:
+    """Return what one of two functions gives; what `parts`, the user's expressions, change is carried."""
+    containers = Containers(parts, ())
+    if not containers.all:
+        return control_flow.cond(pred, if_true, if_false)
+
+    def unchanged(part: Callable[[], Any]) -> Callable[[], Any]:
+        def run() -> Any:
+            value = part()
+            if containers.changed():
+                raise _Changed
+            return value
+
+        return run
+
+    try:
+        return control_flow.cond(pred, unchanged(if_true), unchanged(if_false))
+    except (_Changed, Grow) as reason:
+        containers.restore()
+        if isinstance(reason, Grow):
+            raise
+    from fastgraph.staging.autograph.statements import staged_if
+
+    result = _Result()
+    staged_if(
+        pred,
+        lambda: result.put(if_true()),
+        lambda: result.put(if_false()),
+        lambda: (result.value,),
+        lambda state: result.put(state[0]),
+        ("the value of the expression",),
+        [0],
+        lenient=False,
+        blocks=parts,
+    )
+    return result.value
+
+
 def and_(a: Any, b: Any) -> Any:
     """a and b; b is not evaluated where a is false."""
     left = _operand(a(), "and")
     if not decides(left):
         return left and b()
-    return control_flow.cond(condition(left, "`and`"), lambda: convert(b()), lambda: left)
+    return _chosen(condition(left, "`and`"), lambda: convert(b()), lambda: left, b)
 
 
 def _operand(value: Any, what: str) -> Any:
@@ -87,7 +143,7 @@ def or_(a: Any, b: Any) -> Any:
     left = _operand(a(), "or")
     if not decides(left):
         return left or b()
-    return control_flow.cond(condition(left, "`or`"), lambda: left, lambda: convert(b()))
+    return _chosen(condition(left, "`or`"), lambda: left, lambda: convert(b()), b)
 
 
 def not_(a: Any) -> Any:

@@ -190,7 +190,7 @@ def while_stmt(
         return
     with Unrolling() as unrolling:
         while True:
-            goes_on = _probed(test)
+            goes_on, changes = _probed(test)
             if decides(goes_on):
                 break
             if not goes_on:
@@ -198,19 +198,39 @@ def while_stmt(
             with options.unstaged_loop():
                 body()
             unrolling.iterated()
-    Loop(lambda _: test(), lambda _: body(), (test, body), get_state, set_state, symbol_names, "while").stage(None)
+    if not changes:
+        Loop(lambda _: test(), lambda _: body(), (test, body), get_state, set_state, symbol_names, "while").stage(None)
+        return
+    flag = [condition(decisive(test()), "while statement")]  # the test is part of what an iteration does
+
+    def iteration(_: Any) -> None:
+        body()
+        flag[0] = condition(decisive(test()), "while statement")
+
+    def put(state: Any) -> None:
+        set_state(state[:-1])
+        flag[0] = state[-1]
+
+    Loop(lambda _: flag[0], iteration, (test, body), lambda: (*get_state(), flag[0]), put,
+         (*symbol_names, "the loop's test"), "while").stage(None)  # fmt: skip
 
 
-def _probed(test: Callable[[], Any]) -> Any:
-    """Return what `test` gives: in a trace of its own where a tensor decides, for the staged loop tests again."""
+def _probed(test: Callable[[], Any]) -> tuple[Any, bool]:
+    """Return what `test` gives, and whether it changes containers or variables.
+
+    Where a tensor decides it is traced apart, for the staged loop tests again.
+    """
     state = current_trace()
     assert isinstance(state, GraphTrace)
     scratch = GraphTrace("scratch", parent=state, kind="branch")
+    containers = Containers([test], ())
     with entering(scratch):
         result = decisive(test())
-    if decides(result) or not any(node.op.name not in ("placeholder", "const") for node in scratch.graph):
-        return result
-    return test()
+    changes = bool(containers.all and containers.changed())
+    plain = not any(node.op.name not in ("placeholder", "const") for node in scratch.graph)
+    if changes and (decides(result) or not plain):
+        containers.restore()
+    return (result, changes) if decides(result) or plain else (test(), changes)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,170 @@
+"""Expressions and tests that change something: what they change is what the path that ran has changed."""
+
+from __future__ import annotations
+
+from differential_cases import VECTORS, case
+
+import fastgraph as fg
+
+
+@case(0, 2, 5)
+def popped_in_an_expression(x):
+    values = [1, 2, 3]
+    y = values.pop() if x > 1 else 0
+    return y * 10 + len(values)
+
+
+@case(0, 2, 5)
+def popped_in_a_conjunction(x):
+    values = [1, 2, 3]
+    large = x > 1 and values.pop() > 2
+    return len(values) if large else -len(values)
+
+
+@case(3, 6, 8)
+def popped_in_the_test_of_a_loop(x):
+    values = [1, 9, 8, 3, 7, 6]
+    while values.pop() > x:
+        pass
+    return len(values)
+
+
+@case(0, 2, 7)
+def popped_in_the_test_of_a_loop_that_breaks(x):
+    values = [1, 1, 9, 8, 7, 6]
+    n = 0
+    while len(values) > 1 and values.pop() > x:
+        n += 1
+        if n > 3:
+            break
+    return len(values) * 10 + n
+
+
+@case(0, 2, 5)
+def counted_in_expressions(x):
+    n = 0
+
+    def count():
+        nonlocal n
+        n += 1
+        return n
+
+    a = count() if x > 1 else 0
+    b = x > 3 and count() > 1
+    c = x > 4 or count() > 0
+    return n * 10 + a, b, c
+
+
+@case(0, 2, 5)
+def counted_in_the_test(x):
+    n = 0
+
+    def more():
+        nonlocal n
+        n += 2
+        return n < x * 2
+
+    total = 0
+    while more():
+        total += n
+    return total * 100 + n
+
+
+@case(*VECTORS)
+def attribute_set_in_an_expression(x):
+    class Sum:
+        def __init__(self, value):
+            self.value = value
+
+        def add(self, v):
+            self.value = self.value * 0.5 + v
+            return self.value
+
+    total = Sum(x[0])
+    a = total.add(x[1]) if x[0] > 0.5 else x[2]
+    b = total.add(a * x[0]) if a > 0.0 else total.value
+    return total.value * a + b
+
+
+@case(1, 4)
+def nonlocal_in_nested_loops(x):
+    n = 0
+
+    def count():
+        nonlocal n
+        n += 1
+        return n
+
+    total = 0
+    for i in fg.range(x):
+        for _ in fg.range(i):
+            total += count()
+        if i > 2:
+            count()
+    return total * 100 + n
+
+
+@case(0, 2, 5)
+def nonlocal_structure_in_loop(x):
+    best = (0, 0)
+
+    def offer(v):
+        nonlocal best
+        if v * 3 % 5 > best[0]:
+            best = (v * 3 % 5, v)
+
+    for i in fg.range(x):
+        offer(i)
+    return best
+
+
+@case(0, 2, 5)
+def tables_of_an_object(x):
+    class Histogram:
+        def __init__(self):
+            self.n = 0
+            self.bins = [0, 0, 0]
+
+        def add(self, k):
+            self.bins[k] = self.bins[k] + 1
+            self.n += 1
+
+    histogram = Histogram()
+    for i in fg.range(x):
+        histogram.add(i % 3)
+    return histogram.bins, histogram.n
+
+
+@case(0, 2, 5)
+def comprehension_in_a_loop_and_a_branch(x):
+    values = fg.range(6)
+    total = 0
+    for i in fg.range(x):
+        total += len([k for k in values if k > i])
+    if x > 1:
+        total += sum([k for k in values if k > x])
+    return total
+
+
+@case(0, 2, 5)
+def walrus_before_and(x):
+    y = 0
+    if x > 1 and (y := x * 2) > 4:
+        return y
+    n = 0
+    while (rest := x - n) > 0 and rest != 3:
+        n += 1
+    return y + 100 + rest * 10 + n
+
+
+@case(0, 2, 5)
+def list_changed_before_and_in_the_loop(x):
+    values = [7]
+    if x > 1:
+        values.append(x)
+    for i in fg.range(x):
+        if i > values[-1] - 3:
+            values.append(i)
+    if len(values) > 3:
+        values.pop()
+    return fg.stack(values)
