@@ -347,6 +347,13 @@ def number_of_a_changed_list(x: Any) -> Any:
     return fg.autograph.experimental.do_not_convert(len)(values)
 
 
+def row_of_rows_written(x: Any) -> Any:
+    rows = [[0, 0], [0, 0]]
+    for i in fg.range(x):
+        rows[i % 2][1] += i
+    return rows
+
+
 MUST = r"must also be initialized in the (main|else) branch"
 CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (branch_dtype, TypeError, r"'y' has dtype int32 in the main branch, but dtype float32 in the else branch"),
@@ -396,6 +403,7 @@ CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (or_of_a_changed_list, NotImplementedError, r"`or` of the list 'values' .*test_messages\.py:\d+.*len\(values\)"),
     (unlike_element_put, TypeError, r"a list that a tensor is the index of must be alike"),
     (number_of_a_changed_list, TypeError, r"length of 'values', .*AutoGraph converts"),
+    (row_of_rows_written, TypeError, r"cannot be a Python index"),
     (expression_dtypes, TypeError, r"conditional expression `.*x > 0.*` must have the same structure and dtypes"),
 ]
 

@@ -168,3 +168,22 @@ def list_changed_before_and_in_the_loop(x):
     if len(values) > 3:
         values.pop()
     return fg.stack(values)
+
+
+@case(0, 2, 5)
+def popped_until_few_are_left(x):
+    values = [1, 2, 3, 4, 5, 6]
+    total = 0
+    while len(values) > x:
+        total = total * 10 + values.pop()
+        if total > 100:
+            break
+    return total, len(values)
+
+
+@case(-2, 1)
+def index_of_a_negative_number(x):
+    values = [1, 2, 3]
+    if x < 2:
+        values[-x] = values[-x + 1 - 1] * 5
+    return values

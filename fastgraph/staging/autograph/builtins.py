@@ -28,7 +28,7 @@ from fastgraph.staging.autograph.iterables import (
     zip_,
 )
 from fastgraph.staging.autograph.lists import StagedList, as_rows
-from fastgraph.staging.autograph.state import condition, in_state, is_undefined, user_place
+from fastgraph.staging.autograph.state import condition, in_state, is_tensor, is_undefined, user_place
 
 
 def decides(value: Any) -> bool:
@@ -347,8 +347,15 @@ def item(owner: Any, index: Any) -> Any:
         return owner[index]
     if in_state():
         return None  # the list is carried as a whole
+    if any(map(_is_mutable, owner)):
+        return owner[index]  # an element could be written to
     made = as_rows(owner, None)
     return owner[index] if made is None else StagedList("", *made)[index]
+
+
+def _is_mutable(element: Any) -> bool:
+    """Say whether what is done to an element could change the list that it is from."""
+    return any(map(_is_mutable, element)) if isinstance(element, tuple) else not is_tensor(element)
 
 
 def slots(owner: Any) -> Any:

@@ -107,9 +107,7 @@ def _same(a: Any, b: Any, written: frozenset[Any]) -> bool:
     if isinstance(a, set):
         return bool(a == b)
     if isinstance(a, dict):
-        return all(x is y for x, y in zip(a, b, strict=True)) and all(
-            x is y for x, y in zip(a.values(), b.values(), strict=True)
-        )
+        return list(a) == list(b) and all(x is y for x, y in zip(a.values(), b.values(), strict=True))
     return all(x is y for x, y in zip(a, b, strict=True))
 
 

@@ -219,7 +219,8 @@ def _is_indexed(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.Subscript)
         and not isinstance(node.ctx, ast.Del)
-        and not isinstance(node.slice, (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp))
+        and not isinstance(node.slice, (ast.Constant, ast.Slice, ast.Tuple))
+        and not (isinstance(node.slice, ast.UnaryOp) and isinstance(node.slice.operand, ast.Constant))
     )
 
 
