@@ -280,6 +280,7 @@ cdef class Plan:
         cdef SubPlans* sub = <SubPlans*>self.take(sizeof(SubPlans))
         cdef Plan first
         cdef Plan second
+        cdef Plan burst
         s.sub = sub
         sub.n_inputs = len(step.inputs)
         sub.inputs = self.slots_of(step.inputs)
@@ -297,6 +298,12 @@ cdef class Plan:
             first, second = step.cond_plan, step.body_plan
             sub.n_carried = step.n_carried
             sub.varying = step.again is not None
+            if step.burst_plan is not None:
+                burst = step.burst_plan
+                if burst.c.n_inputs != sub.n_inputs or burst.c.n_outputs != sub.n_outputs + 1:
+                    raise ValueError("A burst takes what the body takes, and gives a count besides")
+                self._held.append(burst)
+                sub.burst = &burst.c
             s.pinned = s.pinned or sub.varying
         for plan in (first, second):
             if (<Plan>plan).c.n_inputs != sub.n_inputs:

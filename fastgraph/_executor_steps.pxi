@@ -227,15 +227,16 @@ cdef int _run_branch(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     return _run_sub(f, i, s, s.sub.first if taken else s.sub.second, caller)
 
 
-cdef int _add_row(Frame* f, int32_t i, Block** rows, Frame* body, int32_t k, int64_t trips) noexcept nogil:
-    """Append output k of a loop's body to the rows so far; their memory doubles when it is full."""
-    cdef int32_t slot = body.plan.outputs[k].slot
-    cdef int64_t nbytes = body.plan.slots[slot].nbytes
+cdef int _add_rows(Frame* f, int32_t i, Block** rows, CPlan* body, int32_t k, int64_t trips, char* data,
+                   int64_t count) noexcept nogil:
+    """Append `count` of output k of a loop's body to the rows so far; their memory doubles when it is full."""
+    cdef int32_t slot = body.outputs[k].slot
+    cdef int64_t nbytes = body.slots[slot].nbytes
     cdef Block* grown
-    if not body.plan.outputs[k].dims.known or (trips > 0 and rows[0].capacity != nbytes):
+    if not body.outputs[k].dims.known or (trips > 0 and rows[0].capacity != nbytes):
         return _fail_code(f, i, FAULT_ROWS, k)
-    if rows[0] == NULL or (trips + 1) * nbytes > rows[0].nbytes:
-        grown = block_new(max(2 * trips, 4) * nbytes)
+    if rows[0] == NULL or (trips + count) * nbytes > rows[0].nbytes:
+        grown = block_new(max(2 * trips, trips + count, 4) * nbytes)
         if grown == NULL:
             return _fail_code(f, i, FAULT_MEMORY, 2 * trips * nbytes)
         if rows[0] != NULL:
@@ -243,7 +244,7 @@ cdef int _add_row(Frame* f, int32_t i, Block** rows, Frame* body, int32_t k, int
             block_release(rows[0])
         grown.capacity = nbytes  # of one row; a plain Block has no use for the field
         rows[0] = grown
-    memcpy(rows[0].data + trips * nbytes, body.data[slot], nbytes)
+    memcpy(rows[0].data + trips * nbytes, data, count * nbytes)
     return 0
 
 
@@ -267,8 +268,13 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     cdef Dims* now
     cdef Frame* cond = _frame_take(cond_plan, f.call)
     cdef Frame* body = _frame_take(body_plan, f.call)
+    cdef Frame* burst = NULL
+    cdef Frame* made  # what did the last iteration, or many
+    cdef int64_t count
     cdef void* plans = NULL
     cdef bint changed
+    if sub.burst != NULL:
+        burst = _frame_take(sub.burst, f.call)  # without memory for it the loop goes step by step
     if memory == NULL or cond == NULL or body == NULL:
         failed = _fail_code(f, i, FAULT_MEMORY, body_plan.arena_bytes)
         n = m = n_rows = 0
@@ -292,35 +298,50 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         if not (<uint8_t*>cond.data[slot])[0]:
             break
         _clear_to_spare(cond)
-        _bind_inputs(body, data, block)
-        if _run(body, caller):
-            if plans != NULL:
-                _settle(body)
-            failed = _fail_from(f, i, body)
-            break
+        count = 0
+        if burst != NULL:
+            made = burst
+            _bind_inputs(burst, data, block)
+            if _run(burst, caller):
+                failed = _fail_from(f, i, burst)
+                break
+            count = (<int64_t*>burst.data[sub.burst.outputs[m].slot])[0]
+            if count == 0:  # this iteration fails, or takes long
+                _frame_give(burst)
+                burst = NULL
+        if count == 0:
+            made = body
+            count = 1
+            _bind_inputs(body, data, block)
+            if _run(body, caller):
+                if plans != NULL:
+                    _settle(body)
+                failed = _fail_from(f, i, body)
+                break
         for j in range(n_rows):
-            failed = _add_row(f, i, &rows[j], body, m + j, trips)
+            slot = made.plan.outputs[m + j + (made == burst)].slot
+            failed = _add_rows(f, i, &rows[j], body_plan, m + j, trips, made.data[slot], count)
             if failed:
                 break
         if failed:
             break
-        trips += 1
+        trips += count
         changed = False
         for j in range(m):
             old[j] = block[j]
-            block[j] = _take_output(body, j, &data[j])
+            block[j] = _take_output(made, j, &data[j])
             if sub.varying:
                 now = _dims_of(body, &body_plan.outputs[j])
                 changed = changed or not _same_dims(&dims[j], now)
                 dims[j] = now[0]
         for j in range(m):
-            slot = body_plan.outputs[j].slot
-            if (body_plan.slots[slot].place == BLOCK and body.spare[slot] == NULL and old[j].kind == BLOCK_MEMORY
-                    and old[j].nbytes == body_plan.slots[slot].nbytes and fg_atomic_load(&old[j].refs) == 1):
-                body.spare[slot] = old[j]
+            slot = made.plan.outputs[j].slot
+            if (made.plan.slots[slot].place == BLOCK and made.spare[slot] == NULL and old[j].kind == BLOCK_MEMORY
+                    and old[j].nbytes == made.plan.slots[slot].nbytes and fg_atomic_load(&old[j].refs) == 1):
+                made.spare[slot] = old[j]
             else:
                 block_release(old[j])
-        _clear_to_spare(body)
+        _clear_to_spare(made)
         if changed:
             _frame_give(cond)
             _frame_give(body)
@@ -359,6 +380,8 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         _frame_give(cond)
     if body != NULL:
         _frame_give(body)
+    if burst != NULL:
+        _frame_give(burst)
     free(memory)
     if plans != NULL:
         _let_go(plans)

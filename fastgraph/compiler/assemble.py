@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from fastgraph.compiler import column_sums, convolution, counted, scalar_loops
+from fastgraph.compiler import column_sums, convolution, counted, loop_kernels, scalar_loops
 from fastgraph.compiler.arrange import FlatNest, arrange
 from fastgraph.compiler.cost import cost, operations
 from fastgraph.compiler.emit_cpu import Emitted, emit
@@ -301,7 +301,11 @@ class Assembler:
         body = node.attrs["body_graph"]
         stand = _stand_ins(body, shapes)
         test, step = (assemble(node.attrs[key], stand, self.refused) for key in ("cond_graph", "body_graph"))
-        return WhileStep(inputs, outputs, (node,), test, scalar_loops.body_program(node, self.refused) or step, n)
+        alone = scalar_loops.body_program(node, self.refused)
+        if alone is not None:
+            return WhileStep(inputs, outputs, (node,), test, alone, n, iterates=True)
+        burst = None if node in self.refused else loop_kernels.burst_program(node, test, step)
+        return WhileStep(inputs, outputs, (node,), test, step, n, burst_program=burst)
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 

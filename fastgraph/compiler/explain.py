@@ -83,6 +83,8 @@ def describe(program: Program, indent: str = "") -> str:
             lines += [describe(step.then_program, indent + "      "), describe(step.else_program, indent + "      ")]
         elif isinstance(step, WhileStep):
             lines += [describe(step.cond_program, indent + "      "), describe(step.body_program, indent + "      ")]
+            if step.burst_program is not None:
+                lines.append(describe(step.burst_program, indent + "      "))
     return "\n".join(lines)
 
 

@@ -322,6 +322,7 @@ def _programs(program: Program) -> list[Program]:
             found += [*_programs(step.then_program), *_programs(step.else_program)]
         elif isinstance(step, WhileStep):
             found += [*_programs(step.cond_program), *_programs(step.body_program)]
+            found += _programs(step.burst_program) if step.burst_program is not None else []
     return found
 
 

@@ -166,7 +166,9 @@ class Branch(StepSpec):
 class Loop(StepSpec):
     """While cond_plan(carried, invariants) is true: carried = body_plan(carried, invariants).
 
-    Where the body may change a carried shape, `again(shapes)` gives the pair of plans for new ones.
+    Where the body may change a carried shape, `again(shapes)` gives the pair of plans for new ones. `burst_plan` does
+    many iterations: the next carried values, how many it did (int64[1]), and as many rows of each further result; after
+    none, body_plan does one.
     """
 
     cond_plan: Any = None
@@ -175,6 +177,7 @@ class Loop(StepSpec):
     inputs: tuple[int, ...] = ()
     outputs: tuple[Operand, ...] = ()
     again: Callable[[tuple[tuple[int, ...], ...]], tuple[Any, Any]] | None = None
+    burst_plan: Any = None
 
 
 @dataclass

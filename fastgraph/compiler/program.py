@@ -121,11 +121,17 @@ class CondStep(Step):
 
 @dataclass
 class WhileStep(Step):
-    """inputs = (*carried, *invariants); both programs take all of them; the body gives the next carried values."""
+    """inputs = (*carried, *invariants); both programs take all of them; the body gives the next carried values.
+
+    `iterates`: the body's program does many iterations at once, and tests in between. A burst's does so as well, and
+    tells how many; where it says none, the body's does one.
+    """
 
     cond_program: Program
     body_program: Program
     n_carried: int
+    iterates: bool = False
+    burst_program: Program | None = None
 
 
 @dataclass

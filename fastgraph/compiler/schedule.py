@@ -557,6 +557,9 @@ class _Schedule:
 
         cond_plan, body_plan = plans(tuple([aval.shape for aval in avals[:n]]))  # type: ignore[misc]
         stable = all(self.static(number) for number in step.outputs[:n])
+        burst = None
+        if step.burst_program is not None and stable:
+            burst = self.planner.plan(step.burst_program, avals, tuple(range(n)))
         return specs.Loop(
             cond_plan=cond_plan,
             body_plan=body_plan,
@@ -564,6 +567,7 @@ class _Schedule:
             inputs=tuple([self.slot_of[number] for number in step.inputs]),
             outputs=self._operands(step.outputs),
             again=None if stable else again,
+            burst_plan=burst,
             cost=100.0 + 20 * (cond_plan.spec.cost + body_plan.spec.cost),
             **common,
         )

@@ -1,0 +1,440 @@
+"""A loop whose test and body are small kernels, as one kernel that iterates by itself over memory it keeps.
+
+Rule: the kernel does whole iterations, and tells how many. It stops before the one in which a check fails or an inner
+loop takes long, and after so many as take some milliseconds: the executor then does one iteration step by step, which
+says what is wrong, or looks for signals. Its parts are the kernels of those steps, so the values have the same bits.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph import flags
+from fastgraph._tensor import EagerTensor, from_array
+from fastgraph.compiler import spell_cpu as spell
+from fastgraph.compiler.kernel import KernelSpec
+from fastgraph.compiler.program import (
+    AliasStep,
+    CondStep,
+    CountedStep,
+    KernelStep,
+    Program,
+    Size,
+    Step,
+    WhileStep,
+)
+from fastgraph.compiler.sizes import CannotPlan, infer_graph
+from fastgraph.dtype import as_dtype
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.primitive import Primitive
+from fastgraph.shapes import Aval
+
+#: Estimated time of one call: so long a signal may wait.
+CALL_NS = 2e6
+#: Iterations of one call at most, those of loops inside among them.
+MOST = 1 << 16
+#: An iteration that takes longer gains nothing from being part of a kernel (and its steps may be worth threads).
+LONG_NS = 4000.0
+#: Bytes of what is copied at the end of an iteration, and of one row.
+SMALL = 2048
+ROWS_BYTES = 1 << 16
+MAX_STEPS = 24
+MAX_BUFFERS = 48
+MAX_CARRIED = 30  # an executor's step updates no more values in place
+
+_KEPT = Primitive("partial_result", op_type="PartialResult", n_outputs=1)
+_KEPT_NODE = Node(_KEPT, (), {}, (), "partial_result")
+_UNFIT = frozenset({"resource", "string", "variant"})
+
+
+class _Unfit(Exception):
+    """The loop has something that is no part of such a kernel."""
+
+
+def burst_program(loop: Node, test: Program, body: Program) -> Program | None:
+    """The Program that does many iterations of `loop` at once; None where it is not made of small kernels alone.
+
+    It takes what the body takes; gives the next carried values, how many iterations were done (int64[1]), and for each
+    result of the body that is stacked so many rows (and room for more).
+    """
+    if "fuse" not in flags.get("passes") or loop.attrs.get("joined"):
+        return None
+    try:
+        return _Burst(loop, test, body).program()
+    except (_Unfit, CannotPlan):
+        return None
+
+
+class _Burst:
+    """The kernel in the making. Its values have numbers of their own: the loop's operands come first."""
+
+    def __init__(self, loop: Node, test: Program, body: Program) -> None:
+        self.loop, self.test, self.body = loop, test, body
+        self.n_carried: int = loop.attrs["n_carried"]
+        self.graph = Graph(body.graph.name)
+        self.constants: dict[int, Any] = {}
+        self.values: list[Value] = []
+        self.buffers: dict[int, str] = {}  # number -> name in the source, in the order of the kernel's slots
+        self.sizes: list[Size] = []
+        self.imports: set[str] = set()
+        self.made: list[int] = []  # memory for what an iteration computes
+        self.n_parts = 0
+        self.cost = 2.0
+        self.inner = self.opaque = False
+        self.fixed: frozenset[int] = frozenset()  # what the programs being written take as operands
+
+    def program(self) -> Program:
+        """The Program. Raises _Unfit."""
+        n, operands = self.n_carried, self.body.graph.parameters
+        self.n_operands = len(operands)
+        if n > MAX_CARRIED or len(self.test.steps) + len(self.body.steps) > MAX_STEPS:
+            raise _Unfit
+        avals = [v.aval.without_value() for v in operands]
+        if any(not a.is_static or a.dtype.name in _UNFIT for a in avals[:n]):
+            raise _Unfit
+        for value, aval in zip(operands, avals, strict=True):
+            attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": value.node.name}
+            placeholder = self.graph.add(value.node.op, (), attrs, avals=(aval,), name=value.node.name)
+            self.values.append(placeholder.outputs[0])
+        self.graph.inputs = list(self.values)
+        states = [self.keep(aval) for aval in avals[:n]]
+        count = self.keep(Aval(as_dtype("int64"), (1,)))
+        given = [*states, *range(n, len(operands))]
+        lines = [f"{self.buffer(count)}[0] = it"]
+        (goes_on,), text = self.nested(self.test, given)
+        lines += [*text, f"if {self.buffer(goes_on)}[0] == 0:", "    return 0"]
+        after, text = self.nested(self.body, given, frozenset(states))
+        lines += text
+        rows, text = self.rows(after[n:])
+        lines += [*text, *self.moved(after[:n], states)]
+        if self.cost > LONG_NS or len(self.buffers) > MAX_BUFFERS:
+            raise _Unfit
+        most = max(16, min(MOST, int(CALL_NS / self.cost), *[size for _, size in rows]))
+        outputs = [*states, count, *[number for number, _ in rows]]
+        scratch = [number for number in self.made if number in self.buffers and number not in outputs]
+        head = [f"{name} = buffers[{k}]" for k, name in enumerate(self.buffers.values())]
+        if self.inner:
+            head.append(f"left = {MOST}")
+        whole = [*head, f"for it in range({most}):", *["    " + line for line in lines]]
+        whole += [f"{self.buffer(count)}[0] = {most}", "return 0"]
+        source = "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in whole)
+        types = tuple([spell.storage(self.aval(number).dtype.name) for number in self.buffers])
+        inputs = tuple(range(self.n_operands))
+        read = [k for k in (*inputs, *self.constants) if k < n or k in self.buffers]
+        step = KernelStep(
+            inputs=tuple(read),
+            outputs=(*outputs, *scratch),
+            nodes=(self.loop,),
+            kernel=KernelSpec(source, types, len(self.sizes), tuple(sorted(self.imports))),
+            buffers=tuple(self.buffers),
+            sizes=tuple(self.sizes),
+            extent=Size(1),
+            cost=most * self.cost,
+            shardable=False,
+            in_place=tuple([(k, k) for k in range(n)]),
+        )
+        witness = self.body.witness
+        places = [self.body.values.index(value) for value in operands]
+        return Program(
+            graph=self.graph,
+            values=self.values,
+            inputs=inputs,
+            captures=(),
+            outputs=tuple(outputs),
+            steps=[step],
+            constants=self.constants,
+            after=[()],
+            witness=[witness[k] for k in places],
+        )
+
+    # -- memory --------------------------------------------------------------------------------------------------------
+
+    def aval(self, number: int) -> Aval:
+        return self.values[number].aval
+
+    def keep(self, aval: Aval) -> int:
+        """The number of a new value of the kernel's own."""
+        self.values.append(Value(_KEPT_NODE, 0, aval.without_value()))
+        self.made.append(len(self.values) - 1)
+        return len(self.values) - 1
+
+    def buffer(self, number: int) -> str:
+        """The name of a value's memory in the source."""
+        return self.buffers.setdefault(number, f"b{len(self.buffers)}")
+
+    def copied(self, source: int, target: int, at: str = "") -> list[str]:
+        """Lines that copy a value, to its place `at` in a longer one."""
+        size = self.aval(source).size or 0
+        if (self.aval(source).nbytes or 0) > SMALL:
+            raise _Unfit
+        self.cost += 0.1 * size
+        if size == 1 and not at:
+            return [f"{self.buffer(target)}[0] = {self.buffer(source)}[0]"]
+        e = f"e{self.n_parts}"
+        place = f"{at} * {size} + {e}" if at else e
+        self.n_parts += 1
+        return [f"for {e} in range({size}):", f"    {self.buffer(target)}[{place}] = {self.buffer(source)}[{e}]"]
+
+    def moved(self, after: Sequence[int], states: Sequence[int]) -> list[str]:
+        """Lines that make what an iteration has computed the states of the next: all at once."""
+        first: list[str] = []
+        then: list[str] = []
+        written = {state for value, state in zip(after, states, strict=True) if value != state}
+        for value, state in zip(after, states, strict=True):
+            if value == state:
+                continue
+            if value in written:  # another state, which is written as well
+                held = self.keep(self.aval(value))
+                first += self.copied(value, held)
+                value = held
+            then += self.copied(value, state)
+        return first + then
+
+    def rows(self, after: Sequence[int]) -> tuple[list[tuple[int, int]], list[str]]:
+        """Memory for the rows of a call, how many there is room for, and lines that write those of an iteration."""
+        made: list[tuple[int, int]] = []
+        lines: list[str] = []
+        for number in after:
+            aval = self.aval(number)
+            room = ROWS_BYTES // max(aval.nbytes or 1, 1)
+            if not aval.is_static or aval.nbytes == 0 or room < 16:
+                raise _Unfit
+            rows = self.keep(Aval(aval.dtype, (room, *(aval.shape or ()))))
+            self.buffer(rows)
+            made.append((rows, room))
+            lines += self.copied(number, rows, "it")
+        return made, lines
+
+    # -- programs inside -----------------------------------------------------------------------------------------------
+
+    def inline(self, program: Program, given: Sequence[int], owned: frozenset[int]) -> tuple[list[int], list[str]]:
+        """The numbers of a program's results for operands of these numbers, and the lines that compute them.
+
+        Values that are `owned` may be written over where they die.
+        """
+        graph = program.graph
+        table = infer_graph(graph, [self.aval(k) for k in given])
+        avals = [table.get(v, v.aval) for v in program.values]
+        number = dict(zip((*program.inputs, *program.captures), given, strict=True))
+        lines: list[str] = []
+
+        def at(k: int) -> int:
+            if k not in number:
+                value = program.constants.get(k, avals[k].value)
+                if value is None or not avals[k].is_static:
+                    raise _Unfit
+                number[k] = len(self.values)
+                self.values.append(Value(_KEPT_NODE, 0, avals[k].without_value()))
+                self.constants[number[k]] = _tensor(value, avals[k])
+            return number[k]
+
+        for place, step in enumerate(program.steps):
+            later = program.steps[place + 1 :]
+            if isinstance(step, AliasStep):
+                number[step.outputs[0]] = at(step.inputs[0])
+                continue
+            if isinstance(step, KernelStep) and not isinstance(step, CountedStep):
+                free = {k for k in step.inputs if self.dies(k, number, program, later, owned)}
+                lines += self.kernel(step, at, number, avals, free)
+            elif isinstance(step, CondStep):
+                lines += self.branches(step, at, number, avals)
+            elif isinstance(step, WhileStep):
+                lines += self.loop_inside(step, at, number, avals)
+            else:
+                raise _Unfit
+        return [at(k) for k in program.outputs], lines
+
+    def dies(
+        self, k: int, number: dict[int, int], program: Program, later: Sequence[Step], owned: frozenset[int]
+    ) -> bool:
+        """Whether nothing after a step looks at operand `k` of it, and its memory is the iteration's own."""
+        own = number.get(k)
+        if own is None or own in self.constants:
+            return False
+        alike = {other for other, same in number.items() if same == own}
+        if any(not alike.isdisjoint(s.inputs) for s in later) or not alike.isdisjoint(program.outputs):
+            return False
+        if own in owned:  # what the iteration began with: needed until nothing can fail any more
+            return not any(_may_stop(s) for s in later)
+        return own in self.made and own not in self.fixed
+
+    def kernel(
+        self, step: KernelStep, at: Any, number: dict[int, int], avals: Sequence[Aval], free: set[int]
+    ) -> list[str]:
+        """The lines of one kernel."""
+        lines: list[str] = []
+        over = {step.outputs[out]: step.inputs[into] for into, out in step.in_place}
+        for out in step.outputs:
+            aval = avals[out]
+            if not aval.is_static:
+                raise _Unfit
+            source = over.get(out)
+            if source is not None and source in free and aval.nbytes == self.aval(at(source)).nbytes:
+                number[out] = at(source)
+                continue
+            number[out] = self.keep(aval)
+            if (aval.nbytes or 0) > 4 * SMALL:
+                raise _Unfit
+            if source is not None:
+                lines += self.copied(at(source), number[out])
+        is_list = step.nodes[0].op.step == "list_set"
+        if not (is_list or any(avals[k].size for k in step.outputs)):
+            return lines
+        # The order of a float sum is LLVM's choice: it must not know here how long it is, for it does not know there.
+        self.opaque = any(name.startswith("fold_") for name in step.kernel.imports)
+        end = self.size(step.extent, number, avals)
+        factors = [self.known(size, avals) for size in (step.extent, *step.cost_dims)]
+        self.cost += 1.0 + step.cost * math.prod([f or 1 for f in factors])
+        sizes = [self.size(size, number, avals) for size in step.sizes]
+        self.imports.update(step.kernel.imports)
+        slots = [self.buffer(at(k)) for k in step.buffers]
+        self.n_parts += 1
+        return lines + _Part(f"p{self.n_parts}_", slots, sizes, end).lines(step.kernel.source)
+
+    def known(self, size: Size, avals: Sequence[Aval]) -> int | None:
+        """The number that a size is in every call; None where the shapes of this one decide."""
+        total = size.constant
+        for k, axis in size.dims:
+            n = (avals[k].shape or ())[axis]
+            if n is None:
+                return None
+            total *= n
+        return total
+
+    def size(self, size: Size, number: dict[int, int], avals: Sequence[Aval]) -> ast.expr:
+        """A size in the source."""
+        found = self.known(size, avals)
+        if found is not None and not (self.opaque and size.dims):
+            return ast.Constant(found)
+        if found is not None:
+            size = Size(found)
+        if any(number.get(k, self.n_operands) >= self.n_operands for k, _ in size.dims):
+            raise _Unfit
+        made = Size(size.constant, tuple([(number[k], axis) for k, axis in size.dims]))
+        if made not in self.sizes:
+            self.sizes.append(made)
+        return ast.Subscript(ast.Name("sizes", ast.Load()), ast.Constant(self.sizes.index(made)), ast.Load())
+
+    def nested(
+        self, program: Program, given: Sequence[int], owned: frozenset[int] = frozenset()
+    ) -> tuple[list[int], list[str]]:
+        """`inline` for a program whose operands stay as they are, but for those that are `owned`."""
+        around, self.fixed = self.fixed, self.fixed | frozenset(given)
+        try:
+            return self.inline(program, given, owned)
+        finally:
+            self.fixed = around
+
+    def branches(self, step: CondStep, at: Any, number: dict[int, int], avals: Sequence[Aval]) -> list[str]:
+        """The lines of a cond."""
+        predicate, *operands = [at(k) for k in step.inputs]
+        results: list[int] = []
+        for k in step.outputs:
+            if not avals[k].is_static:
+                raise _Unfit
+            number[k] = self.keep(avals[k])
+            results.append(number[k])
+        lines: list[str] = []
+        for header, program in (
+            (f"if {self.buffer(predicate)}[0] != 0:", step.then_program),
+            ("else:", step.else_program),
+        ):
+            found, text = self.nested(program, operands)
+            for value, result in zip(found, results, strict=True):
+                text += self.copied(value, result)
+            lines += [header, *["    " + line for line in text or ["pass"]]]
+        return lines
+
+    def loop_inside(self, step: WhileStep, at: Any, number: dict[int, int], avals: Sequence[Aval]) -> list[str]:
+        """The lines of a loop in the body: if it takes long, the iteration is left to the executor."""
+        n = step.n_carried
+        if len(step.outputs) != n or len(step.cond_program.steps) + len(step.body_program.steps) > MAX_STEPS:
+            raise _Unfit
+        self.inner = True
+        lines: list[str] = []
+        operands = [at(k) for k in step.inputs]
+        states = []
+        for k, source in zip(step.outputs, operands[:n], strict=True):
+            if not avals[k].is_static or avals[k].dtype.name in _UNFIT:
+                raise _Unfit
+            number[k] = self.keep(avals[k])
+            states.append(number[k])
+            lines += self.copied(source, number[k])
+        given = [*states, *operands[n:]]
+        before = self.cost
+        (goes_on,), text = self.nested(step.cond_program, given)
+        inside = [*text, f"if {self.buffer(goes_on)}[0] == 0:", "    break"]
+        inside += [f"left = left - {MOST // 16 if step.iterates else 1}", "if left < 0:", "    return 0"]
+        after, text = self.nested(step.body_program, given)
+        inside += [*text, *self.moved(after, states)]
+        self.cost = before + 8 * (self.cost - before)
+        return [*lines, "while True:", *["    " + line for line in inside]]
+
+
+def _tensor(value: Any, aval: Aval) -> Any:
+    return value if isinstance(value, EagerTensor) else from_array(np.asarray(value), aval.dtype)
+
+
+def _may_stop(step: Step) -> bool:
+    """Whether an iteration may end in this step."""
+    return not isinstance(step, AliasStep) and not (isinstance(step, KernelStep) and not step.fallible)
+
+
+class _Part(ast.NodeTransformer):
+    """A kernel's source as part of a longer one: names get a prefix, slots and sizes are those of the whole."""
+
+    def __init__(self, prefix: str, slots: Sequence[str], sizes: Sequence[ast.expr], end: ast.expr) -> None:
+        self.prefix, self.slots, self.sizes, self.end = prefix, slots, sizes, end
+        self.names: dict[str, str] = {}
+
+    def lines(self, source: str) -> list[str]:
+        """The lines of the part."""
+        function = ast.parse(source).body[0]
+        assert isinstance(function, ast.FunctionDef)
+        *body, last = function.body
+        if not (isinstance(last, ast.Return) and _is_zero(last.value)):
+            raise _Unfit
+        for node in ast.walk(ast.Module(body, [])):
+            if isinstance(node, ast.Return) and _is_zero(node.value):
+                raise _Unfit  # done early, not failed
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self.names[node.id] = self.prefix + node.id
+        kept = []
+        for statement in body:
+            if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Subscript):
+                of, target = statement.value, statement.targets[0]
+                named = isinstance(of.value, ast.Name) and of.value.id == "buffers"
+                if named and isinstance(target, ast.Name) and isinstance(of.slice, ast.Constant):
+                    self.names[target.id] = self.slots[of.slice.value]  # type: ignore[index]
+                    continue
+            kept.append(statement)
+        made = [ast.fix_missing_locations(self.visit(statement)) for statement in kept]
+        return [line for statement in made for line in ast.unparse(statement).splitlines()]
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id == "begin":
+            return ast.Constant(0)
+        if node.id == "end":
+            return self.end
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if isinstance(node.value, ast.Name) and node.value.id == "sizes" and isinstance(node.slice, ast.Constant):
+            return self.sizes[node.slice.value]  # type: ignore[index]
+        self.generic_visit(node)
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        return ast.Return(ast.Constant(0))
+
+
+def _is_zero(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0
+
+
+__all__ = ["burst_program"]
