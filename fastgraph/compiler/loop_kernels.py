@@ -233,13 +233,14 @@ class _Burst:
                 self.constants[number[k]] = _tensor(value, avals[k])
             return number[k]
 
-        for place, step in enumerate(program.steps):
-            later = program.steps[place + 1 :]
+        steps = _writes_last(program)
+        for place, step in enumerate(steps):
+            later = steps[place + 1 :]
             if isinstance(step, AliasStep):
                 number[step.outputs[0]] = at(step.inputs[0])
                 continue
             if isinstance(step, KernelStep) and not isinstance(step, CountedStep):
-                free = {k for k in step.inputs if self.dies(k, number, program, later, owned)}
+                free = {k for k in step.inputs if self.dies(k, number, program, step, later, owned)}
                 lines += self.kernel(step, at, number, avals, free)
             elif isinstance(step, CondStep):
                 lines += self.branches(step, at, number, avals)
@@ -250,7 +251,13 @@ class _Burst:
         return [at(k) for k in program.outputs], lines
 
     def dies(
-        self, k: int, number: dict[int, int], program: Program, later: Sequence[Step], owned: frozenset[int]
+        self,
+        k: int,
+        number: dict[int, int],
+        program: Program,
+        step: Step,
+        later: Sequence[Step],
+        owned: frozenset[int],
     ) -> bool:
         """Whether nothing after a step looks at operand `k` of it, and its memory is the iteration's own."""
         own = number.get(k)
@@ -259,9 +266,21 @@ class _Burst:
         alike = {other for other, same in number.items() if same == own}
         if any(not alike.isdisjoint(s.inputs) for s in later) or not alike.isdisjoint(program.outputs):
             return False
-        if own in owned:  # what the iteration began with: needed until nothing can fail any more
-            return not any(_may_stop(s) for s in later)
+        if own in owned:  # what the iteration began with, needed until nothing can fail any more
+            return not any(_may_stop(s) and not self.alike(step, s, number) for s in later)
         return own in self.made and own not in self.fixed
+
+    def alike(self, step: Step, other: Step, number: dict[int, int]) -> bool:
+        """Whether each writes a row of a list, and where the one finds its place, so does the other."""
+        if not (_writes_row(step) and _writes_row(other)):
+            return False
+        assert isinstance(step, KernelStep) and isinstance(other, KernelStep)
+        places = [number.get(s.buffers[1]) for s in (step, other)]
+        shapes = [self.aval(number[_list_of(s)]).shape for s in (step, other)]
+        row = number.get(other.buffers[0])
+        if row is None or places[0] is None or not shapes[0] or not shapes[1]:
+            return False
+        return places[0] == places[1] and shapes[0][0] == shapes[1][0] and shapes[1][1:] == self.aval(row).shape
 
     def kernel(
         self, step: KernelStep, at: Any, number: dict[int, int], avals: Sequence[Aval], free: set[int]
@@ -378,6 +397,22 @@ class _Burst:
 
 def _tensor(value: Any, aval: Aval) -> Any:
     return value if isinstance(value, EagerTensor) else from_array(np.asarray(value), aval.dtype)
+
+
+def _writes_row(step: Step) -> bool:
+    return isinstance(step, KernelStep) and [node.op.step for node in step.nodes] == ["list_set"]
+
+
+def _list_of(step: KernelStep) -> int:
+    """The list that a row is written to."""
+    return step.inputs[step.in_place[0][0]]
+
+
+def _writes_last(program: Program) -> list[Step]:
+    """A program's steps, those at the end that write rows which no step looks at: nothing then fails after them."""
+    looked_at = {k for step in program.steps for k in step.inputs}
+    last = [s for s in program.steps if _writes_row(s) and looked_at.isdisjoint(s.outputs)]
+    return [*[s for s in program.steps if s not in last], *last]
 
 
 def _may_stop(step: Step) -> bool:
