@@ -4,6 +4,7 @@ _KINDS = {
     plan_module.KernelCall: KERNEL, plan_module.GemmCall: GEMM, plan_module.HostCall: HOST, plan_module.ReadCell: READ,
     plan_module.AssignCell: ASSIGN, plan_module.Branch: BRANCH, plan_module.Loop: LOOP,
     plan_module.Transfer: TRANSFER, plan_module.Rest: REST, plan_module.DrawCell: DRAW,
+    plan_module.ListCall: LIST,
 }
 
 
@@ -169,7 +170,7 @@ cdef class Plan:
                 None, None, f"Step {step.name!r} is for device {step.device}: only the CPU's steps are built yet"
             )
         s.spec = <void*>step
-        s.pinned = step.pinned or s.kind == HOST or s.kind == REST
+        s.pinned = step.pinned or s.kind == HOST or s.kind == REST or s.kind == LIST
         s.cost = step.cost
         s.n_shards = 1
         s.n_allocate = len(step.allocate)
@@ -208,9 +209,13 @@ cdef class Plan:
                 self.set_counted(s, step)
         elif s.kind == GEMM:
             self.set_gemm(s, step)
-        elif s.kind == HOST:
+        elif s.kind == HOST or s.kind == LIST:
             s.n_values = len(step.outputs)
             s.values = self.values(step.outputs)
+            if s.kind == LIST:
+                s.sizes = self.numbers((step.push, step.over, step.rows, step.row_bytes, step.wide_index))
+                if p.slots[s.operands[0].slot].place == ARENA or p.slots[s.values[0].slot].place != GIVEN:
+                    raise ValueError(f"Step {i} gives away a list that has no Block")
         elif s.kind == READ or s.kind == ASSIGN or s.kind == DRAW:
             if s.kind == ASSIGN and step.before >= 0:
                 self.set_buffers(s, (step.cell, step.before))

@@ -180,9 +180,52 @@ cdef int _run_other(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         return _run_loop(f, i, s, caller)
     if s.kind == HOST:
         return _run_host(f, i, s)
+    if s.kind == LIST:
+        return _run_list(f, i, s)
     if s.kind == REST:
         return _run_rest(f, i, s)
     memcpy(f.data[s.buffers[1]], f.data[s.buffers[0]], s.extent)  # TRANSFER between places the CPU can reach
+    return 0
+
+
+cdef int _run_list(Frame* f, int32_t i, CStep* s) noexcept nogil:
+    """Write a row of a list, which grows to twice its length where there is no such row; or cut it."""
+    cdef int64_t rows = s.sizes[2], row_bytes = s.sizes[3], n, at
+    cdef int32_t slot = s.operands[0].slot, out = s.values[0].slot
+    cdef Block* block = f.block[slot]
+    cdef Block* grown
+    cdef char* data = f.data[slot]
+    cdef char* index = f.data[s.operands[1].slot]
+    cdef Dims* dims
+    at = (<int64_t*>index)[0] if s.sizes[4] else (<int32_t*>index)[0]
+    if at < 0 or at > (<int64_t>1 << 40) or (not s.sizes[0] and at > rows):
+        return _run_host(f, i, s)  # which says so
+    n = rows
+    if not s.sizes[0]:
+        n = at
+        block_retain(block)
+    elif (at < rows and s.sizes[1] and block.kind == BLOCK_MEMORY and block.data == data
+            and fg_atomic_load(&block.refs) == 1):
+        block_retain(block)
+    else:
+        if at >= rows:
+            n = rows + max(rows, at + 1 - rows, 4)
+        grown = block_new(n * row_bytes) if row_bytes == 0 or n < (<int64_t>1 << 62) // row_bytes else NULL
+        if grown == NULL:
+            return _fail_code(f, i, FAULT_MEMORY, n * row_bytes)
+        memcpy(grown.data, data, rows * row_bytes)
+        memset(grown.data + rows * row_bytes, 0, (n - rows) * row_bytes)
+        block = grown
+        data = grown.data
+    if s.sizes[0]:
+        memcpy(data + at * row_bytes, f.data[s.operands[2].slot], row_bytes)
+    f.block[out] = block
+    f.data[out] = data
+    if not s.values[0].dims.known:
+        dims = &f.dims[f.plan.slots[out].dynamic]
+        dims.ndim = s.operands[0].dims.ndim
+        memcpy(&dims.size[0], &s.operands[0].dims.size[0], MAX_RANK * sizeof(int64_t))
+        dims.size[0] = n
     return 0
 
 

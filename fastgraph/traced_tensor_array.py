@@ -29,7 +29,7 @@ from fastgraph.ops.movement import reshape
 from fastgraph.ops.movement import shape as shape_of_tensor
 from fastgraph.ops.reduction import reduce_max
 from fastgraph.ops.scatter import tensor_scatter_update_p
-from fastgraph.ops.tensor_lists import list_blank, list_get, list_grow, list_reserve, list_set
+from fastgraph.ops.tensor_lists import list_blank, list_get, list_grow, list_push, list_reserve, list_set
 from fastgraph.primitive import get
 from fastgraph.shapes import Shape, ShapeLike, TensorShape, TensorSpec, TypeSpec, as_dims, compatible, dims_text
 from fastgraph.tensor_array import TensorArray
@@ -307,11 +307,9 @@ class TracedTensorArray(TensorArray):
         unused, buffer = made._unused, made._buffer_here()
         made._unused = unused
         if self._dynamic_size:
-            buffer = list_grow(buffer, at)
-            self._shape.add(buffer)
             made._count = maximum(made._count, cast(at, int32) + 1)
         made._entries = None
-        made._set_buffer(list_set(buffer, at, entry))
+        made._set_buffer((list_push if self._dynamic_size else list_set)(buffer, at, entry))
         return made
 
     def read(self, index: Any, name: str | None = None) -> Any:

@@ -27,6 +27,7 @@ from fastgraph.compiler.program import (
     GemmStep,
     HostStep,
     KernelStep,
+    ListStep,
     Program,
     ReadStep,
     Size,
@@ -254,6 +255,8 @@ class Assembler:
         if self.is_gemm(node):
             transpose = [bool(node.attrs.get(key, False)) for key in ("transpose_a", "transpose_b")]
             return GemmStep(inputs, outputs, nodes, *transpose)
+        if node.op.step in ("list_push", "list_trim") and node not in self.opaque:
+            return ListStep(inputs, outputs, nodes, node)
         if self.is_dynamic(node):
             return DynamicStep(inputs, outputs, nodes, node)
         if node.op.step == "alias":

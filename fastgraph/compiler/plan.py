@@ -122,6 +122,21 @@ class HostCall(StepSpec):
 
 
 @dataclass
+class ListCall(HostCall):
+    """What a list step does, by `function` where the operands are not as they should be.
+
+    The list has `rows` rows of `row_bytes` bytes. One row is written (`push`), over the old list where nothing else
+    looks at it (`over`); or it is cut.
+    """
+
+    push: bool = False
+    over: bool = False
+    rows: int = 0
+    row_bytes: int = 0
+    wide_index: bool = False
+
+
+@dataclass
 class ReadCell(StepSpec):
     """The Block that a Cell holds now goes to `output.slot`; its shape must be `output.shape` unless that is None."""
 

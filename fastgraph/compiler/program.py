@@ -94,6 +94,16 @@ class DynamicStep(Step):
 
 
 @dataclass
+class ListStep(Step):
+    """A list with one element more or in another's place (inputs: list, index, element), or cut (list, length).
+
+    Nothing is moved where the list dies and has room.
+    """
+
+    node: Node
+
+
+@dataclass
 class ReadStep(Step):
     """outputs[0] = the value held by the Variable behind resource inputs[0]."""
 

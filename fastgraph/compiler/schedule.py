@@ -33,6 +33,7 @@ from fastgraph.compiler.program import (
     GemmStep,
     HostStep,
     KernelStep,
+    ListStep,
     Program,
     ReadStep,
     Size,
@@ -40,6 +41,7 @@ from fastgraph.compiler.program import (
     WhileStep,
 )
 from fastgraph.compiler.sizes import CannotPlan, infer_graph, shape_key
+from fastgraph.dtype import string
 from fastgraph.graph.interpret import interpret, run_node
 from fastgraph.graph.ir import Node, Value
 from fastgraph.locks import Lock
@@ -239,6 +241,8 @@ class _Schedule:
             step = self.program.steps[old]
             if isinstance(step, AssignStep):
                 frozen.update(step.inputs[:2])  # not `before`: it is what was read, or assigned earlier
+            elif isinstance(step, ListStep):
+                frozen.update(step.inputs[1:])  # not the list: see `_dying`
             elif not isinstance(step, (KernelStep, GemmStep, AliasStep, ReadStep)):
                 frozen.update(step.inputs)
         return frozen
@@ -261,6 +265,7 @@ class _Schedule:
         self.groups: dict[int, list[int]] = {}  # slot -> its values
         self.copies: dict[int, list[tuple[int, int, int]]] = {}  # new step -> copies before it
         self.order_after: dict[int, list[int]] = {}  # new step -> readers that an in-place step must wait for
+        self.lists_over: set[int] = set()  # new steps that may write over the list they take
         self.updates: dict[int, list[tuple[int, int, int]]] = {}  # new step -> Cells, what was read, what is assigned
         for index, number in enumerate(self.inputs):
             resource = self.aval(number).dtype == "resource"
@@ -276,6 +281,8 @@ class _Schedule:
                 self.groups.setdefault(slot, [step.inputs[0]]).append(step.outputs[0])
                 continue
             pairs = {out: into for into, out in step.in_place} if isinstance(step, KernelStep) else {}
+            if isinstance(step, ListStep):
+                self._list_dies(new, step)
             for position, number in enumerate(step.outputs):
                 self.producer[number] = new
                 if not isinstance(step, _MADE) or isinstance(step, CountedStep):
@@ -290,6 +297,20 @@ class _Schedule:
         for slot, group in self.groups.items():
             if self.slots[slot].place == Place.ARENA and any(number in self.frozen for number in group):
                 self.slots[slot].place = Place.BLOCK
+
+    def _list_dies(self, new: int, step: ListStep) -> None:
+        """Note whether a list step may give the memory of its list away: nobody takes it later, or holds it."""
+        number, slot = step.inputs[0], self.slot_of[step.inputs[0]]
+        group = self.groups.get(slot, [number])
+        readers = [reader for other in group for reader in self.consumers.get(other, [])]
+        place = self.slots[slot].place  # a Block that somebody else holds as well is left alone at run time
+        own = number in self.own if place == Place.INPUT else place in (Place.ARENA, Place.BLOCK, Place.GIVEN)
+        held = any(other in self.frozen for other in group) or step.inputs.count(number) > 1
+        if place == Place.ARENA:
+            self.slots[slot].place = Place.BLOCK
+        if own and not held and all(reader <= new for reader in readers):
+            self.lists_over.add(new)
+            self.order_after.setdefault(new, []).extend([reader for reader in readers if reader < new])
 
     def _constant(self, number: int) -> None:
         """Make the slot of a value that no step computes: a constant, or one that follows from shapes."""
@@ -435,11 +456,40 @@ class _Schedule:
             return specs.HostCall(
                 function=function, operands=operands, outputs=outputs, cost=3000.0, pinned=True, **common
             )
+        if isinstance(step, ListStep):
+            return self._list(new, step, common)
         if isinstance(step, CondStep):
             return self._branch(step, common)
         if isinstance(step, WhileStep):
             return self._loop(step, common)
         return None  # an alias
+
+    def _list(self, new: int, step: ListStep, common: dict[str, Any]) -> StepSpec:
+        node, operands, outputs = step.node, self._operands(step.inputs), self._operands(step.outputs)
+
+        def function(*inputs: Any) -> list[Any]:
+            return list(run_node(node, inputs))
+
+        shape = operands[0].shape or ()
+        push = len(operands) == 3
+        fits = bool(shape) and (not push or operands[2].shape == shape[1:]) and operands[0].dtype != string.code
+        if not fits:
+            return specs.HostCall(
+                function=function, operands=operands, outputs=outputs, cost=3000.0, pinned=True, **common
+            )
+        return specs.ListCall(
+            function=function,
+            operands=operands,
+            outputs=outputs,
+            cost=40.0,
+            pinned=True,
+            push=push,
+            over=new in self.lists_over,
+            rows=shape[0],
+            row_bytes=math.prod(shape[1:]) * (self.aval(step.inputs[0]).dtype.size),
+            wide_index=self.aval(step.inputs[1]).dtype.size == 8,
+            **common,
+        )
 
     def _variable_name(self, number: int) -> str:
         return str(self.program.values[number].node.name)
@@ -654,6 +704,9 @@ class _Schedule:
             self._slot(Place.GIVEN, number, dynamic=not self.static(number))
         plans: OrderedDict[tuple[tuple[int, ...], ...], Plan] = OrderedDict()
         dynamic = [number for number in numbers if self.slots[self.slot_of[number]].dynamic]
+        # What only the later steps take is theirs.
+        kept = {*self.program.outputs, *self.consumers}
+        own = [n for n in numbers if n not in kept and (n in self.own or self.producer.get(n, -1) >= 0)]
         # All else is inferred again: what follows from a shape has a value once the shape is known.
         computed = [*self.inputs, *[number for old in self.now for number in self.program.steps[old].outputs]]
         known = dict(self.computed)
@@ -669,7 +722,7 @@ class _Schedule:
                 try:
                     table = _known_sizes(self.program, arguments, given)
                     part = replace(self.program, outputs=tuple(outputs))
-                    found = Plan(_Schedule(self.planner, part, table, self.later, numbers, given).spec)
+                    found = Plan(_Schedule(self.planner, part, table, self.later, numbers, given, own).spec)
                 except CannotPlan:  # the ops' bodies say what is wrong
                     found = self._interpreted(numbers, outputs, given)
                 plans[shapes] = found

@@ -160,7 +160,11 @@ def _while_gradient(
         d_carried, totals = values[: len(floating)], values[len(floating) :]
 
         def residual(value: Value) -> Any:
-            return argument[value] if value in argument else rows.row(value, at)
+            if value in argument:
+                return argument[value]
+            if body.trace.shapes.get(value) in argument:
+                return get_slot("shape")(argument[body.trace.shapes[value]])
+            return rows.row(value, at)
 
         d_rows = [_piece(dys[k], lengths[k], at) if k in lengths else gathering.gather(dys[k], at) for k in stacked]
         grads = derivative.apply([*d_carried, *d_rows], residual)
@@ -219,6 +223,7 @@ class _Rows:
         body = extended(node.attrs["body_graph"], [])
         joined = list(node.attrs.get("joined", ()))
         fixed = set(forward.graph.inputs[n_carried:])
+        fixed |= {value for value, of in forward.shapes.items() if of in fixed}
         wanted = [value for value in derivative.residuals if value not in fixed]
         steady = _steady(forward.graph, n_carried)
         avals: list[Aval] = []

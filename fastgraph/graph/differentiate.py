@@ -76,6 +76,32 @@ class Derivative:
             values = [trace.identity(convert(leaf)) for leaf in flat]
         self.graph = trace.finish(values)
         self.residuals = trace.residuals
+        if forward.kind == "branch":
+            self._save_shapes(len(dys))
+
+    def _save_shapes(self, first: int) -> None:
+        """Where only the shape of a residual is asked for, let the shape be the residual: a list is not kept for it."""
+        graph, forward = self.graph, self.forward
+        for k, residual in enumerate(self.residuals):
+            given = graph.inputs[first + k]
+            users = [node for node in graph.nodes if given in node.inputs]
+            if residual.aval.shape is None or residual.aval.is_static or given in graph.outputs or not users:
+                continue
+            kinds = {node.attrs.get("out_type") for node in users}
+            if any(node.op.name != "shape" for node in users) or len(kinds) != 1:
+                continue
+            saved = next((s for s, of in forward.shapes.items() if of is residual and s.aval.dtype in kinds), None)
+            if saved is None:
+                saved = forward.graph.add(users[0].op, (residual,), users[0].attrs).outputs[0]
+                forward.shapes[saved] = residual
+            self.residuals[k] = saved
+            given.aval = saved.aval.without_value()
+            given.node.attrs = {**given.node.attrs, "dtype": given.aval.dtype, "shape": given.aval.shape}
+            gone = {node.outputs[0] for node in users}
+            graph.nodes[:] = [node for node in graph.nodes if node not in users]
+            for node in graph.nodes:
+                node.inputs = tuple([given if value in gone else value for value in node.inputs])
+            graph.outputs[:] = [given if value in gone else value for value in graph.outputs]
 
     def apply(self, dys: Sequence[Any], residual: Callable[[Value], Any]) -> list[Any]:
         """Return the gradients for these cotangents, in the active trace; `residual` gives the tensor of a value."""
@@ -157,6 +183,8 @@ def extended(graph: Graph, extra: Sequence[Value]) -> Graph:
     result.inputs, result.captures = list(graph.inputs), list(graph.captures)
     result.nodes, result.outputs = list(graph.nodes), [*graph.outputs, *extra]
     result._names = dict(graph._names)
+    if graph.trace is not None:
+        result.nodes += [value.node for value in graph.trace.shapes if value.node not in result.nodes]
     return result
 
 

@@ -371,6 +371,7 @@ class GraphTrace(Trace):
         self.kind = kind
         self.operands: list[Any] = []
         self.residuals: list[Value] = []
+        self.shapes: dict[Value, Value] = {}  # shapes that gradients ask for, and of what
         self.variables: list[Any] = []  # Variables made while tracing
         self.derivatives: dict[Any, Any] = {}  # backward graphs by what they are with respect to
         self.flattened: dict[Value, tuple[Value, Value]] = {}  # of a loop's body: what its gradient saves as vectors

@@ -44,6 +44,8 @@ _PASSED_ON = frozenset(
         "list_get",
         "list_set",
         "list_grow",
+        "list_push",
+        "list_trim",
         "list_reserve",
         "list_blank",
         "call",

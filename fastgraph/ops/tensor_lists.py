@@ -12,11 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.dtype import as_dtype
+from fastgraph._tensor import convert
+from fastgraph.dtype import as_dtype, int32
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops import joining
+from fastgraph.ops.creation import zeros
 from fastgraph.ops.elementwise import zeros_like
-from fastgraph.ops.families import Array, custom, define, invalid, movement, shape_text
+from fastgraph.ops.families import Array, body_of, custom, define, invalid, movement, shape_text
 from fastgraph.ops.gathering import gather
+from fastgraph.ops.movement import reshape
 from fastgraph.ops.movement import shape as shape_of_tensor
 from fastgraph.shapes import Aval, Shape
 
@@ -237,7 +241,7 @@ def _infer_grow(buffer: Aval, index: Aval) -> Aval:
     dtypes=_INDEX,
     step="dynamic",
     reason="how long the list gets is data",
-    vjp=dict(buffer=lambda dy, buffer: dy[: shape_of_tensor(buffer)[0]]),
+    vjp=dict(buffer=lambda dy, buffer_shape: list_trim(dy, convert(buffer_shape[0], int32))),
     samples=lambda: [
         ((np.arange(6.0).reshape(3, 2).astype(t), np.array(i, np.int32)), {})
         for t, i in (("float32", 1), ("float64", 3), ("int32", 9))
@@ -254,4 +258,89 @@ def list_grow(buffer: Array, index: Array) -> Any:
     return np.concatenate([buffer, more])
 
 
-__all__ = ["list_blank", "list_get", "list_grow", "list_reserve", "list_set"]
+def _infer_push(buffer: Aval, index: Aval, value: Aval) -> Aval:
+    return Aval(value.dtype, None if value.shape is None else (None, *value.shape))
+
+
+@_list_op(
+    op="TensorListPushBack",
+    infer=_infer_push,
+    groups=("T", "Tindex", "T"),
+    dtypes=_INDEX,
+    step="list_push",
+    reason="how long the list gets is data: a step of its own",
+    vjp=dict(
+        buffer=lambda dy, index, value_shape, buffer_shape: list_trim(
+            list_set(dy, index, zeros(value_shape, dy.dtype)), convert(buffer_shape[0], int32)
+        ),
+        value=lambda dy, index: gather(dy, index),
+    ),
+    samples=lambda: [
+        ((np.arange(6.0).reshape(3, 2).astype(t), np.array(i, it), np.array([7, 9]).astype(t)), {})
+        for t, it, i in (("float32", "int32", 1), ("float64", "int64", 3), ("int32", "int32", 9))
+    ],
+    error_samples=lambda: [
+        (
+            (np.arange(3.0), np.array(-1, np.int32), np.array(5.0)),
+            {},
+            InvalidArgumentError,
+            "Trying to modify element -1 in a list with 3 elements.",
+        ),
+        (
+            (np.ones([3, 2]), np.array(3, np.int32), np.ones([3])),
+            {},
+            InvalidArgumentError,
+            r"Tried to set a tensor with incompatible shape at a list index. Item element shape: \[3\] list",
+        ),
+    ],
+)
+def list_push(buffer: Array, index: Array, value: Array) -> Any:
+    """The list with another element at `index`, longer where it has no room. t[n, *element] -> t[m, *element]."""
+    n, at = buffer.shape[0], int(index)
+    if at < 0:
+        raise invalid(f"Trying to modify element {at} in a list with {n} elements.")
+    return body_of(list_set)(body_of(list_grow)(buffer, index), index, value)
+
+
+def _infer_trim(buffer: Aval, size: Aval) -> Aval:
+    rows = None if size.value is None else int(size.value)
+    return Aval(buffer.dtype, None if buffer.shape is None else (rows, *buffer.shape[1:]))
+
+
+def _untrimmed(dy: Any, buffer_shape: Any) -> Any:
+    n = shape_of_tensor(dy)
+    more = joining.concat([reshape(convert(buffer_shape[0], int32) - n[0], [1]), n[1:]], 0)
+    return joining.concat([dy, zeros(more, dy.dtype)], 0)
+
+
+@_list_op(
+    op="TensorListTrim",
+    infer=_infer_trim,
+    groups=("T", "Tindex"),
+    dtypes=_INDEX,
+    step="list_trim",
+    reason="how long the list gets is data: a step of its own, which moves nothing",
+    vjp=dict(buffer=_untrimmed),
+    samples=lambda: [
+        ((np.arange(6.0).reshape(3, 2).astype(t), np.array(n, np.int32)), {})
+        for t, n in (("float32", 1), ("float64", 3), ("int32", 0))
+    ],
+    error_samples=lambda: [
+        (
+            (np.arange(3.0), np.array(n, np.int32)),
+            {},
+            InvalidArgumentError,
+            f"A list of 3 elements cannot be cut to {n}",
+        )
+        for n in (4, -1)
+    ],
+)
+def list_trim(buffer: Array, size: Array) -> Any:
+    """The first `size` elements of the list. t[n, *element], i[] -> t[size, *element]."""
+    n = int(size)
+    if not 0 <= n <= buffer.shape[0]:
+        raise invalid(f"A list of {buffer.shape[0]} elements cannot be cut to {n}")
+    return buffer[:n]
+
+
+__all__ = ["list_blank", "list_get", "list_grow", "list_push", "list_reserve", "list_set", "list_trim"]
