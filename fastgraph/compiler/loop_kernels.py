@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -276,11 +276,11 @@ class _Burst:
             return False
         assert isinstance(step, KernelStep) and isinstance(other, KernelStep)
         places = [number.get(s.buffers[1]) for s in (step, other)]
-        shapes = [self.aval(number[_list_of(s)]).shape for s in (step, other)]
-        row = number.get(other.buffers[0])
-        if row is None or places[0] is None or not shapes[0] or not shapes[1]:
+        lists, row = [number.get(_list_of(s)) for s in (step, other)], number.get(other.buffers[0])
+        if row is None or None in places or None in lists or places[0] != places[1]:
             return False
-        return places[0] == places[1] and shapes[0][0] == shapes[1][0] and shapes[1][1:] == self.aval(row).shape
+        one, two = (self.aval(cast(int, k)).shape or () for k in lists)
+        return one[:1] == two[:1] and two[1:] == self.aval(row).shape
 
     def kernel(
         self, step: KernelStep, at: Any, number: dict[int, int], avals: Sequence[Aval], free: set[int]

@@ -267,7 +267,7 @@ def _infer_push(buffer: Aval, index: Aval, value: Aval) -> Aval:
     infer=_infer_push,
     groups=("T", "Tindex", "T"),
     dtypes=_INDEX,
-    step="list_push",
+    step="dynamic.push",
     reason="how long the list gets is data: a step of its own",
     vjp=dict(
         buffer=lambda dy, index, value_shape, buffer_shape: list_trim(
@@ -318,7 +318,7 @@ def _untrimmed(dy: Any, buffer_shape: Any) -> Any:
     infer=_infer_trim,
     groups=("T", "Tindex"),
     dtypes=_INDEX,
-    step="list_trim",
+    step="dynamic.trim",
     reason="how long the list gets is data: a step of its own, which moves nothing",
     vjp=dict(buffer=_untrimmed),
     samples=lambda: [

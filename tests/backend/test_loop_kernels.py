@@ -1,0 +1,235 @@
+"""Loops of small kernels as one kernel: the same bits as step by step, errors and interrupts as before."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph import flags
+from fastgraph.compiler import assemble, loop_kernels
+from fastgraph.compiler.pipeline import Executable, _programs
+from fastgraph.compiler.program import WhileStep
+
+
+@pytest.fixture(autouse=True)
+def compiled() -> Any:
+    with flags.override(tier="last"):
+        yield
+
+
+def _loops(concrete: Any) -> list[WhileStep]:
+    executable = concrete.executable
+    assert isinstance(executable, Executable)
+    assert executable.program is not None
+    return [s for program in _programs(executable.program) for s in program.steps if isinstance(s, WhileStep)]
+
+
+def _run(function: Callable[..., Any], *args: Any) -> tuple[list[bytes], list[WhileStep]]:
+    staged = fg.function(function)
+    results = [np.asarray(each).tobytes() for each in fg.nest.flatten(staged(*args))]
+    return results, _loops(staged.get_concrete_function(*args))
+
+
+def _same(monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any], *args: Any, bursts: int = 1) -> None:
+    """As one kernel and step by step a loop gives the same bits; `bursts` loops are kernels of the first kind."""
+    fused, loops = _run(function, *args)
+    assert sum(step.burst_program is not None for step in loops) >= bursts
+    with monkeypatch.context() as patch:
+        patch.setattr(loop_kernels, "burst_program", lambda *_: None)
+        plain, loops = _run(function, *args)
+    assert all(step.burst_program is None for step in loops)
+    assert fused == plain
+
+
+def _numbers(*shape: int) -> Any:
+    return fg.constant(np.random.default_rng(0).standard_normal(shape).astype(np.float32))
+
+
+def until(x: Any, limit: Any) -> Any:
+    while fg.reduce_sum(x) > limit:
+        x = fg.tanh(x)
+    return x
+
+
+def mixed(x: Any, n: Any) -> Any:
+    total = fg.zeros([])
+    for i in fg.range(n):
+        x = fg.sin(x * 1.7 + 0.3)
+        total = total + fg.reduce_sum(x * x) * 0.5 - fg.cast(i, fg.float32)
+    return x, total
+
+
+@pytest.mark.parametrize("n", [1, 3, 5, 16, 17, 64, 100])
+def test_vectors_and_numbers(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    _same(monkeypatch, mixed, _numbers(n), fg.constant(40))
+    _same(monkeypatch, until, fg.ones([n]), fg.constant(0.25 * n))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_few_iterations(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    _same(monkeypatch, mixed, _numbers(4), fg.constant(n))
+
+
+def test_nan_ends_what_a_comparison_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    _same(monkeypatch, until, fg.constant([np.nan, 1.0]), fg.constant(0.5))
+    _same(monkeypatch, mixed, fg.constant([np.nan, 1.0, np.inf]), fg.constant(5))
+
+
+def swapped(a: Any, b: Any, n: Any) -> Any:
+    for _ in fg.range(n):
+        a, b = b, a
+        a = a + 1.0
+    return a, b
+
+
+def test_values_that_change_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in (0, 1, 2, 7):
+        _same(monkeypatch, swapped, fg.ones([3]), fg.zeros([3]), fg.constant(n))
+
+
+def cell(x: Any, w: Any) -> Any:
+    h = fg.zeros([4])
+    states, twice = fg.TensorArray(fg.float32, size=200), fg.TensorArray(fg.float32, size=200)
+    for i in fg.range(x.shape[0]):
+        h = fg.tanh(x[i] + h * w)
+        states, twice = states.write(i, h), twice.write(i, 2.0 * h)
+    return h, states.stack(), twice.stack()
+
+
+def test_a_cell_over_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    _same(monkeypatch, cell, _numbers(200, 4), fg.constant(0.7))
+
+
+def slope(x: Any, w: Any) -> Any:
+    with fg.GradientTape() as outer:
+        outer.watch(w)
+        with fg.GradientTape() as tape:
+            tape.watch(w)
+            total = fg.zeros([])
+            h = fg.zeros([4])
+            for i in fg.range(x.shape[0]):
+                h = fg.tanh(fg.gather(x, i) + h * w)
+                total = total + fg.reduce_sum(h)
+        first = tape.gradient(total, w)
+    return first, outer.gradient(first, w)
+
+
+def test_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    _same(monkeypatch, slope, _numbers(50, 4), fg.constant(0.7), bursts=2)
+
+
+def nested(n: Any, x: Any) -> Any:
+    total = fg.zeros([3])
+    for i in fg.range(n):
+        j = fg.constant(0)
+        while j < i:
+            x = x * 0.9 + 0.1
+            j += 1
+        if i % 2 == 0:
+            total = total + x
+        else:
+            total = total - fg.cast(i, fg.float32)
+    return total
+
+
+def test_loops_and_conditions_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    _same(monkeypatch, nested, fg.constant(30), fg.constant([1.0, 2.0, 3.0]), bursts=2)
+
+
+def counting(n: Any, x: Any) -> Any:
+    total = fg.constant(0)
+    for i in fg.range(n):
+        k = i
+        while k < 200_000:
+            k = k * 3 + 1
+            total = total + k
+        x = x + 1.0
+    return total, x
+
+
+def test_an_inner_loop_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an inner loop does may take longer than a signal may wait: the executor then goes step by step."""
+
+    def long(n: Any, x: Any) -> Any:
+        for _ in fg.range(n):
+            k = fg.constant(0)
+            while k < 3 * loop_kernels.MOST:
+                k, x = k + 1, x * 0.999
+        return x
+
+    _same(monkeypatch, counting, fg.constant(5), fg.ones([2]))
+    _same(monkeypatch, long, fg.constant(2), fg.ones([2]), bursts=2)
+
+
+def test_a_map_and_a_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = _numbers(5000, 3)
+    _same(monkeypatch, lambda x: fg.scan(lambda a, b: a * 0.5 + b, x), x)
+    _same(monkeypatch, lambda x: fg.map_fn(lambda b: fg.reduce_max(b) * b, x), x)
+
+
+def test_what_was_given_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = fg.ones([5])
+    fg.function(until)(x, fg.constant(1.0))
+    assert np.array_equal(x, np.ones(5))
+
+
+def test_an_index_out_of_bounds_is_an_error_in_its_iteration() -> None:
+    @fg.function
+    def f(x: Any, n: Any) -> Any:
+        h = fg.zeros([2])
+        for i in fg.range(n):
+            h = h + fg.gather(x, i)
+        return h
+
+    x = _numbers(6, 2)
+    assert np.allclose(f(x, fg.constant(6)), np.sum(x.numpy(), 0))
+    assert _loops(f.get_concrete_function(x, fg.constant(6)))[0].burst_program is not None
+    with pytest.raises(fg.errors.InvalidArgumentError, match=r"= 6 is not in \[0, 6\)"):
+        f(x, fg.constant(9))
+    assert np.allclose(f(x, fg.constant(6)), np.sum(x.numpy(), 0))
+
+
+def test_ctrl_c_ends_it() -> None:
+    @fg.function
+    def endless(x: Any) -> Any:
+        while fg.reduce_sum(x) > -1.0:
+            x = fg.tanh(x)
+        return x
+
+    assert _loops(endless.get_concrete_function(fg.TensorSpec([5])))[0].burst_program is not None
+    timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        endless(fg.ones([5]))
+    timer.join()
+
+
+def test_threads_share_one_loop() -> None:
+    staged = fg.function(mixed)
+    args = (_numbers(5), fg.constant(3000))
+    want = [np.asarray(each).tobytes() for each in staged(*args)]
+    wrong: list[Any] = []
+
+    def call() -> None:
+        for _ in range(20):
+            if [np.asarray(each).tobytes() for each in staged(*args)] != want:
+                wrong.append(1)
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_large_states_go_step_by_step() -> None:
+    _, loops = _run(mixed, _numbers(4000), fg.constant(3))
+    assert loops[0].burst_program is None
+    assert assemble.loop_kernels is loop_kernels
