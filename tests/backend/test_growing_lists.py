@@ -1,0 +1,161 @@
+"""TensorArrays that grow in staged loops: no Python and no copy of the whole at a write, in gradients neither."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph import flags
+from fastgraph.compiler import plan as specs
+
+
+@pytest.fixture(autouse=True, params=["first", "last"])
+def tier(request: Any) -> Any:
+    with flags.override(tier=request.param):
+        yield request.param
+
+
+@fg.function
+def squares(n: Any, x: Any) -> Any:
+    ta = fg.TensorArray(fg.float32, size=0, dynamic_size=True)
+    for i in fg.range(n):
+        ta = ta.write(i, x * fg.cast(i, fg.float32))
+    return ta.stack()
+
+
+@fg.function
+def some(n: Any, x: Any) -> Any:
+    ta, k = fg.TensorArray(fg.float32, size=0, dynamic_size=True), fg.constant(0)
+    for i in fg.range(n):
+        if i % 3 != 0:
+            ta = ta.write(k, x * fg.cast(i, fg.float32))
+            k += 1
+    return ta.stack()
+
+
+@fg.function
+def pairs(n: Any, x: Any) -> Any:
+    ta = fg.TensorArray(fg.float32, size=0, dynamic_size=True, clear_after_read=False)
+    for i in fg.range(n):
+        ta = ta.write(2 * i, x)
+        ta = ta.write(2 * i + 1, x + ta.read(2 * i))
+    return ta.stack()
+
+
+@fg.function
+def sums(n: Any, x: Any) -> Any:
+    ta = fg.TensorArray(fg.float32, size=0, dynamic_size=True, clear_after_read=False).write(0, x)
+    for i in fg.range(n):
+        ta = ta.write(i + 1, fg.sin(ta.read(i)) + x)
+    return ta.stack()
+
+
+@pytest.mark.parametrize("n", [0, 1, 4, 5, 33, 300])
+def test_values(n: int) -> None:
+    x = np.float32([1.5, -2.0])
+    whole = [x * i for i in range(n)]
+    assert np.array_equal(squares(fg.constant(n), fg.constant(x)), np.reshape(whole, (n, 2)))
+    few = [x * i for i in range(n) if i % 3]
+    assert np.array_equal(some(fg.constant(n), fg.constant(x)), np.reshape(few, (len(few), 2)))
+    both = [each for _ in range(n) for each in (x, x + x)]
+    assert np.array_equal(pairs(fg.constant(n), fg.constant(x)), np.reshape(both, (2 * n, 2)))
+
+
+@pytest.mark.parametrize("function", [squares, some, pairs, sums])
+def test_first_and_second_gradients(function: Any) -> None:
+    def slopes(call: Any, x: Any) -> list[Any]:
+        with fg.GradientTape() as outer:
+            outer.watch(x)
+            with fg.GradientTape() as tape:
+                tape.watch(x)
+                y = fg.reduce_sum(fg.sin(call(fg.constant(7), x)) * fg.constant([[1.0, 2.0]]))
+            first = tape.gradient(y, x)
+            z = fg.reduce_sum(first * first)
+        return [np.asarray(first), np.asarray(outer.gradient(z, x))]
+
+    x = fg.constant([0.3, -0.2])
+    with _eager():
+        want = slopes(function, x)
+    for got, wanted in zip(slopes(function, x), want, strict=True):
+        assert np.allclose(got, wanted, atol=1e-5)
+
+
+class _eager:
+    def __enter__(self) -> None:
+        fg.config.run_functions_eagerly(True)
+
+    def __exit__(self, *_: object) -> None:
+        fg.config.run_functions_eagerly(False)
+
+
+@pytest.mark.parametrize("function", [squares, some, pairs])
+def test_a_write_is_in_place(monkeypatch: pytest.MonkeyPatch, function: Any, tier: str) -> None:
+    if tier != "last":
+        pytest.skip("kernels only")
+    made: list[specs.ListCall] = []
+
+    real = specs.ListCall
+
+    def noted(**given: Any) -> specs.ListCall:
+        made.append(real(**given))
+        return made[-1]
+
+    monkeypatch.setattr(specs, "ListCall", noted)
+    fg.function(function.python_function)(fg.constant(9), fg.constant([1.0, 2.0]))
+    assert made
+    assert all(step.over for step in made if step.push)
+
+
+def test_what_is_still_needed_stays() -> None:
+    @fg.function
+    def f(n: Any) -> Any:
+        ta = fg.TensorArray(fg.float32, size=0, dynamic_size=True)
+        old = ta
+        seen = fg.zeros([])
+        for i in fg.range(n):
+            old, ta = ta, ta.write(0, fg.cast(i, fg.float32))
+            ta = ta.write(i, 1.0)
+            seen += fg.reduce_sum(old.stack())
+        return ta.stack(), seen
+
+    for got, wanted in zip(f(fg.constant(5)), _by_hand(5), strict=True):
+        assert np.array_equal(got, wanted)
+
+
+def _by_hand(n: int) -> tuple[Any, Any]:
+    rows: dict[int, float] = {}
+    seen = 0.0
+    for i in range(n):
+        seen += sum(rows.values())
+        rows = {**rows, 0: float(i)}
+        rows[i] = 1.0
+    return np.float32([rows[i] for i in range(n)]), np.float32(seen)
+
+
+def test_errors() -> None:
+    @fg.function
+    def f(i: Any) -> Any:
+        ta = fg.TensorArray(fg.float32, size=0, dynamic_size=True)
+        for k in fg.range(3):
+            ta = ta.write(k + i, 1.0)
+        return ta.stack()
+
+    assert np.array_equal(f(fg.constant(2)), [0, 0, 1, 1, 1])
+    with pytest.raises(fg.errors.InvalidArgumentError, match="Trying to modify element -1 in a list"):
+        f(fg.constant(-1))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int64", "bool", "complex64", "string"])
+def test_dtypes(dtype: str) -> None:
+    @fg.function
+    def f(n: Any, x: Any) -> Any:
+        ta = fg.TensorArray(x.dtype, size=0, dynamic_size=True)
+        for i in fg.range(n):
+            ta = ta.write(i, x)
+        return ta.stack()
+
+    x = fg.constant(["a", "b"]) if dtype == "string" else fg.cast(fg.constant([1, 0]), dtype)
+    assert np.array_equal(f(fg.constant(7), x), np.stack([x.numpy()] * 7))
