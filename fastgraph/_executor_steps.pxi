@@ -198,11 +198,13 @@ cdef int _run_list(Frame* f, int32_t i, CStep* s) noexcept nogil:
     cdef char* index = f.data[s.operands[1].slot]
     cdef Dims* dims
     at = (<int64_t*>index)[0] if s.sizes[4] else (<int32_t*>index)[0]
-    if at < 0 or at > (<int64_t>1 << 40) or (not s.sizes[0] and at > rows):
+    if at < 0 or at > (<int64_t>1 << 40) or (not s.sizes[5] and at > rows):
         return _run_host(f, i, s)  # which says so
     n = rows
-    if not s.sizes[0]:
+    if not s.sizes[5]:
         n = at
+        block_retain(block)
+    elif not s.sizes[0] and at < rows:
         block_retain(block)
     elif (at < rows and s.sizes[1] and block.kind == BLOCK_MEMORY and block.data == data
             and fg_atomic_load(&block.refs) == 1):

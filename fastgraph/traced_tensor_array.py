@@ -29,7 +29,7 @@ from fastgraph.ops.movement import reshape
 from fastgraph.ops.movement import shape as shape_of_tensor
 from fastgraph.ops.reduction import reduce_max
 from fastgraph.ops.scatter import tensor_scatter_update_p
-from fastgraph.ops.tensor_lists import list_blank, list_get, list_grow, list_push, list_reserve, list_set
+from fastgraph.ops.tensor_lists import list_blank, list_get, list_grow, list_push, list_reserve, list_set, list_trim
 from fastgraph.primitive import get
 from fastgraph.shapes import Shape, ShapeLike, TensorShape, TensorSpec, TypeSpec, as_dims, compatible, dims_text
 from fastgraph.tensor_array import TensorArray
@@ -538,7 +538,7 @@ class TracedTensorArray(TensorArray):
         buffer = self._buffer_here()
         if self._count is None:
             return buffer
-        rows = buffer[: self._count]
+        rows = list_trim(buffer, self._count)
         if self._shape.element is not None:
             rows.set_shape((None, *self._shape.element))
         return rows

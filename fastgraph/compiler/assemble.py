@@ -255,7 +255,7 @@ class Assembler:
         if self.is_gemm(node):
             transpose = [bool(node.attrs.get(key, False)) for key in ("transpose_a", "transpose_b")]
             return GemmStep(inputs, outputs, nodes, *transpose)
-        if node.op.step in ("dynamic.push", "dynamic.trim") and node not in self.opaque:
+        if node.op.step in ("dynamic.push", "dynamic.grow", "dynamic.trim") and node not in self.opaque:
             return ListStep(inputs, outputs, nodes, node)
         if self.is_dynamic(node):
             return DynamicStep(inputs, outputs, nodes, node)

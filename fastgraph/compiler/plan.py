@@ -125,11 +125,12 @@ class HostCall(StepSpec):
 class ListCall(HostCall):
     """What a list step does, by `function` where the operands are not as they should be.
 
-    The list has `rows` rows of `row_bytes` bytes. One row is written (`push`), over the old list where nothing else
-    looks at it (`over`); or it is cut.
+    The list has `rows` rows of `row_bytes` bytes. It gets longer where it has no such row (`grow`), and the row is
+    written (`push`), over the old list where nothing else looks at it (`over`); or it is cut.
     """
 
     push: bool = False
+    grow: bool = False
     over: bool = False
     rows: int = 0
     row_bytes: int = 0

@@ -95,7 +95,7 @@ class DynamicStep(Step):
 
 @dataclass
 class ListStep(Step):
-    """A list with one element more or in another's place (inputs: list, index, element), or cut (list, length).
+    """A list with one element more or in another's place (inputs: list, index, element), longer, or cut (list, number).
 
     Nothing is moved where the list dies and has room.
     """

@@ -471,7 +471,7 @@ class _Schedule:
             return list(run_node(node, inputs))
 
         shape = operands[0].shape or ()
-        push = len(operands) == 3
+        push, grow = len(operands) == 3, node.op.step != "dynamic.trim"
         fits = bool(shape) and (not push or operands[2].shape == shape[1:]) and operands[0].dtype != string.code
         if not fits:
             return specs.HostCall(
@@ -484,6 +484,7 @@ class _Schedule:
             cost=40.0,
             pinned=True,
             push=push,
+            grow=grow,
             over=new in self.lists_over,
             rows=shape[0],
             row_bytes=math.prod(shape[1:]) * (self.aval(step.inputs[0]).dtype.size),

@@ -239,8 +239,8 @@ def _infer_grow(buffer: Aval, index: Aval) -> Aval:
     infer=_infer_grow,
     groups=("T", "Tindex"),
     dtypes=_INDEX,
-    step="dynamic",
-    reason="how long the list gets is data",
+    step="dynamic.grow",
+    reason="how long the list gets is data: a step of its own",
     vjp=dict(buffer=lambda dy, buffer_shape: list_trim(dy, convert(buffer_shape[0], int32))),
     samples=lambda: [
         ((np.arange(6.0).reshape(3, 2).astype(t), np.array(i, np.int32)), {})

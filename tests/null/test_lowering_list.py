@@ -62,7 +62,7 @@ HOST_STEPS = {
     **dict.fromkeys(("fft", "rfft", "irfft", "dct"), FOURIER),
     **dict.fromkeys(("eager_py_func", "py_func"), "it calls a Python function"),
     "list_blank": "the shape of the elements is not known before one is written",
-    "list_grow": "how long the list gets is data",
+    "list_grow": "how long the list gets is data: a step of its own",
     "list_push": "how long the list gets is data: a step of its own",
     "list_trim": "how long the list gets is data: a step of its own, which moves nothing",
     "dynamic_partition": COUNTED,
