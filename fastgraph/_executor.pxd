@@ -189,6 +189,8 @@ cdef class Plan:
     cdef int add_step(self, int32_t i, step) except -1
     cdef int set_buffers(self, CStep* s, slots) except -1
     cdef int set_gemm(self, CStep* s, step) except -1
+    cdef tuple product(self, step)
+    cdef Gemm* gemm_of(self, step) except NULL
     cdef int set_counted(self, CStep* s, step) except -1
     cdef int set_sub(self, CStep* s, step) except -1
     cdef int link_steps(self) except -1

@@ -191,7 +191,7 @@ cdef class Plan:
                 raise ValueError(f"Kernel step {i} has no address")
             s.fn = <kernel_fn><size_t>step.address
             self.set_buffers(s, step.buffers)
-            s.sizes = self.numbers(step.sizes)
+            s.sizes = self.numbers((*step.sizes, *[number for each in step.products for number in self.product(each)]))
             s.extent = step.extent
             s.chunk = max(1, step.chunk or step.extent)
             s.n_updates = len(step.updates)
@@ -247,8 +247,19 @@ cdef class Plan:
         return 0
 
     cdef int set_gemm(self, CStep* s, step) except -1:
-        cdef Gemm* g = <Gemm*>self.take(sizeof(Gemm))
         self.set_buffers(s, (step.a, step.b, step.c))
+        s.gemm = self.gemm_of(step)
+        s.extent = s.gemm.batch * s.gemm.pieces
+        s.chunk = max(1, step.chunk)
+        return 0
+
+    cdef tuple product(self, step):
+        """What a kernel needs to have a product computed: the address of the function, and of what it is to do."""
+        cdef Gemm* g = self.gemm_of(step)
+        return <int64_t><size_t><void*>gemm_units, <int64_t><size_t>g
+
+    cdef Gemm* gemm_of(self, step) except NULL:
+        cdef Gemm* g = <Gemm*>self.take(sizeof(Gemm))
         g.is_double = step.double
         g.transpose_a = step.transpose_a
         g.transpose_b = step.transpose_b
@@ -262,10 +273,7 @@ cdef class Plan:
         g.a_offsets = self.numbers(step.a_offsets)
         g.b_offsets = self.numbers(step.b_offsets)
         choose_way(g)
-        s.gemm = g
-        s.extent = g.batch * g.pieces
-        s.chunk = max(1, step.chunk)
-        return 0
+        return g
 
     cdef int set_counted(self, CStep* s, step) except -1:
         cdef Counted* c = <Counted*>self.take(sizeof(Counted))

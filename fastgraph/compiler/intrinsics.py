@@ -181,6 +181,23 @@ def _local_array(dtype: types.Type) -> Any:
     return local
 
 
+@intrinsic
+def product(typingctx: Any, function: Any, described: Any, a: Any, b: Any, c: Any, units: Any) -> Any:
+    """Call the executor's function for products of matrices: its address, what it is to do, slots, how many units."""
+    if not all(isinstance(slot, Slot) for slot in (a, b, c)):
+        return None
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        number, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer] * 4 + [number] * 2)
+        operands = [builder.bitcast(slot, pointer) for slot in args[2:5]]
+        what = builder.inttoptr(args[1], pointer)
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), [what, *operands, ir.Constant(number, 0), args[5]])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, a, b, c, types.int64), codegen
+
+
 # ---- the functions of vecmath and complexmath as intrinsics ----------------------------------------------------------
 
 _NUMBER_TYPES = (*types.integer_domain, types.float32, types.float64, types.complex64, types.complex128)
@@ -244,6 +261,7 @@ def _integer_power(dtype: str) -> Any:
 
 
 FUNCTIONS.update({f"pow_{dtype}": _integer_power(dtype) for dtype in vecmath.INTEGERS})
+FUNCTIONS["product"] = product
 FUNCTIONS.update(gamma_cpu.functions(FUNCTIONS))
 FUNCTIONS.update(variates_cpu.functions(FUNCTIONS))
 FUNCTIONS.update(blocks_cpu.FUNCTIONS)

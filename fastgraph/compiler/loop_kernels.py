@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -17,11 +18,13 @@ import numpy as np
 from fastgraph import flags
 from fastgraph._tensor import EagerTensor, from_array
 from fastgraph.compiler import spell_cpu as spell
+from fastgraph.compiler.costs import gemm_cost, gemm_shards
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.program import (
     AliasStep,
     CondStep,
     CountedStep,
+    GemmStep,
     KernelStep,
     Program,
     Size,
@@ -81,6 +84,7 @@ class _Burst:
         self.values: list[Value] = []
         self.buffers: dict[int, str] = {}  # number -> name in the source, in the order of the kernel's slots
         self.sizes: list[Size] = []
+        self.products: list[GemmStep] = []
         self.imports: set[str] = set()
         self.made: list[int] = []  # memory for what an iteration computes
         self.n_parts = 0
@@ -118,6 +122,9 @@ class _Burst:
         outputs = [*states, count, *[number for number, _ in rows]]
         scratch = [number for number in self.made if number in self.buffers and number not in outputs]
         head = [f"{name} = buffers[{k}]" for k, name in enumerate(self.buffers.values())]
+        first = len(self.sizes)
+        for k in range(len(self.products)):
+            head += [f"f{k} = sizes[{first + 2 * k}]", f"g{k} = sizes[{first + 2 * k + 1}]"]
         if self.inner:
             head.append(f"left = {MOST}")
         whole = [*head, f"for it in range({most}):", *["    " + line for line in lines]]
@@ -130,13 +137,14 @@ class _Burst:
             inputs=tuple(read),
             outputs=(*outputs, *scratch),
             nodes=(self.loop,),
-            kernel=KernelSpec(source, types, len(self.sizes), tuple(sorted(self.imports))),
+            kernel=KernelSpec(source, types, first + 2 * len(self.products), tuple(sorted(self.imports))),
             buffers=tuple(self.buffers),
             sizes=tuple(self.sizes),
             extent=Size(1),
             cost=most * self.cost,
             shardable=False,
             in_place=tuple([(k, k) for k in range(n)]),
+            products=tuple(self.products),
         )
         witness = self.body.witness
         places = [self.body.values.index(value) for value in operands]
@@ -242,6 +250,8 @@ class _Burst:
             if isinstance(step, KernelStep) and not isinstance(step, CountedStep):
                 free = {k for k in step.inputs if self.dies(k, number, program, step, later, owned)}
                 lines += self.kernel(step, at, number, avals, free)
+            elif isinstance(step, GemmStep):
+                lines += self.product(step, at, number, avals)
             elif isinstance(step, CondStep):
                 lines += self.branches(step, at, number, avals)
             elif isinstance(step, WhileStep):
@@ -314,6 +324,24 @@ class _Burst:
         slots = [self.buffer(at(k)) for k in step.buffers]
         self.n_parts += 1
         return lines + _Part(f"p{self.n_parts}_", slots, sizes, end).lines(step.kernel.source)
+
+    def product(self, step: GemmStep, at: Any, number: dict[int, int], avals: Sequence[Aval]) -> list[str]:
+        """The line that has a product of matrices computed, as it is outside of kernels."""
+        a, b, c = (avals[k] for k in (*step.inputs, *step.outputs))
+        if not (a.is_static and b.is_static and c.is_static) or (c.nbytes or 0) > 4 * SMALL:
+            raise _Unfit
+        *batch, m, n = c.shape or ()
+        k = (a.shape or ())[-2 if step.transpose_a else -1]
+        self.cost += gemm_cost(batch, m, n, k, a.dtype.size)
+        units = math.prod(batch) * gemm_shards(batch, m, n, k, a.dtype.size)[0]
+        shapes = tuple([cast("tuple[int, ...]", each.shape) for each in (a, b, c)])
+        operands = [at(k) for k in step.inputs]
+        number[step.outputs[0]] = result = self.keep(c)
+        i = len(self.products)
+        self.products.append(replace(step, inputs=tuple(operands), outputs=(result,), shapes=shapes))
+        self.imports.add("product")
+        slots = ", ".join([self.buffer(k) for k in (*operands, result)])
+        return [f"product(f{i}, g{i}, {slots}, {units})"]
 
     def known(self, size: Size, avals: Sequence[Aval]) -> int | None:
         """The number that a size is in every call; None where the shapes of this one decide."""
@@ -417,7 +445,7 @@ def _writes_last(program: Program) -> list[Step]:
 
 def _may_stop(step: Step) -> bool:
     """Whether an iteration may end in this step."""
-    return not isinstance(step, AliasStep) and not (isinstance(step, KernelStep) and not step.fallible)
+    return not isinstance(step, (AliasStep, GemmStep)) and not (isinstance(step, KernelStep) and not step.fallible)
 
 
 class _Part(ast.NodeTransformer):

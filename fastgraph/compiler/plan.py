@@ -78,7 +78,8 @@ class KernelCall(StepSpec):
 
     `updates` are (Cell, slot read from it, result slot): the result takes the memory of what was read while nobody but
     the Variable and this call holds it, else it is a Block of its own that begins as a copy. `counted` is an output of
-    as many rows of the shape `row` as the `n_counts` int64s in slot `counts` add up to when the step begins.
+    as many rows of the shape `row` as the `n_counts` int64s in slot `counts` add up to when the step begins. Of each of
+    `products`, which it computes itself, the kernel gets two sizes more: who computes it, and what it is.
     """
 
     address: int = 0
@@ -91,6 +92,7 @@ class KernelCall(StepSpec):
     counts: int = -1
     n_counts: int = 0
     row: tuple[int, ...] = ()
+    products: tuple[GemmCall, ...] = ()
 
 
 @dataclass

@@ -57,6 +57,7 @@ class KernelStep(Step):
     fallible: tuple[Fallible, ...] = ()
     cost_dims: tuple[Size, ...] = ()  # further factors of the cost (the length of a reduction)
     operations: float = 0.0  # arithmetic operations per unit of extent, with the same factors
+    products: tuple[Step, ...] = ()  # GemmSteps that the kernel has the executor's function compute
 
 
 @dataclass
@@ -72,6 +73,7 @@ class GemmStep(Step):
 
     transpose_a: bool
     transpose_b: bool
+    shapes: tuple[tuple[int, ...], ...] = ()  # of the three matrices, where they are not those of the values
 
 
 @dataclass

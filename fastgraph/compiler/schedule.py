@@ -516,6 +516,7 @@ class _Schedule:
             operations=operations,
             operands=self._operands(step.inputs) if step.fallible else (),
             updates=updates,
+            products=tuple([self._gemm(each, {}) for each in step.products]),  # type: ignore[misc,arg-type]
             **self._rows(step),
             **common,
         )
@@ -538,7 +539,8 @@ class _Schedule:
 
     def _gemm(self, step: GemmStep, common: dict[str, Any]) -> StepSpec:
         a, b = step.inputs
-        a_shape, b_shape, c_shape = (_dims(self.aval(number)) for number in (a, b, step.outputs[0]))
+        shapes = step.shapes or [_dims(self.aval(number)) for number in (a, b, step.outputs[0])]
+        a_shape, b_shape, c_shape = shapes
         m, n = c_shape[-2:]
         k = a_shape[-2] if step.transpose_a else a_shape[-1]
         batch = c_shape[:-2]

@@ -167,6 +167,28 @@ def test_an_inner_loop_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     _same(monkeypatch, long, fg.constant(2), fg.ones([2]), bursts=2)
 
 
+def powers(a: Any, x: Any, n: Any) -> Any:
+    for _ in fg.range(n):
+        x = fg.linalg.matvec(a, x)
+        x = x / fg.norm(x)
+    return x
+
+
+def products(a: Any, x: Any, n: Any) -> Any:
+    for _ in fg.range(n):
+        x = fg.tanh(fg.matmul(x, a, transpose_b=True) + fg.matmul(a, x, transpose_a=True))
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_small_products(monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
+    a, x = fg.cast(_numbers(5, 5), dtype), fg.cast(_numbers(5, 5), dtype)
+    _same(monkeypatch, powers, a, x[0], fg.constant(30))
+    _same(monkeypatch, products, a, x, fg.constant(30))
+    batch = fg.cast(_numbers(3, 4, 4), dtype)
+    _same(monkeypatch, products, batch, batch * 0.5, fg.constant(30))
+
+
 def test_a_map_and_a_scan(monkeypatch: pytest.MonkeyPatch) -> None:
     x = _numbers(5000, 3)
     _same(monkeypatch, lambda x: fg.scan(lambda a, b: a * 0.5 + b, x), x)
