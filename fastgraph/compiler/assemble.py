@@ -253,8 +253,8 @@ class Assembler:
         if node.op.step == "draw":
             return DrawStep(inputs, outputs, nodes)
         if self.is_gemm(node):
-            transpose = [bool(node.attrs.get(key, False)) for key in ("transpose_a", "transpose_b")]
-            return GemmStep(inputs, outputs, nodes, *transpose)
+            a, b = (bool(node.attrs.get(key, False)) for key in ("transpose_a", "transpose_b"))
+            return GemmStep(inputs, outputs, nodes, a, b)
         if node.op.step in ("dynamic.push", "dynamic.grow", "dynamic.trim") and node not in self.opaque:
             return ListStep(inputs, outputs, nodes, node)
         if self.is_dynamic(node):

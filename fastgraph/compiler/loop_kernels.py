@@ -327,16 +327,16 @@ class _Burst:
 
     def product(self, step: GemmStep, at: Any, number: dict[int, int], avals: Sequence[Aval]) -> list[str]:
         """The line that has a product of matrices computed, as it is outside of kernels."""
-        a, b, c = (avals[k] for k in (*step.inputs, *step.outputs))
-        if not (a.is_static and b.is_static and c.is_static) or (c.nbytes or 0) > 4 * SMALL:
+        given = [avals[k] for k in (*step.inputs, *step.outputs)]
+        if not all(aval.is_static for aval in given) or (given[2].nbytes or 0) > 4 * SMALL:
             raise _Unfit
-        *batch, m, n = c.shape or ()
-        k = (a.shape or ())[-2 if step.transpose_a else -1]
-        self.cost += gemm_cost(batch, m, n, k, a.dtype.size)
-        units = math.prod(batch) * gemm_shards(batch, m, n, k, a.dtype.size)[0]
-        shapes = tuple([cast("tuple[int, ...]", each.shape) for each in (a, b, c)])
+        shapes = tuple([cast("tuple[int, ...]", aval.shape) for aval in given])
+        *batch, m, n = shapes[2]
+        k, item = shapes[0][-2 if step.transpose_a else -1], given[0].dtype.size
+        self.cost += gemm_cost(batch, m, n, k, item)
+        units = math.prod(batch) * gemm_shards(batch, m, n, k, item)[0]
         operands = [at(k) for k in step.inputs]
-        number[step.outputs[0]] = result = self.keep(c)
+        number[step.outputs[0]] = result = self.keep(given[2])
         i = len(self.products)
         self.products.append(replace(step, inputs=tuple(operands), outputs=(result,), shapes=shapes))
         self.imports.add("product")
