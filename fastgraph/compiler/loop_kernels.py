@@ -210,12 +210,12 @@ class _Burst:
         for number in after:
             aval = self.aval(number)
             room = ROWS_BYTES // max(aval.nbytes or 1, 1)
-            if not aval.is_static or aval.nbytes == 0 or room < 16:
+            if not aval.is_static or room < 16:
                 raise _Unfit
             rows = self.keep(Aval(aval.dtype, (room, *(aval.shape or ()))))
             self.buffer(rows)
             made.append((rows, room))
-            lines += self.copied(number, rows, "it")
+            lines += self.copied(number, rows, "it") if aval.size else []
         return made, lines
 
     # -- programs inside -----------------------------------------------------------------------------------------------

@@ -243,8 +243,8 @@ class _Rows:
                 flat, dims = _flattened(forward, body, value)
                 save(flat, vector=True)
                 save(dims)
-        if len(body.outputs) == n_carried:  # the number of iterations is then what is needed
-            save(body.add(CONST, (), {"value": _scalar(Aval(dtypes.bool_, ()))}).outputs[0])
+        if len(body.outputs) == n_carried:  # the number of iterations is then what is needed: rows without elements
+            save(body.add(CONST, (), {"value": from_array(np.zeros(0, np.bool_), dtypes.bool_)}).outputs[0])
         if avals:
             node.attrs = {**node.attrs, "body_graph": body}
             if joined:

@@ -124,6 +124,25 @@ def test_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     _same(monkeypatch, slope, _numbers(50, 4), fg.constant(0.7), bursts=2)
 
 
+def halved(n: Any, x: Any) -> Any:
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        y = x
+        for _ in fg.range(n):
+            y = y * 0.5
+    return tape.gradient(y, x)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_a_linear_loop_keeps_nothing_for_its_gradient(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    _same(monkeypatch, halved, fg.constant(n), fg.ones([3]), bursts=2)
+    staged = fg.function(halved)
+    assert np.array_equal(staged(fg.constant(n), fg.ones([3])), np.full(3, 0.5**n, np.float32))
+    for step in _loops(staged.get_concrete_function(fg.constant(n), fg.ones([3]))):
+        rows = [step.body_program.values[k].aval for k in step.body_program.outputs[step.n_carried :]]
+        assert all(aval.size == 0 for aval in rows)
+
+
 def nested(n: Any, x: Any) -> Any:
     total = fg.zeros([3])
     for i in fg.range(n):
