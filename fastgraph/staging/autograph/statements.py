@@ -126,7 +126,6 @@ def _branches(
                 replace(found.container, found.before)
         return values, held
 
-    scope = reserved(outer, "cond")
     known = orelse  # the block that is left where the other calls what is being traced
     try:
         then_trace, (main, held_main) = opened(outer, lambda: run(body), subgraph_name("cond_true"), scope)
@@ -153,9 +152,8 @@ def _branches(
         _compare(main, other)
     joins = [Join(*each, lenient=lenient) for each in zip([names[k] for k in kept], main, other, strict=True)]
     joins += [Join(found.name, *ends, lenient=False) for found, ends in both_ends]
-    pairs = [pair for join in joins for pair in join.pairs] or [
-        (0, 0)
-    ]  # a cond has an output, if only to be waited for
+    # A cond has an output, if only to be waited for.
+    pairs = [pair for join in joins for pair in join.pairs] or [(0, 0)]
     closed(then_trace, lambda: (output_of(pair[0]) for pair in pairs))
     closed(else_trace, lambda: (output_of(pair[1]) for pair in pairs))
     results = iter(make_cond(then_trace, else_trace, pred, name=scope))
