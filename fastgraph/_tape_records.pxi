@@ -349,7 +349,7 @@ cdef class Records(Recorder):
         entry.kept = -1
         entry.tensor = -1
         entry.ndim = 0
-        if keep or describe:
+        if keep or describe or not isinstance(item, EagerTensor):  # the node of a symbolic one has the record's name
             self._describe(entry, item, keep)
         if _is_differentiable(item):
             entry.tensor = self.follow((<Tensor>item).id)

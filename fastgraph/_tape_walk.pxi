@@ -12,6 +12,7 @@ cdef class Tape(Records):
     cdef readonly bint recording
     cdef bint fresh                  # nothing to differentiate: never entered, or used up
     cdef object recorder_of          # the ThreadState whose list this tape stands in while it records
+    cdef public bint of_graph        # names of the gradients' nodes: `gradients/MatMul_grad/`, else `gradient_tape/`
 
     def __cinit__(self, *args, **kwargs):
         self.fresh = True
@@ -148,7 +149,7 @@ cdef class Tape(Records):
         cdef int32_t i, number
         cdef bint reached = False, wanted = False
         cdef list dys = []
-        cdef Rules rules
+        cdef ThreadState state
         for i in range(record.n_outputs):
             number = self.entries[outputs_at + i].tensor
             dy = None
@@ -166,18 +167,16 @@ cdef class Tape(Records):
                     wanted = True
                     break
         if reached and wanted:
-            if record.primitive == NULL:
-                self._back_custom(record, live, cotangents, dys)
+            state = thread_state()
+            if state.trace is None:
+                self._back(record, live, cotangents, dys)
             else:
-                rules = _rules_of(<Primitive>record.primitive)
-                if not rules.reads:
-                    for i in range(record.n_outputs):
-                        if dys[i] is not None and not isinstance(dys[i], Tensor):
-                            dys[i] = _dense(dys[i])
-                if rules.all_inputs is not None:
-                    self._back_all(record, rules, live, cotangents, dys)
-                else:
-                    self._back_each(record, rules, live, cotangents, dys)
+                scope = state.extra.get("name_scope", "")
+                state.extra["name_scope"] = self._scope_of(record, scope)
+                try:
+                    self._back(record, live, cotangents, dys)
+                finally:
+                    state.extra["name_scope"] = scope
         if release:
             for i in range(record.n_inputs + record.n_outputs):
                 number = self.entries[inputs_at + i].kept
@@ -185,6 +184,36 @@ cdef class Tape(Records):
                     self.kept[number] = None
             if record.attrs >= 0:
                 self.kept[record.attrs] = None
+        return 0
+
+    cdef str _scope_of(self, Record record, str scope):
+        """The prefix of the names of what a record's gradient consists of: TensorFlow's, by the forward node's name."""
+        cdef int32_t kept = self.entries[record.first + record.n_inputs].kept if record.n_outputs else -1
+        node = getattr(getattr(self.kept[kept], "value", None), "node", None) if kept >= 0 else None
+        name = "" if node is None else str(node.name)
+        if self.of_graph:
+            return f"{scope}gradients/{name}_grad/" if name else scope
+        last = name.rpartition("/")[2]
+        if not last[:1].islower() and not last.startswith("MatMul"):  # operators and matmul are scopes of their own
+            name = name[:-len(last) - 1]
+        return f"gradient_tape/{name}/" if name else "gradient_tape/"
+
+    cdef int _back(self, Record record, char* live, list cotangents, list dys) except -1:
+        """Apply a record's rules to the cotangents of its outputs."""
+        cdef Rules rules
+        cdef int32_t i
+        if record.primitive == NULL:
+            self._back_custom(record, live, cotangents, dys)
+            return 0
+        rules = _rules_of(<Primitive>record.primitive)
+        if not rules.reads:
+            for i in range(record.n_outputs):
+                if dys[i] is not None and not isinstance(dys[i], Tensor):
+                    dys[i] = _dense(dys[i])
+        if rules.all_inputs is not None:
+            self._back_all(record, rules, live, cotangents, dys)
+        else:
+            self._back_each(record, rules, live, cotangents, dys)
         return 0
 
     cdef int _back_each(self, Record record, Rules rules, char* live, list cotangents, list dys) except -1:

@@ -25,8 +25,8 @@ _numbers = iter(range(1, 1 << 62))
 
 
 def subgraph_name(what: str) -> str:
-    """Return a name for a subgraph, numbered over the process as TensorFlow numbers them."""
-    return f"{what}_{next(_numbers)}"
+    """Return a name for a subgraph, numbered over the process as TensorFlow numbers them: `clip_cond_true_3`."""
+    return f"{what.replace('/', '_')}_{next(_numbers)}"
 
 
 def traced(

@@ -46,9 +46,9 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
     scope = reserved(trace, name or "cond")
     known = false_fn  # the function that is left where the other calls what is being traced
     try:
-        branches = [traced(trace, true_fn, [], subgraph_name("cond_true"), scope)]
+        branches = [traced(trace, true_fn, [], subgraph_name(f"{scope}_true"), scope)]
         known = true_fn
-        branches.append(traced(trace, false_fn, [], subgraph_name("cond_false"), scope))
+        branches.append(traced(trace, false_fn, [], subgraph_name(f"{scope}_false"), scope))
     except Unknown as unknown:
         unknown.left_out()
         return converted(known())
@@ -262,9 +262,9 @@ def while_loop(
 
     scope = reserved(trace, name or "while")
     own = [(Aval(t.dtype, shape), "Placeholder") for t, shape in zip(flat, declared, strict=True)]
-    test_trace, _ = traced(trace, test, own, subgraph_name("while_cond"), scope)
+    test_trace, _ = traced(trace, test, own, subgraph_name(f"{scope}_cond"), scope)
     try:
-        body_trace, _ = traced(trace, step, own, subgraph_name("while_body"), scope)
+        body_trace, _ = traced(trace, step, own, subgraph_name(f"{scope}_body"), scope)
     except Unknown as unknown:  # what is known is the loop that has no iteration
         unknown.left_out()
         return start

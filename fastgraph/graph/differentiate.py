@@ -136,6 +136,7 @@ def _handle(trace: GraphTrace, value: Value) -> Any:
 def replay(forward: GraphTrace, sources: Sequence[Any], stopped: Collection[Value] = ()) -> Any:
     """Return a tape that has seen the forward graph's nodes; `stopped` values are constants to what follows."""
     tape = Tape(False, False)
+    tape.of_graph = True
     with entering(None), tape:
         for source in sources:
             tape.watch_one(source)

@@ -309,20 +309,38 @@ def _entry(part: bytes, key_kind: str, value_kind: str) -> tuple[Any, Any]:
     return found[1], found[2]
 
 
+def _text(buffer: Any) -> str:
+    """The text of a protocol buffer: a Message's, if a Message has all of its fields."""
+    kind = type(buffer).__name__
+    content = buffer.SerializeToString()
+    message = parsed(content, kind)
+    if len(serialized(message, kind)) == len(content):
+        return str(message)
+    from google.protobuf import text_format
+
+    return str(text_format.MessageToString(buffer))
+
+
 @functools.cache
 def _protocol_buffers() -> dict[str, Any] | None:
-    """The classes of the tensorboard package by name; None if it is not there."""
+    """The classes of the tensorboard package by name; None if it is not there.
+
+    Their text is a Message's: maps by key, where protobuf's `upb` turns them round.
+    """
     try:
         from tensorboard.compat.proto import function_pb2, graph_pb2, node_def_pb2, tensor_pb2, tensor_shape_pb2
     except ImportError:
         return None
-    return {
-        "FunctionDef": function_pb2.FunctionDef,
-        "GraphDef": graph_pb2.GraphDef,
-        "NodeDef": node_def_pb2.NodeDef,
-        "TensorProto": tensor_pb2.TensorProto,
-        "TensorShapeProto": tensor_shape_pb2.TensorShapeProto,
-    }
+    classes = (
+        function_pb2.FunctionDef,
+        graph_pb2.GraphDef,
+        node_def_pb2.NodeDef,
+        tensor_pb2.TensorProto,
+        tensor_shape_pb2.TensorShapeProto,
+    )
+    for kind in classes:
+        kind.__str__ = kind.__repr__ = _text
+    return {kind.__name__: kind for kind in classes}
 
 
 _OWN = {kind.__name__: kind for kind in (FunctionDef, GraphDef, NodeDef, TensorProto, TensorShapeProto)}

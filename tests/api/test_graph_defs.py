@@ -117,6 +117,34 @@ def test_a_branch_is_named_after_its_cond() -> None:
     assert list(other.node_def[1].input) == ["cond/Neg:y:0"]
 
 
+def test_gradients_are_named_after_what_they_are_of() -> None:
+    w = tf.Variable([[1.0]])
+
+    def step(x):
+        with tf.GradientTape() as tape:
+            with tf.name_scope("dense"):
+                y = tf.nn.relu(tf.matmul(x, w) + 1.0)
+        return tape.gradient(y, w)
+
+    names = [node.name for node in concrete(step, spec(2, 1)).graph.as_graph_def().node]
+    assert "gradient_tape/dense/ReluGrad" in names
+    assert "gradient_tape/dense/MatMul/MatMul" in names
+    assert names.index("dense/Relu") < names.index("gradient_tape/dense/ReluGrad")
+
+    names = [op.name for op in concrete(lambda x: tf.gradients(x * x, x)[0], spec(2)).graph.get_operations()]
+    assert [name for name in names if name.startswith("gradients/mul_grad/")]
+
+
+def test_subgraphs_are_named_after_their_scopes() -> None:
+    def f(x):
+        with tf.name_scope("a"):
+            return tf.while_loop(lambda x: x < 9.0, lambda x: tf.cond(x > 3.0, lambda: x * 2.0, lambda: x + 1.0), [x])
+
+    library = concrete(f, spec()).graph.as_graph_def().library
+    names = sorted(function.signature.name.rsplit("_", 1)[0] for function in library.function)
+    assert names == ["a_while_body", "a_while_cond", "a_while_cond_false", "a_while_cond_true"]
+
+
 def test_a_loop_gives_back_what_does_not_change() -> None:
     f = concrete(lambda x, y: tf.while_loop(lambda i: i < y, lambda i: (i + x,), (x,))[0], spec(), spec())
     definition = f.graph.as_graph_def()
@@ -293,7 +321,7 @@ def test_protocol_buffers_where_tensorboard_is() -> None:
     graph = concrete(lambda x: tf.cond(x > 0.0, lambda: x + 1.0, lambda: x), spec()).graph
     definition = graph.as_graph_def()
     assert type(definition).__module__.startswith("tensorboard")
-    assert sorted(str(definition).split("\n")) == sorted(str(graphdef.message(graph)).split("\n"))
+    assert str(definition) == repr(definition) == str(graphdef.message(graph))
 
 
 @pytest.mark.parametrize(

@@ -337,7 +337,7 @@ class Loop:
             return inputs
 
         scope = reserved(outer, "while")
-        test_trace = GraphTrace(subgraph_name("while_cond"), parent=outer, kind="branch")
+        test_trace = GraphTrace(subgraph_name(f"{scope}_cond"), parent=outer, kind="branch")
         test_trace.scope = f"{scope}/"
         with entering(test_trace):
             inputs = arguments(test_trace)
@@ -346,7 +346,7 @@ class Loop:
                 goes_on = both(elementwise.less(inputs[n_own - 1], limit), goes_on)
         closed(test_trace, lambda: [goes_on])
 
-        body_trace = GraphTrace(subgraph_name("while_body"), parent=outer, kind="branch")
+        body_trace = GraphTrace(subgraph_name(f"{scope}_body"), parent=outer, kind="branch")
         body_trace.scope = f"{scope}/"
         with entering(body_trace):
             inputs = arguments(body_trace)

@@ -128,9 +128,9 @@ def _branches(
 
     known = orelse  # the block that is left where the other calls what is being traced
     try:
-        then_trace, (main, held_main) = opened(outer, lambda: run(body), subgraph_name("cond_true"), scope)
+        then_trace, (main, held_main) = opened(outer, lambda: run(body), subgraph_name(f"{scope}_true"), scope)
         known = body
-        else_trace, (other, held_other) = opened(outer, lambda: run(orelse), subgraph_name("cond_false"), scope)
+        else_trace, (other, held_other) = opened(outer, lambda: run(orelse), subgraph_name(f"{scope}_false"), scope)
     except (Unknown, Exception) as error:
         if isinstance(error, Unknown):
             error.left_out()
