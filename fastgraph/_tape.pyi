@@ -75,6 +75,7 @@ class Tape(Records):
 
     persistent: bool
     recording: bool
+    of_graph: bool
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None: ...
     def __enter__(self) -> Self: ...

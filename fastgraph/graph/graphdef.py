@@ -12,8 +12,10 @@ import numpy as np
 
 from fastgraph._tensor import EagerTensor
 from fastgraph.dtype import DType
+from fastgraph.graph.branches import subgraph_name
+from fastgraph.graph.graphdef_loops import widened
 from fastgraph.graph.graphdef_ops import Definition, Dims, definitions
-from fastgraph.graph.ir import Graph, Value
+from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.protocol import Enum, Message, as_protocol_buffer
 from fastgraph.op_errors import enum_name
 from fastgraph.shapes import Shape
@@ -41,7 +43,7 @@ class Library:
 
     def __init__(self) -> None:
         self.names: dict[Graph, str] = {}
-        self.passed: dict[Graph, int] = {}  # of a loop's body: how many of its arguments it gives back unchanged
+        self.loops: dict[Graph, Node] = {}  # of a loop's test or body: the loop
         self._taken: set[str] = set()
 
     def name_of(self, graph: Graph) -> str:
@@ -50,7 +52,7 @@ class Library:
         if found is None:
             base = graph.name
             if graph.trace is not None and graph.trace.kind == "function":
-                base = f"__inference_{base}"
+                base = graph.function_name = graph.function_name or subgraph_name(f"__inference_{base}")
             found = self.names[graph] = _unique(base, self._taken)
         return found
 
@@ -99,9 +101,8 @@ def _node(definition: Definition, names: dict[Value, str], library: Library) -> 
     fields: dict[str, Any] = {"name": definition.name, "op": definition.type, "input": inputs}
     if definition.device:
         fields["device"] = definition.device
-    body = definition.attrs.get("body")
-    if isinstance(body, Graph):
-        library.passed[body] = len(body.inputs) - len(body.outputs)
+    if isinstance(definition.attrs.get("body"), Graph):
+        library.loops.update({definition.attrs[part]: definition.node for part in ("cond", "body")})
     fields["attr"] = {name: _attr(value, library) for name, value in definition.attrs.items()}
     return Message(**fields)
 
@@ -186,13 +187,17 @@ def _is_one_number(flat: np.ndarray) -> bool:
 
 def _function(graph: Graph, name: str, library: Library) -> Message:
     """A FunctionDef: a subgraph with named arguments and results. A loop's body gives back what does not change."""
+    parameters, returned, passed, more = list(graph.parameters), graph.outputs, frozenset[Value](), list[Definition]()
+    if graph in library.loops:
+        parameters, returned, passed, more = widened(library.loops[graph], graph)
     taken: set[str] = set()
-    arguments = {value: _unique(_plain(value.node.name), taken) for value in graph.parameters}
-    returned = [*graph.outputs, *graph.parameters[len(graph.parameters) - library.passed.get(graph, 0) :]]
+    arguments = {
+        value: _unique(_plain(value.node.name) + ("_0" if value in passed else ""), taken) for value in parameters
+    }
     taken = set()
     results = [_unique(_plain(value.node.name), taken) for value in returned]
     own = {value.node for value in graph.parameters}  # those of captured tensors are written as constants elsewhere
-    found = [d for d in definitions(graph) if d.type != "Placeholder" and d.node not in own]
+    found = [*[d for d in definitions(graph) if d.type != "Placeholder" and d.node not in own], *more]
     names = dict(arguments)
     for definition in found:
         for slot, value in zip(definition.slots, definition.outputs, strict=False):
@@ -208,7 +213,7 @@ def _function(graph: Graph, name: str, library: Library) -> Message:
         "attr": {"_construction_context": Message(s="kEagerRuntime")},
         "arg_attr": {
             i: Message(attr={"_output_shapes": Message(list=Message(shape=[_shape(value.aval.shape)]))})
-            for i, value in enumerate(graph.parameters)
+            for i, value in enumerate(parameters)
         },
     }
     effects = [definition.name for definition in found if definition.type == "NoOp"]

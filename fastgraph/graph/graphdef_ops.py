@@ -216,6 +216,8 @@ ROWS: dict[str, str] = {
     "assign_sub_variable": "AssignSubVariableOp -=dtype -=shape",
     "solve": "MatrixSolve adjoint=adjoint",
     "triangular_solve": "MatrixTriangularSolve lower=lower adjoint=adjoint",
+    "as_string": "AsString precision=precision scientific=scientific shortest=shortest width=width fill=fill",
+    "reduce_join": "ReduceJoin reduction_indices=axes:axes keep_dims=keepdims separator=separator",
     "string_join": "StringJoin separator=separator",
     "string_lower": "StringLower encoding=encoding",
     "string_upper": "StringUpper encoding=encoding",
@@ -251,12 +253,13 @@ def _parsed(text: str) -> Row:
 @functools.cache
 def row_of(name: str) -> Row | None:
     """Return the row of the primitive `name`; None if its attributes have no equal there."""
+    from fastgraph.graph.graphdef_parts import RANDOM, SEVERAL
     from fastgraph.primitive import get
 
     if name in ROWS:
         return _parsed(ROWS[name])
     primitive = get(name)
-    if primitive.attrs or primitive.op_type not in signatures():
+    if primitive.attrs or primitive.op_type not in signatures() or name in SEVERAL or name in RANDOM:
         return None
     return Row(primitive.op_type, {}, {}, ())
 
@@ -298,6 +301,7 @@ class Definition:
 
 def definitions(graph: Graph) -> list[Definition]:
     """Return what the nodes of the graph are written as, in program order."""
+    from fastgraph.graph.graphdef_parts import RANDOM, without_states
     from fastgraph.graph.graphdef_structure import STRUCTURE, control_of
 
     if graph.trace is not None:
@@ -310,9 +314,12 @@ def definitions(graph: Graph) -> list[Definition]:
         if known is None and node in held and (held[node].aval.size or 0) <= SMALL:
             known = cache[node] = [Definition(node, "Const", (), {"dtype": held[node].dtype, "value": held[node]})]
         if known is None:
-            special = STRUCTURE.get(node.op.name)
+            special, random = STRUCTURE.get(node.op.name), RANDOM.get(node.op.name)
             try:
-                known = special(node) if special is not None else written(node)
+                if random is not None:
+                    known = random(node, graph)
+                else:
+                    known = special(node) if special is not None else written(node)
             except Unwritable:
                 known = [as_is(node)]
             cache[node] = known
@@ -320,7 +327,7 @@ def definitions(graph: Graph) -> list[Definition]:
                 taken = definition.name != node.name and definition.name.lower() in graph._names
                 definition.name += "_of_graph" if taken else ""
         found += known
-    return control_of(graph, found)
+    return control_of(graph, without_states(graph, found))
 
 
 def constant(array: Any, node: Node, argument: str, dtype: DType | None = None) -> Node:

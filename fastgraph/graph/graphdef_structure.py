@@ -5,12 +5,13 @@ Rule: the names of what is added are TensorFlow's (`cond/Identity`, `NoOp`); the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from fastgraph.graph import ir
+from fastgraph.graph.graphdef_loops import while_definitions
 from fastgraph.graph.graphdef_ops import (
     Definition,
     Dims,
@@ -22,6 +23,7 @@ from fastgraph.graph.graphdef_ops import (
     types_of,
     written,
 )
+from fastgraph.graph.graphdef_parts import SEVERAL
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.shapes import Aval
 
@@ -80,20 +82,15 @@ def _cond(node: Node) -> list[Definition]:
 
 
 def _while(node: Node) -> list[Definition]:
-    n_carried = node.attrs["n_carried"]
-    if len(node.outputs) != n_carried:
-        raise Unwritable("a loop that also gives what each iteration made")
-    attrs = {
-        "T": types_of(node.inputs),
-        "cond": node.attrs["cond_graph"],
-        "body": node.attrs["body_graph"],
-        "output_shapes": [*shapes_of(node.outputs), *shapes_of(node.inputs[n_carried:])],
-        "parallel_iterations": 10,
-        "_lower_using_switch_merge": True,
-        "_num_original_outputs": len(node.inputs),
-        "_read_only_resource_inputs": [],
-    }
-    return [Definition(node, "StatelessWhile" if _stateless(node) else "While", node.inputs, attrs)]
+    return while_definitions(node, "StatelessWhile" if _stateless(node) else "While")
+
+
+def _add(node: Node) -> list[Definition]:
+    if node.outputs[0].aval.dtype.name != "string":
+        return written(node)
+    definition = Definition(node, "Add", node.inputs, {"T": node.outputs[0].aval.dtype})
+    definition.slots = ["z:0"]
+    return [definition]
 
 
 def _recursive_call(node: Node) -> list[Definition]:
@@ -269,6 +266,7 @@ def _assign(node: Node) -> list[Definition]:
 
 
 STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
+    "add": _add,
     "placeholder": _placeholder,
     "const": _const,
     "cond": _cond,
@@ -285,6 +283,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "print": _print,
     "assign_variable": _assign,
     "take_variable": _assign,
+    **SEVERAL,
 }
 
 
@@ -304,21 +303,35 @@ def control_of(graph: Graph, found: list[Definition]) -> list[Definition]:
     if not said and not effectful and not must_run:
         return found
     outputs = {value.node for value in graph.outputs}
+    there = {definition.node for definition in found}
+
+    def shown(nodes: Iterable[Node]) -> list[str]:
+        """The names of what runs; for the state of a generator, of what draws from it."""
+        kept = [
+            each
+            for node in nodes
+            for each in ([node] if node in there else [d.node for d in found if _takes(d.node, node)])
+        ]
+        return [each.name for each in dict.fromkeys(kept)]
+
     for definition in found:
         node = definition.node
         if definition.name != node.name:
             continue
-        waits = [*said.get(node, ()), *[graph.nodes[i] for i in effectful.get(node, ())]]
-        names = [each.name for each in dict.fromkeys(waits)]
+        names = shown([*said.get(node, ()), *[graph.nodes[i] for i in effectful.get(node, ())]])
         if must_run and node in outputs and node not in must_run:
             names.append(_no_op_name(graph))
         definition.control = tuple(names)
     if must_run:
         last = Node(found[-1].node.op, (), {}, (), _no_op_name(graph))
         no_op = Definition(last, "NoOp", (), {})
-        no_op.control = tuple(sorted(node.name for node in must_run))
+        no_op.control = tuple(sorted(shown(must_run)))
         return [*found, no_op]
     return found
+
+
+def _takes(node: Node, maker: Node) -> bool:
+    return any(value.node is maker for value in node.inputs)
 
 
 def _no_op_name(graph: Graph) -> str:

@@ -1,12 +1,11 @@
 """GraphDefs as graphs: operations that others wrote become nodes of the graph that is built now.
 
-Rule: what a type of operation is says the table of `graphdef_ops`, read backwards; here stand the types that have no
-primitive of their own and become several. Constants are made when something takes them as tensors.
+Rule: what a type of operation is says the table of `graphdef_ops`, read backwards; the types that become several
+primitives are in `imported_types`. Constants are made when something takes them as tensors.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,22 +13,19 @@ import numpy as np
 
 from fastgraph import dtype as dtypes
 from fastgraph._buffer import Cell
-from fastgraph._tensor import EagerTensor, Tensor, convert, current_trace, from_array
-from fastgraph.dtype import DType, as_dtype
+from fastgraph._tensor import EagerTensor, Tensor, convert, current_trace
 from fastgraph.errors import InvalidArgumentError, NotFoundError
 from fastgraph.graph import control_flow
 from fastgraph.graph.graphdef_ops import Dims, Unreadable, read, signatures
+from fastgraph.graph.imported_lists import TensorList
+from fastgraph.graph.imported_types import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
+from fastgraph.graph.imported_values import attribute, field_of
 from fastgraph.graph.ir import Graph
 from fastgraph.graph.protocol import Message, parsed
 from fastgraph.names import current_scope, name_scope
-from fastgraph.op_errors import enum_name
-from fastgraph.ops import contraction, convolutions, joining, movement, nnops, normalization, padding, pools
-from fastgraph.ops.arguments import known_value
-from fastgraph.ops.einsum import einsum
 from fastgraph.ops.families import bind_named
-from fastgraph.ops.output import print_
 from fastgraph.primitive import get
-from fastgraph.shapes import Aval, TensorShape
+from fastgraph.shapes import Aval, TensorShape, generalises
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The public function
@@ -72,8 +68,10 @@ def import_graph_def(
 def _imported(
     definition: Message, input_map: dict[str, Any], wanted: list[str], returns: bool, name: str | None
 ) -> list[Any] | None:
-    library = {function.signature.name: function for function in getattr(_field(definition, "library"), "function", [])}
-    nodes = _field(definition, "node", [])
+    library = {
+        function.signature.name: function for function in getattr(field_of(definition, "library"), "function", [])
+    }
+    nodes = field_of(definition, "node", [])
     names = {node.name for node in nodes}
     missing = [key for key in input_map if key.partition(":")[0].lstrip("^") not in names]
     if missing:
@@ -97,7 +95,7 @@ def _imported(
 
 
 def _is_resource(node: Message) -> bool:
-    return str(_field(node.attr.get("dtype", Message()), "type")) == "DT_RESOURCE"
+    return str(field_of(node.attr.get("dtype", Message()), "type")) == "DT_RESOURCE"
 
 
 class _Nothing:
@@ -108,89 +106,11 @@ class _Nothing:
         pass
 
 
-def _field(message: Message, name: str, default: Any = None) -> Any:
-    return getattr(message, name, default)
-
-
 def _full(name: str) -> str:
     return name if ":" in name else f"{name}:0"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Attributes and tensors
-
-
-_DTYPES = {
-    enum_name(as_dtype(name)): as_dtype(name)
-    for name in (
-        *("bfloat16", "bool", "complex64", "complex128", "float16", "float32", "float64", "int8", "int16", "int32"),
-        *("int64", "resource", "string", "uint8", "uint16", "uint32", "uint64", "variant"),
-    )
-}
-
-
-def _dtype(enum: str) -> DType:
-    found = _DTYPES.get(str(enum))
-    if found is None:
-        raise NotFoundError(None, None, f"tensors of type {enum} have no equal here")
-    return found
-
-
-def attribute(message: Message) -> Any:
-    """Return an AttrValue as the table has it: a number, str, DType, Dims, tensor, name of a function, or a list."""
-    for name, value in message.__dict__.items():
-        return _plain(name, value)
-    return None
-
-
-def _plain(name: str, value: Any) -> Any:
-    if name == "list":
-        return [_plain(kind, item) for kind, items in value.__dict__.items() for item in items]
-    if name == "s":
-        return value.decode(errors="surrogateescape")
-    if name == "b":
-        return bool(value)
-    if name == "type":
-        return _dtype(value)
-    if name == "shape":
-        return Dims(_dims(value))
-    if name == "tensor":
-        return tensor_of(value)
-    return value.name if name == "func" else value
-
-
-def _dims(shape: Message) -> tuple[int | None, ...] | None:
-    if _field(shape, "unknown_rank"):
-        return None
-    sizes = [_field(dim, "size", 0) for dim in _field(shape, "dim", [])]
-    return tuple([None if size < 0 else size for size in sizes])
-
-
-def tensor_of(message: Message) -> EagerTensor:
-    """Return the tensor of a TensorProto. Raises ValueError if its elements do not fit its shape."""
-    dtype = _dtype(message.dtype)
-    dims = _dims(_field(message, "tensor_shape", Message())) or ()
-    n = math.prod(size or 0 for size in dims)
-    if hasattr(message, "tensor_content"):
-        array = np.frombuffer(message.tensor_content, dtype.numpy_dtype).copy()
-    else:
-        listed: list[Any] = next((value for key, value in message.__dict__.items() if key.endswith("_val")), [])
-        if dtype.name == "string":
-            array = np.array([*listed], object)
-        elif dtype.is_complex:
-            array = np.array(listed, np.float64).reshape(-1, 2) @ np.array([1, 1j])
-        elif dtype.name in ("float16", "bfloat16"):
-            array = np.array(listed, np.uint16).view(dtype.numpy_dtype)
-        else:
-            array = np.array(listed).astype(dtype.numpy_dtype)
-        if array.size < n:  # the last one stands for the rest
-            last = array[-1:] if array.size else np.zeros(1, array.dtype)
-            array = np.concatenate([array, np.repeat(last, n - array.size)])
-    if array.size != n:
-        raise ValueError(f"a tensor of shape {dims} has {n} elements, and {array.size} were given")
-    return from_array(array.reshape(dims), dtype)
-
-
+_OWN = (TensorList, Broadcast)  # what is no tensor here
 _OLD_LOOPS = frozenset({"Enter", "Exit", "Merge", "NextIteration", "RefSwitch", "Switch"})
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -239,7 +159,7 @@ class Body:
                     continue
                 state[name] = 1
                 stack.append((name, True))
-                for given in _field(self.nodes[name], "input", []):
+                for given in field_of(self.nodes[name], "input", []):
                     source = given.lstrip("^").partition(":")[0]
                     if source in self.nodes:
                         if state.get(source) == 1:
@@ -289,8 +209,8 @@ class Body:
         name, op = node.name, node.op
         if f"{name}:0" in self.values:  # mapped
             return
-        attrs = {key: attribute(value) for key, value in _field(node, "attr", {}).items()}
-        given = [each for each in _field(node, "input", []) if not each.startswith("^")]
+        attrs = {key: attribute(value) for key, value in field_of(node, "attr", {}).items()}
+        given = [each for each in field_of(node, "input", []) if not each.startswith("^")]
         if op == "Const":
             self.values[f"{name}:0"] = attrs["value"]
         elif op == "StringFormat":
@@ -299,17 +219,22 @@ class Body:
             self._enter(name, self._results(node, given, attrs))
 
     def _enter(self, name: str, results: Any) -> None:
-        for i, result in enumerate(results if isinstance(results, tuple | list) else [results]):
-            if isinstance(result, Tensor):
+        several = isinstance(results, tuple | list) and not isinstance(results, _OWN)
+        for i, result in enumerate(results if several else [results]):
+            if isinstance(result, (Tensor, *_OWN)):
                 self.values[f"{name}:{i}"] = result
 
     def _results(self, node: Message, given: list[str], attrs: dict[str, Any]) -> Any:
         name, op = node.name, node.op
+        if op == "Identity" and isinstance(held := self.lazy(given[0]), TensorList):
+            return held
         if op == "PrintV2" and given[0].partition(":")[0] in self.texts:
             return self._print(given[0].partition(":")[0], attrs)
         if op in STRUCTURE:
             return STRUCTURE[op](self, name, [self.tensor(each) for each in given], attrs)
         lazy = [self.lazy(each) for each in given]
+        if any(isinstance(each, Broadcast) for each in lazy):
+            return sum_over_broadcast(name, op, [self.tensor(each) for each in given])
         if op in COMPOSITES:
             return COMPOSITES[op](name, [self.tensor(each) for each in given], attrs)
         try:
@@ -344,11 +269,11 @@ class Body:
         if name not in self.library:
             raise NotFoundError(None, None, f"Function {name} is not in the library of the GraphDef")
         function = self.library[name]
-        parameters = _field(function.signature, "input_arg", [])
+        parameters = field_of(function.signature, "input_arg", [])
         values = {f"{parameter.name}:0": tensor for parameter, tensor in zip(parameters, arguments, strict=True)}
-        body = Body(_field(function, "node_def", []), values, self.library)
+        body = Body(field_of(function, "node_def", []), values, self.library)
         body.run()
-        results = _field(function.signature, "output_arg", [])
+        results = field_of(function.signature, "output_arg", [])
         return [body.tensor(function.ret[result.name]) for result in results]
 
 
@@ -356,6 +281,8 @@ def _aval(tensor: Any) -> Aval:
     """What is known of a tensor, its value too."""
     if isinstance(tensor, Cell):
         return Aval(dtypes.resource, ())
+    if isinstance(tensor, TensorList):
+        return Aval(dtypes.variant, ())
     if tensor.aval.value is not None or not isinstance(tensor, EagerTensor):
         aval: Aval = tensor.aval
         return aval
@@ -401,14 +328,33 @@ def _if(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 def _while(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     shapes = [dims.shape for dims in attrs.get("output_shapes") or []]
     if len(shapes) != len(inputs):
-        shapes = [tensor.aval.shape for tensor in inputs]
+        shapes = [_aval(tensor).shape for tensor in inputs]
+    shapes = [
+        TensorList(TensorShape(None), TensorShape([])) if isinstance(tensor, TensorList) else TensorShape(shape)
+        for tensor, shape in zip(inputs, shapes, strict=True)
+    ]
+
+    def step(*values: Any) -> list[Any]:
+        made = body.function(attrs["body"], values)
+        return [
+            each if isinstance(each, TensorList) else _fitted(each, to) for each, to in zip(made, shapes, strict=True)
+        ]
+
     return control_flow.while_loop(
         lambda *values: body.function(attrs["cond"], values)[0],
-        lambda *values: body.function(attrs["body"], values),
+        step,
         inputs,
-        shape_invariants=[TensorShape(shape) for shape in shapes],
+        shape_invariants=shapes,
         name=name,
     )
+
+
+def _fitted(tensor: Any, shape: TensorShape) -> Any:
+    """The tensor with the shape that the loop declares, if it may have another."""
+    dims = None if shape.rank is None else tuple(shape)
+    if generalises(dims, tensor.aval.shape):
+        return tensor
+    return bind_named(None, get("ensure_shape"), (tensor,), {"shape": dims})
 
 
 def _case(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -435,136 +381,4 @@ STRUCTURE: dict[str, Callable[[Body, str, list[Any], dict[str, Any]], Any]] = {
     "StatelessCase": _case,
     "PartitionedCall": _call,
     "StatefulPartitionedCall": _call,
-}
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Types of operations that are several primitives
-
-
-def _fixed(tensor: Any, what: str) -> Any:
-    """The elements of an argument that must be known."""
-    found = known_value(tensor)
-    if found is None:
-        raise NotFoundError(None, None, f"{what} must be a constant")
-    return np.array(found)
-
-
-def _batched(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    x, y = inputs
-    adjoint_x, adjoint_y = attrs.get("adj_x", False), attrs.get("adj_y", False)
-    return contraction.matmul(x, y, adjoint_a=adjoint_x, adjoint_b=adjoint_y, name=name)
-
-
-def _slice(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """x[...] again from begin, end, strides and the masks."""
-    x, begin, end, strides = inputs
-    masks = {key: attrs.get(f"{key}_mask", 0) for key in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
-    steps = _fixed(strides, f"Node '{name}': the strides")
-    starts, ends = _entries(begin, len(steps)), _entries(end, len(steps))
-    key: list[Any] = []
-    for i, step in enumerate(steps):
-        bit = 1 << i
-        if masks["ellipsis"] & bit:
-            key.append(Ellipsis)
-        elif masks["new_axis"] & bit:
-            key.append(None)
-        elif masks["shrink_axis"] & bit:
-            key.append(starts[i])
-        else:
-            first = None if masks["begin"] & bit else starts[i]
-            last = None if masks["end"] & bit else ends[i]
-            key.append(slice(first, last, int(step)))
-    trace: Any = current_trace()
-    trace.node_name = name
-    return x[tuple(key)]
-
-
-def _entries(vector: Any, n: int) -> list[Any]:
-    """The numbers of a vector: ints where they are known, else tensors."""
-    known = known_value(vector)
-    if known is not None:
-        return [int(number) for number in np.array(known)]
-    found = []
-    for i in range(n):
-        part = vector[i]
-        number = known_value(part)
-        found.append(part if number is None else int(number))
-    return found
-
-
-def _pad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    return padding.pad(inputs[0], _fixed(inputs[1], f"Node '{name}': the paddings"), name=name)
-
-
-def _fused_batch_norm(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    if attrs.get("is_training", True):
-        x, scale, offset = inputs[:3]
-        epsilon, layout = attrs.get("epsilon", 1e-4), attrs.get("data_format", "NHWC")
-        return normalization.fused_batch_norm(x, scale, offset, epsilon=epsilon, data_format=layout, name=name)
-    x, scale, offset, mean, variance = inputs
-    epsilon, layout = attrs.get("epsilon", 1e-4), attrs.get("data_format", "NHWC")
-    if layout.startswith("NC"):
-        rank = x.shape.rank
-        scale, offset, mean, variance = [
-            movement.reshape(each, [1, -1] + [1] * (rank - 2)) for each in (scale, offset, mean, variance)
-        ]
-    return normalization.batch_normalization(x, mean, variance, offset, scale, epsilon, name)
-
-
-def _explicit(attrs: dict[str, Any]) -> Any:
-    if attrs["padding"] != "EXPLICIT":
-        return attrs["padding"]
-    return np.reshape(attrs["explicit_paddings"], (-1, 2)).tolist()
-
-
-def _conv2d(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    layout, dilations = attrs.get("data_format", "NHWC"), attrs.get("dilations", [1, 1, 1, 1])
-    return convolutions.conv2d(*inputs, attrs["strides"], _explicit(attrs), layout, dilations, name)
-
-
-def _depthwise(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    layout, dilations = attrs.get("data_format", "NHWC"), attrs.get("dilations", [1, 1, 1, 1])
-    at = 1 if layout == "NHWC" else 2
-    return convolutions.depthwise_conv2d(
-        *inputs, attrs["strides"], _explicit(attrs), layout, dilations[at : at + 2], name
-    )
-
-
-def _pool(function: Callable[..., Any]) -> Callable[[str, list[Any], dict[str, Any]], Any]:
-    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-        layout = attrs.get("data_format", "NHWC")
-        return function(inputs[0], attrs["ksize"], attrs["strides"], _explicit(attrs), layout, name)
-
-    return make
-
-
-#: Types that no row has.
-COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
-    "Add": lambda name, inputs, attrs: bind_named(name, get("add"), tuple(inputs), {}),
-    "BiasAdd": lambda name, inputs, attrs: nnops.bias_add(*inputs, attrs.get("data_format", "NHWC"), name),
-    "BatchMatMul": _batched,
-    "BatchMatMulV2": _batched,
-    "BatchMatMulV3": _batched,
-    "DepthwiseConv2dNative": _depthwise,
-    "Einsum": lambda name, inputs, attrs: einsum(attrs["equation"], *inputs, name=name),
-    "FusedBatchNorm": _fused_batch_norm,
-    "FusedBatchNormV3": _fused_batch_norm,
-    "IdentityN": lambda name, inputs, attrs: [bind_named(None, get("identity"), (each,), {}) for each in inputs],
-    "Pad": _pad,
-    "PrintV2": lambda name, inputs, attrs: print_(inputs[0], end=attrs.get("end", "\n")),
-    "PreventGradient": lambda name, inputs, attrs: bind_named(name, get("identity"), tuple(inputs), {}),
-    "Select": lambda name, inputs, attrs: bind_named(name, get("select"), tuple(inputs), {}),
-    "Snapshot": lambda name, inputs, attrs: bind_named(name, get("identity"), tuple(inputs), {}),
-    "Split": lambda name, inputs, attrs: joining.split(
-        inputs[1], attrs["num_split"], int(_fixed(inputs[0], f"Node '{name}': the axis")), name=name
-    ),
-    "StridedSlice": _slice,
-}
-
-#: Types that a row has, for the attributes that it does not.
-VARIANTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
-    "Conv2D": _conv2d,
-    "MaxPool": _pool(pools.max_pool2d),
-    "AvgPool": _pool(pools.avg_pool2d),
 }

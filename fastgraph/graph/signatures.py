@@ -54,7 +54,9 @@ BitwiseAnd x:T y:T -> z:T | T:type
 BitwiseOr x:T y:T -> z:T | T:type
 BitwiseXor x:T y:T -> z:T | T:type
 BroadcastArgs s0:T s1:T -> r0:T | T:type=int32
+BroadcastGradientArgs s0:T s1:T -> r0:T r1:T | T:type=int32
 BroadcastTo input:T shape:Tidx -> output:T | T:type Tidx:type=int32
+Case branch_index:int32 input:*Tin -> output:*Tout | Tin:types Tout:types branches:funcs output_shapes:shapes=[]
 Cast x:SrcT -> y:DstT | SrcT:type DstT:type Truncate:bool=False
 Ceil x:T -> y:T | T:type
 CheckNumerics tensor:T -> output:T | T:type message:string
@@ -91,6 +93,7 @@ DynamicPartition data:T partitions:int32 -> outputs:num_partitions*T | num_parti
 Eig input:T -> e:Tout v:Tout | compute_v:bool=True T:type Tout:type
 Einsum inputs:N*T -> output:T | equation:string N:int T:type
 Elu features:T -> activations:T | T:type
+EmptyTensorList element_shape:shape_type max_num_elements:int32 -> handle:variant | element_dtype:type shape_type:type
 EnsureShape input:T -> output:T | shape:shape T:type
 Equal x:T y:T -> z:bool | T:type incompatible_shape_error:bool=True
 Erf x:T -> y:T | T:type
@@ -165,6 +168,7 @@ Minimum x:T y:T -> z:T | T:type
 MirrorPad input:T paddings:Tpaddings -> output:T | T:type Tpaddings:type=int32 mode:string
 Mul x:T y:T -> z:T | T:type
 MulNoNan x:T y:T -> z:T | T:type
+Multinomial logits:T num_samples:int32 -> output:output_dtype | seed:int=0 seed2:int=0 T:type output_dtype:type=int64
 Ndtri x:T -> y:T | T:type
 Neg x:T -> y:T | T:type
 NextAfter x1:T x2:T -> output:T | T:type=float32
@@ -184,8 +188,10 @@ Pow x:T y:T -> z:T | T:type
 PrintV2 input:string -> | output_stream:string=stderr end:string=\n
 Prod input:T reduction_indices:Tidx -> output:T | keep_dims:bool=False T:type Tidx:type=int32
 Qr input:T -> q:T r:T | full_matrices:bool=False T:type
+RandomShuffle value:T -> output:T | seed:int=0 seed2:int=0 T:type
 RandomStandardNormal shape:T -> output:dtype | seed:int=0 seed2:int=0 dtype:type T:type
 RandomUniform shape:T -> output:dtype | seed:int=0 seed2:int=0 dtype:type T:type
+RandomUniformInt shape:T minval:Tout maxval:Tout -> output:Tout | seed:int=0 seed2:int=0 Tout:type T:type
 Range start:Tidx limit:Tidx delta:Tidx -> output:Tidx | Tidx:type=int32
 Rank input:T -> output:int32 | T:type
 ReadVariableOp resource:resource -> value:dtype | dtype:type
@@ -238,8 +244,17 @@ SquaredDifference x:T y:T -> z:T | T:type
 Squeeze input:T -> output:T | T:type squeeze_dims:ints=[]
 StatefulPartitionedCall args:*Tin -> output:*Tout | Tin:types Tout:types f:func config:string= config_proto:string=
   executor_type:string=
+StatelessCase branch_index:int32 input:*Tin -> output:*Tout | Tin:types Tout:types branches:funcs
+  output_shapes:shapes=[]
 StatelessIf cond:Tcond input:*Tin -> output:*Tout | Tcond:type Tin:types Tout:types then_branch:func else_branch:func
   output_shapes:shapes=[]
+StatelessRandomGetKeyCounter seed:Tseed -> key:uint64 counter:uint64 | Tseed:type=int64
+StatelessRandomNormalV2 shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype | dtype:type=float32
+  Tshape:type=int32
+StatelessRandomUniformIntV2 shape:Tshape key:uint64 counter:uint64 alg:int32 minval:dtype maxval:dtype -> output:dtype
+  | dtype:type Tshape:type=int32
+StatelessRandomUniformV2 shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype | dtype:type=float32
+  Tshape:type=int32
 StatelessWhile input:*T -> output:*T | T:types cond:func body:func output_shapes:shapes=[] parallel_iterations:int=10
 StopGradient input:T -> output:T | T:type
 StridedSlice input:T begin:Index end:Index strides:Index -> output:T | T:type Index:type begin_mask:int=0
@@ -259,6 +274,25 @@ Sum input:T reduction_indices:Tidx -> output:T | keep_dims:bool=False T:type Tid
 Svd input:T -> s:T u:T v:T | compute_uv:bool=True full_matrices:bool=False T:type
 Tan x:T -> y:T | T:type
 Tanh x:T -> y:T | T:type
+TensorListConcatV2 input_handle:variant element_shape:shape_type leading_dims:int64 -> tensor:element_dtype
+  lengths:int64 | element_dtype:type shape_type:type
+TensorListFromTensor tensor:element_dtype element_shape:shape_type -> output_handle:variant | element_dtype:type
+  shape_type:type
+TensorListGather input_handle:variant indices:int32 element_shape:int32 -> values:element_dtype | element_dtype:type
+TensorListGetItem input_handle:variant index:int32 element_shape:Tshape -> item:element_dtype | element_dtype:type
+  Tshape:type=int32
+TensorListLength input_handle:variant -> length:int32
+TensorListPopBack input_handle:variant element_shape:int32 -> output_handle:variant tensor:element_dtype |
+  element_dtype:type
+TensorListPushBack input_handle:variant tensor:element_dtype -> output_handle:variant | element_dtype:type
+TensorListReserve element_shape:shape_type num_elements:int32 -> handle:variant | element_dtype:type shape_type:type
+TensorListResize input_handle:variant size:int32 -> output_handle:variant
+TensorListScatterV2 tensor:element_dtype indices:int32 element_shape:shape_type num_elements:int32 ->
+  output_handle:variant | element_dtype:type shape_type:type
+TensorListSetItem input_handle:variant index:int32 item:element_dtype -> output_handle:variant | element_dtype:type
+  resize_if_index_out_of_bounds:bool=False
+TensorListStack input_handle:variant element_shape:int32 -> tensor:element_dtype | element_dtype:type
+  num_elements:int=-1
 TensorScatterAdd tensor:T indices:Tindices updates:T -> output:T | T:type Tindices:type bad_indices_policy:string=
 TensorScatterMax tensor:T indices:Tindices updates:T -> output:T | T:type Tindices:type bad_indices_policy:string=
 TensorScatterMin tensor:T indices:Tindices updates:T -> output:T | T:type Tindices:type bad_indices_policy:string=
@@ -270,6 +304,7 @@ Transpose x:T perm:Tperm -> y:T | T:type Tperm:type=int32
 TridiagonalSolve diagonals:T rhs:T -> output:T | partial_pivoting:bool=True perturb_singular:bool=False T:type
 TruncateDiv x:T y:T -> z:T | T:type
 TruncateMod x:T y:T -> z:T | T:type
+TruncatedNormal shape:T -> output:dtype | seed:int=0 seed2:int=0 dtype:type T:type
 Unpack value:T -> output:num*T | num:int T:type axis:int=0
 UnravelIndex indices:Tidx dims:Tidx -> output:Tidx | Tidx:type=int32
 UnsortedSegmentMax data:T segment_ids:Tindices num_segments:Tnumsegments -> output:T | T:type Tindices:type

@@ -286,6 +286,14 @@ class _Generators:
         self.traced[cell] = seeds
         return Held(cell)
 
+    def with_seeds(self, first: int, second: int) -> Source:
+        """A generator of an op in a graph that begins with these seeds; with two zeros, as no one can foresee."""
+        cell = Cell(_STATE, "generator")
+        seeds = (first, second) if first or second else None
+        set_state(cell, first_state(seeds))
+        self.traced[cell] = seeds
+        return Held(cell)
+
     def seeds(self, seed: int) -> tuple[int, int]:
         """The global seed and that of an op."""
         return (_DEFAULT_SEED if self.seed is None else self.seed), seed

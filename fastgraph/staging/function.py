@@ -382,6 +382,7 @@ class Function(MethodCall):
         parameters = self._parameters.flat(described)
         signature = Signature(self._name, parameters, described)
         concrete = ConcreteFunction(trace, signature, structure, graph_name)
+        trace.graph.function_name = concrete.name
         traces, made_for = weakref.ref(self._traces), weakref.ref(concrete)
 
         def gone(_: Any) -> None:

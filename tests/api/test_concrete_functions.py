@@ -98,7 +98,7 @@ def test_structured_signature_and_outputs():
 def test_the_graph_is_as_written():
     graph = double.get_concrete_function(fg.constant("a")).graph
     assert [(op.type, [tensor.op.name for tensor in op.inputs], op.name) for op in graph.get_operations()] == [
-        ("Placeholder", [], "a"), ("AddV2", ["a", "a"], "add"), ("Identity", ["add"], "Identity"),
+        ("Placeholder", [], "a"), ("Add", ["a", "a"], "add"), ("Identity", ["add"], "Identity"),
     ]  # fmt: skip
 
 

@@ -147,6 +147,142 @@ def cases(tf: Any) -> Iterator[Case]:
         [a(2, 3, 4), a(2, 5, 4)], None,
     )  # fmt: skip
 
+    yield from flow_cases(tf, a)
+    yield from other_cases(tf, a)
+
+
+def flow_cases(tf: Any, a: Callable[..., np.ndarray]) -> Iterator[Case]:
+    """Yield cases with loops, lists, branches and functions."""
+    three, matrix = [tf.TensorSpec([3])], [tf.TensorSpec([4, 3])]
+
+    def at_most(x: Any) -> Any:
+        return tf.while_loop(
+            lambda i, x: tf.reduce_sum(x) < 1e6,
+            lambda i, x: (i + 1, x * 2.0),
+            (tf.constant(0), x),
+            maximum_iterations=5,
+        )
+
+    yield "while with maximum_iterations", at_most, [np.abs(a(3))], three
+
+    def nested_loops(x: Any) -> Any:
+        def body(i: Any, s: Any) -> Any:
+            inner = tf.while_loop(lambda j, t: j < i, lambda j, t: (j + 1, t + x), (tf.constant(0), s))
+            return i + 1, inner[1] * 0.5
+
+        return tf.while_loop(lambda i, s: i < 4, body, (tf.constant(0), x))[1]
+
+    yield "while in while", nested_loops, [a(3)], three
+
+    def written_in_turn(x: Any) -> Any:
+        ta = tf.TensorArray(tf.float32, size=4, element_shape=[3])
+        ta = tf.while_loop(
+            lambda i, ta: i < 4, lambda i, ta: (i + 1, ta.write(i, x * tf.cast(i, tf.float32))), (tf.constant(0), ta)
+        )[1]
+        return ta.stack(), ta.read(2), ta.size(), ta.concat()
+
+    yield "TensorArray in while", written_in_turn, [a(3)], three
+
+    def unknown_elements(x: Any) -> Any:
+        ta = tf.TensorArray(tf.float32, size=3)
+        ta = ta.write(1, x).write(0, x * 2.0).write(2, x - 1.0)
+        return ta.stack(), ta.read(1), ta.gather([2, 0])
+
+    yield "TensorArray written in any order", unknown_elements, [a(3)], three
+
+    def growing(x: Any) -> Any:
+        ta = tf.TensorArray(tf.float32, size=0, dynamic_size=True, element_shape=[3])
+        for i in range(5):
+            ta = ta.write(i, x + float(i))
+        return ta.stack(), ta.size()
+
+    yield "TensorArray that grows", growing, [a(3)], three
+    yield (
+        "TensorArray unstacked",
+        lambda x: (tf.TensorArray(tf.float32, 4).unstack(x).read(1), tf.TensorArray(tf.float32, 4).unstack(x).stack()),
+        [a(4, 3)], matrix,
+    )  # fmt: skip
+    yield "map_fn", lambda x: tf.map_fn(lambda row: tf.reduce_sum(row * row), x), [a(4, 3)], matrix
+    yield (
+        "map_fn of two",
+        lambda x, y: tf.map_fn(lambda p: (p[0] * p[1], p[0]), (x, y)),
+        [a(4, 3), a(4, 3)],
+        matrix * 2,
+    )
+    yield "scan", lambda x: tf.scan(lambda s, row: s * 0.5 + row, x), [a(4, 3)], matrix
+    yield "foldl", lambda x: tf.foldl(lambda s, row: s * 0.5 + row, x), [a(4, 3)], matrix
+
+    def switch(i: Any, x: Any) -> Any:
+        return tf.switch_case(i, [lambda: x, lambda: x * 2.0, lambda: tf.cond(x[0] > 0.0, lambda: -x, lambda: x + 1.0)])
+
+    for i in range(4):
+        specs = [tf.TensorSpec([], tf.int32), *three]
+        yield f"switch_case, {i}", switch, [np.array(i, np.int32), a(3)], specs
+    yield (
+        "case",
+        lambda x: tf.case([(x[0] > 2.0, lambda: x * 3.0), (x[1] > -9.0, lambda: x - 1.0)], default=lambda: x),
+        [a(3)], three,
+    )  # fmt: skip
+
+    one = tf.function(lambda x: tf.nn.relu(x) * 2.0)
+    two = tf.function(lambda x, y: one(x) + one(y) * tf.cond(tf.reduce_sum(x) > 0.0, lambda: one(x), lambda: y))
+    yield "functions in functions", lambda x: two(x, x + 1.0) - one(x), [a(3)], three
+
+    w, b = tf.Variable(a(3, 2)), tf.Variable(a(2))
+
+    def gradients(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            y = tf.nn.softmax(tf.nn.relu(tf.matmul(x, w) + b))
+            loss = tf.reduce_mean(tf.square(y - 0.5))
+        return [loss, *tape.gradient(loss, [w, b])]
+
+    yield "gradients", gradients, [a(4, 3)], None
+    yield "gradients, known shapes", gradients, [a(4, 3)], matrix
+
+    def of_loop(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.sin(y) * x), (tf.constant(0), x))[1]
+        return tape.gradient(y, x)
+
+    yield "gradient of a loop", of_loop, [a(3)], three
+
+    def of_branch(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.cond(tf.reduce_sum(x) > 0.0, lambda: x * x, lambda: tf.sin(x))
+        return tape.gradient(y, x)
+
+    yield "gradient of a branch", of_branch, [a(3)], three
+
+
+def other_cases(tf: Any, a: Callable[..., np.ndarray]) -> Iterator[Case]:
+    """Yield cases with strings and with random numbers of given seeds."""
+    strings = tf.TensorSpec([3], tf.string)
+    yield (
+        "strings",
+        lambda s: (
+            tf.strings.upper(s), tf.strings.length(s), tf.strings.join([s, s], "-"), s + "!", tf.equal(s, "a"),
+            tf.strings.as_string(tf.strings.length(s)), tf.concat([s, s], 0), s[1:], tf.strings.lower(s),
+            tf.strings.to_number(tf.strings.as_string(tf.strings.length(s))), tf.where(s == "a", s, "z"),
+            tf.strings.reduce_join(s),
+        ),
+        [np.array([b"a", b"Bc", b""], object)], [strings],
+    )  # fmt: skip
+    yield (
+        "stateless random",
+        lambda x: (
+            x, tf.random.stateless_uniform([2, 3], [1, 2]), tf.random.stateless_uniform(tf.shape(x), [5, 2], -1.0, 3.0),
+            tf.random.stateless_normal([5], [7, 8]),
+        ),
+        [a(3)], [tf.TensorSpec([3])],
+    )  # fmt: skip
+    yield (
+        "seeded random",
+        lambda x: (x, tf.random.uniform([5], seed=3), tf.random.normal(tf.shape(x), seed=4), tf.random.shuffle([1], 4)),
+        [a(3)], [tf.TensorSpec([3])],
+    )  # fmt: skip
+
 
 # ---------------------------------------------------------------------------------------------------------------------
 # One side writes
@@ -159,7 +295,7 @@ def written(tf: Any, ours: bool) -> dict[str, Any]:
         if specs is None:
             specs = [tf.TensorSpec([None, *x.shape[1:]], tf.as_dtype(x.dtype)) for x in arrays]
         concrete = tf.function(function).get_concrete_function(*specs)
-        results = [np.asarray(each) for each in tf.nest.flatten(concrete(*[tf.constant(x) for x in arrays]))]
+        results = [_array(each.numpy()) for each in tf.nest.flatten(concrete(*[tf.constant(x) for x in arrays]))]
         feeds = {tensor.name: x for tensor, x in zip(concrete.inputs, arrays, strict=False)}
         variables = {}
         for outer, inner_name in _captures(tf, concrete, ours):
@@ -170,11 +306,19 @@ def written(tf: Any, ours: bool) -> dict[str, Any]:
     return found
 
 
+def _array(value: Any) -> np.ndarray:
+    """A result as an array; strings are objects."""
+    return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)
+
+
 def _captures(tf: Any, concrete: Any, ours: bool) -> Iterator[tuple[Any, str]]:
     """Yield each tensor or Variable that a function uses, and the name of its placeholder."""
     if ours:
         for held, value in concrete.graph.captures:
-            yield (held if isinstance(held, tf.Tensor) else held().variable()), value.name
+            if isinstance(held, tf.Tensor):
+                yield held, value.name
+            elif held().variable is not None:  # else the generator of a random op, which draws by itself there
+                yield held().variable(), value.name
     else:
         for held, inner in concrete.graph.captures:
             variable = next((each for each in concrete.variables if each.handle is held), None)
@@ -191,9 +335,13 @@ def imported(tf: Any, ours: bool, found: dict[str, Any]) -> int:
     for name, (definition, feeds, variables, outputs, expected) in found.items():
         try:
             results = _run(tf, ours, definition, feeds, variables, outputs)
-            for result, wanted in zip(results, expected, strict=True):
+            assert len(results) == len(expected), (len(results), len(expected))
+            for result, wanted in zip(map(_array, results), expected, strict=True):
                 assert result.dtype == wanted.dtype, (result.dtype, wanted.dtype)
-                np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+                if wanted.dtype == object:
+                    np.testing.assert_array_equal(result, wanted)
+                else:
+                    np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
         except Exception as error:
             n_bad += 1
             print(f"  {name}: {type(error).__name__}: {str(error)[:2000]}")

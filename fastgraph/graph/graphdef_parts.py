@@ -1,0 +1,271 @@
+"""Nodes that are written as several operations: a small writer of definitions, and what it writes: sums over what was
+broadcast, lists of tensors, random numbers.
+
+Rule: the last operation has the node's name and gives its results; the names of those before it begin with the node's.
+A list is a tensor here, its elements along the first axis, and stays one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph import dtype as dtypes
+from fastgraph.graph.graphdef_ops import Definition, Unwritable, const_definition, constant
+from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.ops.generators import generators
+from fastgraph.shapes import Aval
+
+
+class Parts:
+    """The definitions of one node, one after the other."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.made: list[Definition] = []
+        self._taken: set[str] = set()
+
+    def _free(self, name: str) -> str:
+        found, n = name, 0
+        while found in self._taken:
+            n += 1
+            found = f"{name}_{n}"
+        self._taken.add(found)
+        return found
+
+    def const(self, array: Any, name: str, dtype: Any = None) -> Value:
+        """A constant."""
+        node = constant(array, self.node, self._free(name), dtype)
+        self.made.append(const_definition(node))
+        return node.outputs[0]
+
+    def op(self, kind: str, inputs: Sequence[Value], aval: Aval, slot: str, **attrs: Any) -> Value:
+        """One operation with one result, whose name in the signature is `slot`."""
+        node = Node(self.node.op, (), {}, (aval,), f"{self.node.name}/{self._free(kind)}", self.node.source)
+        self.made.append(_definition(node, kind, inputs, slot, attrs))
+        return node.outputs[0]
+
+    def last(self, kind: str, inputs: Sequence[Value], slot: str, **attrs: Any) -> list[Definition]:
+        """The operation that the node itself is; return all."""
+        return [*self.made, _definition(self.node, kind, inputs, slot, attrs)]
+
+
+def _definition(node: Node, kind: str, inputs: Sequence[Value], slot: str, attrs: dict[str, Any]) -> Definition:
+    found = Definition(node, kind, inputs, attrs)
+    found.slots = [f"{slot}:0"]
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Gradients of what was broadcast
+
+
+def sum_to_like(node: Node) -> list[Definition]:
+    """The sum over the axes that broadcasting added, in the shape of another tensor (or in a shape that is given)."""
+    dy, like = node.inputs
+    to = node.outputs[0].aval.shape
+    parts = Parts(node)
+    if None not in (dy.aval.shape or (None,)) and to is not None and None not in to:
+        axes: Any = _summed(dy.aval.shape or (), to)
+        if not axes:
+            return parts.last("Identity", (dy,), "output", T=dy.aval.dtype)
+        axes = parts.const(np.array(axes, np.int32), "Sum/reduction_indices")
+        shape = parts.const(np.array(to, np.int32), "Shape")
+    else:
+        sizes = parts.op("Shape", (dy,), Aval(dtypes.int32, (None,)), "output", T=dy.aval.dtype, out_type=dtypes.int32)
+        if node.op.name == "sum_to_shape":
+            shape = like
+            if like.aval.dtype != dtypes.int32:
+                shape = parts.op("Cast", (like,), Aval(dtypes.int32, (None,)), "y", SrcT=like.aval.dtype,
+                                 DstT=dtypes.int32, Truncate=False)  # fmt: skip
+        else:
+            shape = parts.op(
+                "Shape", (like,), Aval(dtypes.int32, (None,)), "output", T=like.aval.dtype, out_type=dtypes.int32
+            )
+        vector = Aval(dtypes.int32, (None,))
+        axes = parts.op("BroadcastGradientArgs", (shape, sizes), vector, "r0", T=dtypes.int32)
+    total = parts.op("Sum", (dy, axes), dy.aval.without_value(), "output", T=dy.aval.dtype, Tidx=dtypes.int32,
+                     keep_dims=False)  # fmt: skip
+    return parts.last("Reshape", (total, shape), "output", T=dy.aval.dtype, Tshape=dtypes.int32)
+
+
+def _summed(shape: Sequence[Any], to: Sequence[Any]) -> list[int]:
+    more = len(shape) - len(to)
+    return [i for i, size in enumerate(shape) if i < more or (to[i - more] == 1 and size != 1)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Lists: the elements along the first axis
+
+
+def list_reserve(node: Node) -> list[Definition]:
+    """Zeros: as many as the list is long."""
+    element = node.attrs["element"]
+    if element is None or None in element:
+        raise Unwritable("a list of elements of unknown shape")
+    parts = Parts(node)
+    (size,) = node.inputs
+    dtype, kind = node.outputs[0].aval.dtype, size.aval.dtype
+    sizes = [size, *[parts.const(n, "element_shape", kind) for n in element]]
+    dims = parts.op("Pack", sizes, Aval(kind, (len(sizes),)), "output", N=len(sizes), T=kind, axis=0)
+    zero = parts.const(b"" if dtype == dtypes.string else 0, "value", dtype)
+    return parts.last("Fill", (dims, zero), "output", T=dtype, index_type=kind)
+
+
+def list_set(node: Node) -> list[Definition]:
+    """The list, one element updated."""
+    buffer, index, value = node.inputs
+    shape = node.outputs[0].aval.shape
+    if buffer.node.op.name == "list_blank":
+        raise Unwritable("a list of elements of unknown shape")
+    parts = Parts(node)
+    kind, dtype = index.aval.dtype, value.aval.dtype
+    one = parts.const(np.array([1, 1], np.int32), "indices/shape")
+    at = parts.op("Reshape", (index, one), Aval(kind, (1, 1)), "output", T=kind, Tshape=dtypes.int32)
+    zero = parts.const(0, "ExpandDims/dim", dtypes.int32)
+    row = Aval(dtype, None if shape is None else (1, *shape[1:]))
+    update = parts.op("ExpandDims", (value, zero), row, "output", T=dtype, Tdim=dtypes.int32)
+    return parts.last(
+        "TensorScatterUpdate", (buffer, at, update), "output", T=dtype, Tindices=kind, bad_indices_policy=""
+    )
+
+
+def list_get(node: Node) -> list[Definition]:
+    """One element of the list."""
+    buffer, index, _ = node.inputs
+    parts = Parts(node)
+    zero = parts.const(0, "axis", dtypes.int32)
+    attrs = {"Tparams": buffer.aval.dtype, "Tindices": index.aval.dtype, "Taxis": dtypes.int32, "batch_dims": 0}
+    return parts.last("GatherV2", (buffer, index, zero), "output", **attrs)
+
+
+def list_grow(node: Node) -> list[Definition]:
+    """The list with as many zeros after it as it is too short."""
+    buffer, index = node.inputs
+    shape, dtype = buffer.aval.shape, buffer.aval.dtype
+    if shape is None or dtype == dtypes.string:
+        raise Unwritable("a list of elements of unknown rank that grows")
+    parts = Parts(node)
+    number = Aval(dtypes.int32, ())
+    i32 = {"T": dtypes.int32}
+    sizes = parts.op("Shape", (buffer,), Aval(dtypes.int32, (len(shape),)), "output", T=dtype, out_type=dtypes.int32)
+    zero, one = parts.const(0, "zero", dtypes.int32), parts.const(1, "one", dtypes.int32)
+    attrs = {"Tparams": dtypes.int32, "Tindices": dtypes.int32, "Taxis": dtypes.int32, "batch_dims": 0}
+    long = parts.op("GatherV2", (sizes, zero, zero), number, "output", **attrs)
+    if index.aval.dtype != dtypes.int32:
+        index = parts.op("Cast", (index,), number, "y", SrcT=index.aval.dtype, DstT=dtypes.int32, Truncate=False)
+    needed = parts.op("AddV2", (index, one), number, "z", **i32)
+    missing = parts.op("Sub", (needed, long), number, "z", **i32)
+    more = parts.op("Maximum", (missing, zero), number, "z", **i32)
+    first = parts.op("Pack", (zero, more), Aval(dtypes.int32, (2,)), "output", N=2, T=dtypes.int32, axis=0)
+    row = parts.op("ExpandDims", (first, zero), Aval(dtypes.int32, (1, 2)), "output", Tdim=dtypes.int32, **i32)
+    rest = parts.const(np.zeros((len(shape) - 1, 2), np.int32), "paddings")
+    paddings = parts.op(
+        "ConcatV2", (row, rest, zero), Aval(dtypes.int32, (len(shape), 2)), "output", N=2, Tidx=dtypes.int32, **i32
+    )
+    return parts.last("PadV2", (buffer, paddings, parts.const(0, "value", dtype)), "output", T=dtype,
+                      Tpaddings=dtypes.int32)  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random numbers: the operation draws by itself, from what its seeds stand for
+
+
+def _seeds(node: Node, graph: Graph) -> dict[str, int]:
+    """The seeds of the generator that an op draws from; Unwritable where it is no op's own."""
+    drawn = node.inputs[0].node
+    cell = None
+    if drawn.op.name == "draw" and graph.trace is not None:
+        cell = graph.trace.handle(drawn.inputs[0])
+    if cell is None or cell not in generators.traced:
+        raise Unwritable("random numbers of a generator that is a Variable")
+    first, second = generators.traced[cell] or (0, 0)
+    return {"seed": first, "seed2": second}
+
+
+def _shape_input(parts: Parts, node: Node) -> Value:
+    if node.op.name == "random_numbers":
+        return parts.const(np.array(node.attrs["shape"], np.int32), "shape")
+    return node.inputs[1]
+
+
+_STATEFUL = {"unit": "RandomUniform", "normal": "RandomStandardNormal"}
+_STATELESS = {"unit": "StatelessRandomUniformV2", "normal": "StatelessRandomNormalV2"}
+
+
+def random_numbers(node: Node, graph: Graph) -> list[Definition]:
+    """Numbers of a distribution: drawn, or of a seed that the program gives."""
+    dtype, kind = node.attrs["dtype"], node.attrs["kind"]
+    if kind not in _STATEFUL:
+        raise Unwritable("random words")
+    parts = Parts(node)
+    state = node.inputs[0].node
+    shape = _shape_input(parts, node)
+    if state.op.name != "state_of_seed":
+        return parts.last(
+            _STATEFUL[kind], (shape,), "output", **_seeds(node, graph), dtype=dtype, T=shape.aval.dtype
+        )  # fmt: skip
+    seed = state.inputs[0]
+    both = Node(state.op, (), {}, (Aval(dtypes.uint64, (1,)), Aval(dtypes.uint64, (2,))), f"{node.name}/{_KEYS}")
+    keys = Definition(both, _KEYS, (seed,), {"Tseed": seed.aval.dtype})
+    keys.slots = ["key:0", "counter:0"]
+    parts.made.append(keys)
+    philox = parts.const(1, "alg", dtypes.int32)
+    return parts.last(_STATELESS[kind], (shape, *both.outputs, philox), "output", dtype=dtype, Tshape=shape.aval.dtype)
+
+
+_KEYS = "StatelessRandomGetKeyCounter"
+
+
+def truncated_numbers(node: Node, graph: Graph) -> list[Definition]:
+    """Numbers of the normal distribution, none further than two deviations out."""
+    shape = node.inputs[1]
+    attrs = {"dtype": node.attrs["dtype"], "T": shape.aval.dtype}
+    return Parts(node).last("TruncatedNormal", (shape,), "output", **_seeds(node, graph), **attrs)
+
+
+def permutation(node: Node, graph: Graph) -> list[Definition]:
+    """The numbers below n, shuffled."""
+    seeds = _seeds(node, graph)
+    parts = Parts(node)
+    n = node.inputs[1]
+    kind = n.aval.dtype
+    zero, one = parts.const(0, "range/start", kind), parts.const(1, "range/delta", kind)
+    numbers = parts.op("Range", (zero, n, one), node.outputs[0].aval.without_value(), "output", Tidx=kind)
+    return parts.last("RandomShuffle", (numbers,), "output", **seeds, T=kind)
+
+
+#: What is written as several operations; of random numbers, with the graph that knows their generators.
+SEVERAL = {
+    "sum_to_like": sum_to_like,
+    "sum_to_shape": sum_to_like,
+    "list_reserve": list_reserve,
+    "list_set": list_set,
+    "list_get": list_get,
+    "list_grow": list_grow,
+}
+RANDOM = {
+    "random_numbers": random_numbers,
+    "random_numbers_dynamic": random_numbers,
+    "truncated_numbers": truncated_numbers,
+    "permutation": permutation,
+}
+
+
+def without_states(graph: Graph, found: list[Definition]) -> list[Definition]:
+    """Leave out the states of generators that no operation takes any more, and the generators' placeholders."""
+    states = {node for node in graph.nodes if node.op.name in ("draw", "state_of_seed")}
+    if not states:
+        return found
+    held = {value.node for node in states for value in node.inputs if value.aval.dtype == dtypes.resource}
+    outputs = {value.node for value in graph.outputs}
+    for group in (states, {value.node for node in states for value in node.inputs}):
+        used = {value.node for definition in found for value in definition.inputs} | outputs
+        found = [
+            each
+            for each in found
+            if each.node not in group or each.node in used or (each.type == "Placeholder" and each.node not in held)
+        ]
+    return found

@@ -1,0 +1,167 @@
+"""Types of operations that are several primitives: what each becomes where no row of `graphdef_ops` says it.
+
+Rule: a function takes the node's name, its inputs as tensors of the graph, and its attributes, and returns the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastgraph._tensor import current_trace
+from fastgraph.errors import NotFoundError
+from fastgraph.graph.imported_lists import LISTS
+from fastgraph.graph.imported_random import RANDOM
+from fastgraph.graph.imported_values import fixed
+from fastgraph.ops import contraction, convolutions, joining, movement, nnops, normalization, padding, pools
+from fastgraph.ops.arguments import known_value
+from fastgraph.ops.einsum import einsum
+from fastgraph.ops.families import bind_named
+from fastgraph.ops.output import print_
+from fastgraph.primitive import get
+
+
+def _batched(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    x, y = inputs
+    adjoint_x, adjoint_y = attrs.get("adj_x", False), attrs.get("adj_y", False)
+    return contraction.matmul(x, y, adjoint_a=adjoint_x, adjoint_b=adjoint_y, name=name)
+
+
+def _slice(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """x[...] again from begin, end, strides and the masks."""
+    x, begin, end, strides = inputs
+    masks = {key: attrs.get(f"{key}_mask", 0) for key in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
+    steps = fixed(strides, f"Node '{name}': the strides")
+    starts, ends = _entries(begin, len(steps)), _entries(end, len(steps))
+    key: list[Any] = []
+    for i, step in enumerate(steps):
+        bit = 1 << i
+        if masks["ellipsis"] & bit:
+            key.append(Ellipsis)
+        elif masks["new_axis"] & bit:
+            key.append(None)
+        elif masks["shrink_axis"] & bit:
+            key.append(starts[i])
+        else:
+            first = None if masks["begin"] & bit else starts[i]
+            last = None if masks["end"] & bit else ends[i]
+            key.append(slice(first, last, int(step)))
+    trace: Any = current_trace()
+    trace.node_name = name
+    return x[tuple(key)]
+
+
+def _entries(vector: Any, n: int) -> list[Any]:
+    """The numbers of a vector: ints where they are known, else tensors."""
+    known = known_value(vector)
+    if known is not None:
+        return [int(number) for number in np.array(known)]
+    found = []
+    for i in range(n):
+        part = vector[i]
+        number = known_value(part)
+        found.append(part if number is None else int(number))
+    return found
+
+
+class Broadcast(NamedTuple):
+    """The axes over which a tensor of this shape was broadcast: what a gradient is summed over."""
+
+    shape: Any
+
+
+def _broadcast_axes(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return Broadcast(inputs[0]), Broadcast(inputs[1])
+
+
+def sum_over_broadcast(name: str, op: str, given: list[Any]) -> Any:
+    """Return the sum over such axes; it has the shape that a Reshape gives it in a GraphDef."""
+    if op != "Sum" or isinstance(given[0], Broadcast):
+        raise NotFoundError(
+            None, None, f"Node '{name}': BroadcastGradientArgs of another op than Sum has no equal here"
+        )
+    return bind_named(name, get("sum_to_shape"), (given[0], given[1].shape), {})
+
+
+def _pad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return padding.pad(inputs[0], fixed(inputs[1], f"Node '{name}': the paddings"), name=name)
+
+
+def _fused_batch_norm(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    if attrs.get("is_training", True):
+        x, scale, offset = inputs[:3]
+        epsilon, layout = attrs.get("epsilon", 1e-4), attrs.get("data_format", "NHWC")
+        return normalization.fused_batch_norm(x, scale, offset, epsilon=epsilon, data_format=layout, name=name)
+    x, scale, offset, mean, variance = inputs
+    epsilon, layout = attrs.get("epsilon", 1e-4), attrs.get("data_format", "NHWC")
+    if layout.startswith("NC"):
+        rank = x.shape.rank
+        scale, offset, mean, variance = [
+            movement.reshape(each, [1, -1] + [1] * (rank - 2)) for each in (scale, offset, mean, variance)
+        ]
+    return normalization.batch_normalization(x, mean, variance, offset, scale, epsilon, name)
+
+
+def _explicit(attrs: dict[str, Any]) -> Any:
+    if attrs["padding"] != "EXPLICIT":
+        return attrs["padding"]
+    return np.reshape(attrs["explicit_paddings"], (-1, 2)).tolist()
+
+
+def _conv2d(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    layout, dilations = attrs.get("data_format", "NHWC"), attrs.get("dilations", [1, 1, 1, 1])
+    return convolutions.conv2d(*inputs, attrs["strides"], _explicit(attrs), layout, dilations, name)
+
+
+def _depthwise(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    layout, dilations = attrs.get("data_format", "NHWC"), attrs.get("dilations", [1, 1, 1, 1])
+    at = 1 if layout == "NHWC" else 2
+    return convolutions.depthwise_conv2d(
+        *inputs, attrs["strides"], _explicit(attrs), layout, dilations[at : at + 2], name
+    )
+
+
+def _pool(function: Callable[..., Any]) -> Callable[[str, list[Any], dict[str, Any]], Any]:
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        layout = attrs.get("data_format", "NHWC")
+        return function(inputs[0], attrs["ksize"], attrs["strides"], _explicit(attrs), layout, name)
+
+    return make
+
+
+#: Types that no row has.
+COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
+    "Add": lambda name, inputs, attrs: bind_named(name, get("add"), tuple(inputs), {}),
+    "BiasAdd": lambda name, inputs, attrs: nnops.bias_add(*inputs, attrs.get("data_format", "NHWC"), name),
+    "BatchMatMul": _batched,
+    "BroadcastGradientArgs": _broadcast_axes,
+    "BatchMatMulV2": _batched,
+    "BatchMatMulV3": _batched,
+    "DepthwiseConv2dNative": _depthwise,
+    "Einsum": lambda name, inputs, attrs: einsum(attrs["equation"], *inputs, name=name),
+    "FusedBatchNorm": _fused_batch_norm,
+    "FusedBatchNormV3": _fused_batch_norm,
+    "IdentityN": lambda name, inputs, attrs: [bind_named(None, get("identity"), (each,), {}) for each in inputs],
+    "Pad": _pad,
+    "PrintV2": lambda name, inputs, attrs: print_(inputs[0], end=attrs.get("end", "\n")),
+    "PreventGradient": lambda name, inputs, attrs: bind_named(name, get("identity"), tuple(inputs), {}),
+    "Select": lambda name, inputs, attrs: bind_named(name, get("select"), tuple(inputs), {}),
+    "Snapshot": lambda name, inputs, attrs: bind_named(name, get("identity"), tuple(inputs), {}),
+    "Split": lambda name, inputs, attrs: joining.split(
+        inputs[1], attrs["num_split"], int(fixed(inputs[0], f"Node '{name}': the axis")), name=name
+    ),
+    "StridedSlice": _slice,
+    **LISTS,
+    **RANDOM,
+}
+
+#: Types that a row has, for the attributes that it does not.
+VARIANTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
+    "Conv2D": _conv2d,
+    "MaxPool": _pool(pools.max_pool2d),
+    "AvgPool": _pool(pools.avg_pool2d),
+    "Equal": lambda name, inputs, attrs: inputs[0] == inputs[1],  # False where the shapes do not fit
+    "NotEqual": lambda name, inputs, attrs: inputs[0] != inputs[1],
+}
