@@ -1,4 +1,4 @@
-"""Event files: graphs for TensorBoard's graph tab.
+"""Event files: graphs and scalars for TensorBoard.
 
 Rule: a file is a row of records (length, content, their checksums), its first the format's version, and is whole after
 every record. Source: tf.summary.
@@ -14,14 +14,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from fastgraph._tensor import current_state
+import numpy as np
+
+from fastgraph._tensor import convert, current_state, from_array
+from fastgraph.dtype import bool_, float32, int64
+from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import graphdef
 from fastgraph.graph.ir import Graph
 from fastgraph.graph.protocol import field, serialized, varint
 from fastgraph.locks import Lock
+from fastgraph.names import current_scope
+from fastgraph.primitive import public_function
 
 _VERSION = b"brain.Event:2"
-_KEY = "summary_writer"
+_KEY, _STEP = "summary_writer", "summary_step"
 
 
 def _crc_table() -> list[int]:
@@ -87,15 +93,21 @@ class SummaryWriter:
     @contextmanager
     def as_default(self, step: Any = None) -> Iterator[SummaryWriter]:
         """A context in which this thread's summaries go to this writer."""
-        if self._closed:
-            raise RuntimeError("SummaryWriter is already closed")
         state = current_state()
-        before = state.extra.get(_KEY)
-        state.extra[_KEY] = self
+        before = {key: state.extra.get(key) for key in (_KEY, _STEP)}
+        self.set_as_default(step)
         try:
             yield self
         finally:
-            state.extra[_KEY] = before
+            state.extra.update(before)
+
+    def set_as_default(self, step: Any = None) -> None:
+        """Let this thread's summaries go to this writer, of `step` if that is given."""
+        if self._closed:
+            raise RuntimeError("SummaryWriter is already closed")
+        current_state().extra[_KEY] = self
+        if step is not None:
+            set_step(step)
 
     def flush(self) -> None:
         """Do nothing: each event is in the file when it is written."""
@@ -116,6 +128,67 @@ def create_file_writer(
     return SummaryWriter(logdir, filename_suffix)
 
 
+def default_writer() -> SummaryWriter | None:
+    """Return the writer that this thread's summaries go to, if there is one."""
+    writer: SummaryWriter | None = current_state().extra.get(_KEY)
+    return writer
+
+
+def set_step(step: Any) -> None:
+    """Let `step`, an int or a Variable, be that of summaries. Source: tf.summary.experimental.set_step."""
+    current_state().extra[_STEP] = step
+
+
+def get_step() -> Any:
+    """Return the step of this thread's summaries, or None. Source: tf.summary.experimental.get_step."""
+    return current_state().extra.get(_STEP)
+
+
+def step_of(step: Any) -> Any:
+    """Return the step that is given, or this thread's. Raises ValueError if there is none."""
+    found = get_step() if step is None else step
+    if found is None:
+        raise ValueError("No step set. Please specify one either through the `step` argument or through "
+                         "tf.summary.experimental.set_step()")  # fmt: skip
+    return found
+
+
+def summary(
+    tag: str, plugin: str, tensor: Any, *, content: bytes = b"", description: str = "", data_class: int = 0
+) -> bytes:
+    """Return a Summary of one tensor, which the plugin of TensorBoard so named shows; `content` is for the plugin."""
+    metadata = field(1, field(1, plugin.encode()) + (field(2, content) if content else b""))
+    if description:
+        metadata += field(3, description.encode())
+    if data_class:
+        metadata += varint(4 << 3) + varint(data_class)
+    value = serialized(graphdef.tensor_message(tensor), "TensorProto")
+    return field(1, field(1, tag.encode()) + field(8, value) + field(9, metadata))
+
+
+def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> Any:
+    """Write a number for TensorBoard's scalars tab; return whether a writer is the default.
+
+    In a Function it is written in every call, to the writer that is the default while tracing. `step` may be a tensor
+    or Variable. Raises ValueError without a step, InvalidArgumentError for other ranks. Source: tf.summary.scalar.
+    """
+    writer = default_writer()
+    if writer is None:
+        return convert(False)
+    number, when, tag = public_function("cast")(data, float32), step_of(step), current_scope() + name
+    if number.shape.rank not in (None, 0):
+        raise InvalidArgumentError(None, None, f"summary.scalar {name!r}: shape {number.shape}, and a scalar is wanted")
+
+    def write(number: Any, step: Any) -> Any:
+        content = summary(tag, "scalars", from_array(np.float32(number)), description=description or "", data_class=1)
+        writer.write(5, content, int(step))
+        return np.True_
+
+    if current_state().trace is not None:
+        return public_function("numpy_function")(write, [number, public_function("cast")(when, int64)], bool_)
+    return convert(bool(write(number.numpy(), int(when))))
+
+
 def graph(graph_data: Any) -> bool:
     """Write a graph, or a GraphDef, for TensorBoard's graph tab; return False if no writer is the default.
 
@@ -123,7 +196,7 @@ def graph(graph_data: Any) -> bool:
     """
     if current_state().trace is not None:
         raise ValueError("graph() cannot be invoked inside a graph context.")
-    writer = current_state().extra.get(_KEY)
+    writer = default_writer()
     if writer is None:
         return False
     if isinstance(graph_data, Graph):

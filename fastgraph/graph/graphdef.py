@@ -136,7 +136,7 @@ def _single(attr: Any) -> tuple[str, Any]:
     if isinstance(attr, Dims):
         return "shape", _shape(attr.shape)
     if isinstance(attr, EagerTensor):
-        return "tensor", _tensor(attr)
+        return "tensor", tensor_message(attr)
     if isinstance(attr, tuple) and all(isinstance(item, int) for item in attr):
         return "list", Message(i=list(attr))
     return "s", attr if isinstance(attr, bytes | str) else repr(attr)
@@ -158,12 +158,12 @@ def attribute(attr: Any) -> Any:
     if isinstance(attr, Dims):
         return as_protocol_buffer(_shape(attr.shape), "TensorShapeProto")
     if isinstance(attr, EagerTensor):
-        return as_protocol_buffer(_tensor(attr), "TensorProto")
+        return as_protocol_buffer(tensor_message(attr), "TensorProto")
     return Message(name=attr.name) if isinstance(attr, Graph) else attr
 
 
-def _tensor(tensor: Any) -> Message:
-    """A TensorProto: one value where all are the same, the bytes of larger tensors."""
+def tensor_message(tensor: Any) -> Message:
+    """Return a TensorProto: one value where all are the same, the bytes of larger tensors."""
     array = np.asarray(tensor.numpy())
     fields: dict[str, Any] = {"dtype": Enum(enum_name(tensor.dtype)), "tensor_shape": _shape(tuple(array.shape))}
     name = _VALUE_FIELDS.get(tensor.dtype.name, "int_val")

@@ -29,6 +29,9 @@ from fastgraph.staging.runner import Runner
 from fastgraph.staging.signature_text import has_spec, pretty, spec_of, type_of_result
 from fastgraph.staging.tracing_types import TraceType, has_type, type_of
 
+#: Where a thread's state names the graphs that run, when it wants to know (graph_summaries.py).
+GRAPHS = "graphs_that_run"
+
 
 class Signature:
     """What a trace was made for: its parameters in order with the specs or values they had (see keys.described)."""
@@ -205,7 +208,14 @@ class ConcreteFunction(FastCall):
         leaves = self._bind(args, kwargs)
         if current_state().trace is None:
             self.offer(self, args, kwargs, leaves)
+            self.note()
         return self.call_flat(leaves)
+
+    def note(self) -> None:
+        """Note the graph where this thread wants those that run."""
+        graphs = current_state().extra.get(GRAPHS)
+        if graphs is not None:
+            graphs.setdefault(self.graph)
 
     def offer(self, caller: FastCall, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> None:
         """Let `caller` remember the Plan for these arguments, if there is one and they say at sight that it fits."""

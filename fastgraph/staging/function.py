@@ -231,6 +231,7 @@ class Function(MethodCall):
                 if type(leaf) is not EagerTensor:
                     raise _no_value(leaf)
             concrete.offer(self, args, kwargs, leaves)
+            concrete.note()
         return concrete.call_flat(leaves)
 
     def _call_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -404,7 +404,9 @@ def test_tensors_in_messages(value) -> None:
     from fastgraph.graph.imported_values import tensor_of
 
     tensor = tf.constant(value)
-    found = tensor_of(protocol.parsed(protocol.serialized(graphdef._tensor(tensor), "TensorProto"), "TensorProto"))
+    found = tensor_of(
+        protocol.parsed(protocol.serialized(graphdef.tensor_message(tensor), "TensorProto"), "TensorProto")
+    )
     assert found.dtype == tensor.dtype and found.shape == tensor.shape
     np.testing.assert_array_equal(found.numpy(), tensor.numpy())
 
@@ -485,7 +487,7 @@ def test_functions_of_one_name_are_apart() -> None:
 
 
 def test_zeros_keep_their_signs() -> None:
-    content = protocol.serialized(graphdef._tensor(tf.constant([0.0, -0.0])), "TensorProto")
+    content = protocol.serialized(graphdef.tensor_message(tf.constant([0.0, -0.0])), "TensorProto")
     assert content.endswith(bytes(7) + b"\x80")
 
 
@@ -497,7 +499,7 @@ def _made(op, tensors, attrs, constants=()):
     nodes = []
     names = [f"in{i}" for i in range(len(tensors))]
     for i, (name, tensor) in enumerate(zip(names, tensors, strict=True)):
-        value = protocol.Message(tensor=graphdef._tensor(tensor))
+        value = protocol.Message(tensor=graphdef.tensor_message(tensor))
         dtype = graphdef._attr(tensor.dtype, graphdef.Library())
         kind = {"op": "Const", "attr": {"dtype": dtype, "value": value}}
         if i not in constants:

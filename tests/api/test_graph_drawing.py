@@ -147,3 +147,76 @@ def test_tensorboard_reads_the_file(graph, tmp_path) -> None:
         tf.summary.graph(graph)
     read = list(loader.RawEventFileLoader(writer.path).Load())
     assert len(read) == 2
+
+
+def _summaries(path) -> list[tuple[str, bytes]]:
+    """The summaries in a file: (tag, all of the bytes)."""
+    found = []
+    content = path.read_bytes()
+    while content:
+        size = int.from_bytes(content[:8], "little")
+        event, content = content[12 : 12 + size], content[16 + size :]
+        found.append(event)
+    return found[1:]
+
+
+def test_scalars_are_written_in_each_call(tmp_path) -> None:
+    writer = tf.summary.create_file_writer(tmp_path)
+    assert not tf.summary.scalar("loss", 1.0, step=0)  # no writer is the default
+
+    @tf.function
+    def step(x, n):
+        with tf.name_scope("train"):
+            tf.summary.scalar("loss", x * 2.0, step=n)
+
+    with writer.as_default():
+        for n in range(3):
+            step(tf.constant(1.5), tf.constant(n))
+        tf.summary.scalar("loss", 4, step=7)
+        with pytest.raises(ValueError, match="No step set"):
+            tf.summary.scalar("loss", 1.0)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="a scalar is wanted"):
+            tf.summary.scalar("loss", [1.0, 2.0], step=1)
+    with writer.as_default(step=9):
+        assert tf.summary.experimental.get_step() == 9
+        tf.summary.scalar("loss", 1.0)
+    assert tf.summary.experimental.get_step() is None
+    events = _summaries(next(tmp_path.iterdir()))
+    assert [b"train/loss" in event for event in events] == [True] * 3 + [False] * 2
+    assert all(b"scalars" in event for event in events)
+
+
+def test_graphs_that_run_are_exported(tmp_path) -> None:
+    f = tf.function(lambda x: x * 2.0 + 1.0)
+    f(tf.constant(1.0))  # a trace that is there already
+    with pytest.raises(ValueError, match="Must enable trace"):
+        tf.summary.trace_export("f", step=0)
+    with tf.summary.create_file_writer(tmp_path).as_default():
+        tf.summary.trace_on(graph=True)
+        f(tf.constant(2.0))
+        f(tf.constant(2.0))
+        tf.summary.trace_export("f", step=0)
+        with pytest.raises(ValueError, match="Must enable trace"):
+            tf.summary.trace_export("f", step=0)
+    (event,) = _summaries(next(tmp_path.iterdir()))
+    assert b"graph_run_metadata_graph" in event and event.count(b"Placeholder") == 1
+    tf.summary.trace_on(graph=True)
+    tf.summary.trace_off()
+    with pytest.raises(ValueError, match="profiler"):
+        tf.summary.trace_on(profiler=True)
+
+
+def test_tensorboard_reads_summaries(tmp_path) -> None:
+    loader = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    f = tf.function(lambda x: x * 2.0 + 1.0)
+    with tf.summary.create_file_writer(tmp_path).as_default():
+        tf.summary.trace_on()
+        f(tf.constant(2.0))
+        tf.summary.trace_export("f", step=0)
+        tf.summary.scalar("loss", 2.5, step=3)
+    found = loader.EventAccumulator(str(tmp_path))
+    found.Reload()
+    (event,) = found.Tensors("loss")
+    assert event.step == 3 and event.tensor_proto.float_val[0] == 2.5
+    plugin = found.SummaryMetadata("f").plugin_data
+    assert plugin.plugin_name == "graph_run_metadata_graph" and plugin.content == b"1"  # else it is not shown

@@ -34,7 +34,7 @@ def code_of(path: Path) -> str:
     return "\n".join(map(textwrap.dedent, re.findall(r"^ *```python\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)))
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/getting_started.md", "docs/performance.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/getting_started.md", "docs/graphs.md", "docs/performance.md"])
 def test_code_runs(name: str, tmp_path: Path) -> None:
     path = ROOT / name
     script = tmp_path / "document.py"
@@ -51,6 +51,9 @@ def test_code_runs(name: str, tmp_path: Path) -> None:
         assert loss < 0.02 and abs(w - 3) < 0.1 and abs(b - 2) < 0.1
     elif name == "docs/performance.md":
         assert "GF/s" in done.stdout and (tmp_path / "trace.json").stat().st_size > 100
+    elif name == "docs/graphs.md":
+        assert "gradient_tape/hidden" in (tmp_path / "train_step.svg").read_text(encoding="utf-8")
+        assert b"train_step" in next((tmp_path / "logs").iterdir()).read_bytes()
     else:
         assert "tf.Tensor([2. 4.], shape=(2,), dtype=float32)" in done.stdout
         assert "tf.Tensor(18.0, shape=(), dtype=float32)" in done.stdout
@@ -62,7 +65,7 @@ def test_the_architectures_example_is_in_the_sources() -> None:
 
 
 def test_code_that_is_run_is_all_there_is() -> None:
-    run = {"README.md", "getting_started.md", "performance.md", "architecture.md"}
+    run = {"README.md", "getting_started.md", "graphs.md", "performance.md", "architecture.md"}
     assert [
         path.name for path in DOCS if "```" in path.read_text(encoding="utf-8") and path.name not in {*run, "soak.md"}
     ] == []
