@@ -58,6 +58,48 @@ def test_names_are_escaped() -> None:
     ElementTree.fromstring(graph._repr_svg_())
 
 
+def test_edges_run_through_no_box() -> None:
+    @tf.function
+    def f(x, y):
+        a = x
+        for _ in range(6):
+            a = tf.sin(a) + y
+        return a * x, tf.cond(y > 0.0, lambda: a, lambda: y)
+
+    for panel in drawing.panels(f.get_concrete_function(tf.TensorSpec([]), tf.TensorSpec([])).graph):
+        for edge in panel.edges:
+            inner = {edge.start, edge.end}
+            for (x, y), (_, end) in zip(edge.points, edge.points[1:], strict=False):
+                if end - y == drawing.HEIGHT:  # through a layer: straight down
+                    for i, box in enumerate(panel.boxes):
+                        assert i in inner or box.y != y or not box.x < x < box.x + box.width
+
+
+def test_what_feeds_one_operation_stands_above_it() -> None:
+    v = tf.Variable(2.0)
+    graph = tf.function(lambda x: tf.exp(tf.sin(tf.cos(x))) * v + 3.0).get_concrete_function(tf.TensorSpec([])).graph
+    (panel,) = drawing.panels(graph)
+    place = {box.name: box.y for box in panel.boxes}
+    step = drawing.HEIGHT + drawing.GAP_Y
+    assert place["mul/ReadVariableOp"] == place["mul"] - step == place["mul/ReadVariableOp/resource"] + step
+    assert place["add/y"] == place["mul"]
+    assert place["x"] == min(place.values())
+    (const,) = [box for box in panel.boxes if box.name == "add/y"]
+    assert const.text == "Const float32[] 3.0"
+
+
+def test_long_names_are_written_short() -> None:
+    def f(x):
+        with tf.name_scope("a_scope_with_a_long_name"), tf.name_scope("and_another"):
+            return tf.sin(x)
+
+    graph = tf.function(f).get_concrete_function(tf.TensorSpec([])).graph
+    (panel,) = drawing.panels(graph)
+    (box,) = [box for box in panel.boxes if box.name.endswith("Sin")]
+    assert box.name == "a_scope_with_a_long_name/and_another/Sin" and box.label == "\u2026/and_another/Sin"
+    assert f"<title>{box.name}</title>" in graph._repr_svg_()
+
+
 def test_an_empty_graph_is_drawn() -> None:
     ElementTree.fromstring(tf.Graph()._repr_svg_())
 
