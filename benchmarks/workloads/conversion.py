@@ -1,0 +1,42 @@
+"""A function of 100 lines with conditions and loops, converted by AutoGraph: new code each time, then run as it is."""
+
+import importlib.util
+import os
+import tempfile
+
+ROWS = {"100 lines": 23}
+CASES = {"100 lines": {"blocks": 14}}
+SMALL = {"blocks": 1}
+MODES = ("staged",)
+_WHY = "it converts no Python"
+ABSENT = {"numpy": _WHY, "numba": _WHY, "jax": _WHY, "torch": "it reads byte code, as it traces", "pytensor": _WHY}
+
+BLOCK = """
+    if x > {k}.0:
+        x = x * 0.5
+    else:
+        x = x + 1.0
+    i = 0
+    while i < 2:
+        x, i = x + 0.25, i + 1"""
+
+
+def data(blocks):
+    return {"text": "def f(x):" + "".join(BLOCK.format(k=k) for k in range(blocks)) + "\n    return x\n"}
+
+
+def tensorflow(tf, stage, text):
+    folder = tempfile.TemporaryDirectory()
+    numbers = iter(range(1 << 60))
+    x = tf.constant(3.0)
+
+    def call():
+        path = os.path.join(folder.name, f"code_{next(numbers)}.py")
+        with open(path, "w") as file:
+            file.write(text)
+        spec = importlib.util.spec_from_file_location("code", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return tf.autograph.to_graph(module.f)(x)
+
+    return call
