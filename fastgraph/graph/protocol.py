@@ -148,8 +148,13 @@ _TYPES = [
 ]
 
 
+_ONE_BYTE = [bytes([number]) for number in range(128)]
+
+
 def varint(number: int) -> bytes:
     """Return an integer seven bits a byte; a negative one as 64 bits."""
+    if 0 <= number < 128:
+        return _ONE_BYTE[number]
     number &= (1 << 64) - 1
     found = bytearray()
     while number > 127:
