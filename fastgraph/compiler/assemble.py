@@ -192,7 +192,7 @@ class Assembler:
     def rank(self, unit: Cluster | Node) -> int:
         """The place in program order of the last node of a unit."""
         position = self.fusion.position
-        return max(position[n] for n in unit.nodes) if isinstance(unit, Cluster) else position[unit]
+        return position[unit.last if isinstance(unit, Cluster) else unit]
 
     def waits_for(self, unit: Cluster | Node) -> list[Cluster | Node]:
         """What must come before a unit, by data and by effects."""
@@ -319,7 +319,7 @@ class Assembler:
         nodes = self.all_nodes(cluster)
         if len(nest.stores) == 1 and (source := _copied(nest)) is not None:
             return [AliasStep((self.number[source],), self.numbers([nest.stores[0].key]), nodes)]
-        operands = [v for v in fusion.inputs(cluster.nodes) if self.avals[v].value is None]
+        operands = [v for v in fusion.loads(cluster) if self.avals[v].value is None]
         parts = self.split(nest)
         if len(parts) == 1:
             parts[0].in_place = self.in_place(parts[0], place)
@@ -339,7 +339,7 @@ class Assembler:
         """The place in the order of the last unit that takes a value."""
         found: dict[Value, int] = {}
         for place, unit in enumerate(order):
-            inputs: Iterable[Value] = self.fusion.inputs(unit.nodes) if isinstance(unit, Cluster) else unit.inputs
+            inputs: Iterable[Value] = self.fusion.loads(unit) if isinstance(unit, Cluster) else unit.inputs
             if not isinstance(unit, Cluster) and unit.op.name == "take_variable":
                 inputs = unit.inputs[:2]  # of what it was before, an update only looks at where it is
             for value in inputs:

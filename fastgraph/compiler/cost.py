@@ -7,7 +7,7 @@ computed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fastgraph.compiler.loopnest import LoopNest
@@ -60,15 +60,20 @@ def weight(term: Scalar) -> float:
 
 def cost(nest: LoopNest | FlatNest) -> float:
     """Nanoseconds for one run of the nest at its witness extents, without the launch."""
-    chains = loop_chains(nest)
+    terms = walk([s.scalar for s in nest.stores])
+    chains = loop_chains(nest, terms)
+    times: dict[frozenset[Scalar], int] = {}  # most terms depend on the same few sets of variables
     total = 0.0
-    for term in walk([s.scalar for s in nest.stores]):
+    for term in terms:
         own = weight(term)
         if term.op == "reduce":
             inner = trips(term.args[: term.attr[1]], chains)
             total += 0.06 * inner
         if own:
-            total += own * trips(term.free, chains)
+            free = term.free
+            if free not in times:
+                times[free] = trips(free, chains)
+            total += own * times[free]
     for store in nest.stores:
         total += _STORE * trips((*nest.dims, *store.variables), chains)
     return total
@@ -80,9 +85,10 @@ _MOVES = frozenset(("const", "var", "extent", "param", "load", "read", "cast", "
 
 def operations(nest: LoopNest | FlatNest) -> float:
     """Arithmetic operations in one run of the nest at its witness extents; exp, log and the like count as one."""
-    chains = loop_chains(nest)
+    terms = walk([s.scalar for s in nest.stores])
+    chains = loop_chains(nest, terms)
     total = 0.0
-    for term in walk([s.scalar for s in nest.stores]):
+    for term in terms:
         if term.op == "reduce":
             total += trips(term.args[: term.attr[1]], chains)
         elif term.op not in _MOVES and term.dtype not in ("int64", "bool"):  # those are addresses and conditions
@@ -90,8 +96,8 @@ def operations(nest: LoopNest | FlatNest) -> float:
     return total
 
 
-def loop_chains(nest: LoopNest | FlatNest) -> dict[Scalar, frozenset[Scalar]]:
-    """For each variable the loops that stand round its body, its own among them."""
+def loop_chains(nest: LoopNest | FlatNest, terms: Sequence[Scalar]) -> dict[Scalar, frozenset[Scalar]]:
+    """For each variable the loops that stand round its body, its own among them; `terms` are all of the nest's."""
     chains: dict[Scalar, frozenset[Scalar]] = {}
     outer: frozenset[Scalar] = frozenset()
     for v in nest.dims:
@@ -101,7 +107,7 @@ def loop_chains(nest: LoopNest | FlatNest) -> dict[Scalar, frozenset[Scalar]]:
         for v in store.variables:
             around = chains[v] = around | {v}
     # Outer reductions come later in the walk than those in their bodies.
-    for term in reversed(walk([s.scalar for s in nest.stores])):
+    for term in reversed(terms):
         if term.op == "reduce":
             around = frozenset().union(*[chains[v] for v in term.free])
             for v in term.args[: term.attr[1]]:

@@ -6,6 +6,7 @@ producer, such as a transpose or a cast, belongs to no cluster: each consumer co
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +16,10 @@ from fastgraph import expr, flags
 from fastgraph.compiler.arrange import joined
 from fastgraph.compiler.cost import LAUNCH, cost, weight
 from fastgraph.compiler.loopnest import LoopNest
-from fastgraph.compiler.nests import build, effective_inputs
+from fastgraph.compiler.nests import Lowering, build, effective_inputs, literal
 from fastgraph.compiler.scalar import Table, walk
 from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.rewrite import attrs_key
 from fastgraph.shapes import Aval, Shape
 
 #: Nodes in one kernel at most: compiling takes about 2 ms an operation.
@@ -46,6 +48,12 @@ class Cluster:
     cheap: frozenset[Node]  # what else it computes, for them
     elementwise: bool = False  # elements of one shape, each from elements at the same index
     priced: float | None = field(default=None)
+    loads: dict[Value, None] | None = field(default=None)  # what it takes from outside
+
+    @functools.cached_property
+    def last(self) -> Node:
+        """Its last node."""
+        return next(reversed(self.nodes))
 
 
 def lowerable(node: Node) -> bool:
@@ -76,7 +84,7 @@ class Fusion:
     ) -> None:
         self.graph = graph
         self.avals = avals
-        self.table = Table()
+        self._lowering = Lowering(Table(), avals, lambda value: False)
         self.kernels = kernels
         self.before = before  # effects: what a node must wait for besides its inputs
         self.position = {node: i for i, node in enumerate(graph.nodes)}
@@ -86,7 +94,8 @@ class Fusion:
                 self.consumers.setdefault(value, []).append(node)
         self.outputs = frozenset(graph.outputs)
         self.cluster: dict[Node, Cluster] = {}
-        self.absorbed: set[Node] = set()
+        self.absorbed: Collection[Node] = ()
+        self._cheap: dict[tuple[Any, ...], bool] = {}
         fuse = "fuse" in flags.get("passes")
         cheap = self._absorb() if fuse else {}
         for node in graph.nodes:
@@ -104,26 +113,47 @@ class Fusion:
 
     def _absorb(self) -> dict[Node, frozenset[Node]]:
         """Find the nodes that their consumers compute in place; return those that come so to each node."""
+        absorbed: set[Node] = set()
         cheap: dict[Node, frozenset[Node]] = {}
         for node in self.graph.nodes:
             if node not in self.kernels:
                 continue
             computed: frozenset[Node] = frozenset()
-            producers = dict.fromkeys(value.node for value in node.inputs if value.node in self.absorbed)
+            producers = dict.fromkeys(value.node for value in node.inputs if value.node in absorbed)
             for producer in sorted(producers, key=lambda p: len(cheap[p])):
                 more = computed | cheap[producer] | {producer}
                 if len(more) < MAX_COMPUTED // 2:
                     computed = more
                 else:
-                    self.absorbed.discard(producer)  # a long chain: it is stored here, and read by what follows
+                    absorbed.discard(producer)  # a long chain: it is stored here, and read by what follows
             cheap[node] = computed
             # What must be stored for others anyway is loaded, not computed again.
             if self._is_cheap(node) and not self._wanted(node):
-                self.absorbed.add(node)
+                absorbed.add(node)
+        self.absorbed = absorbed
         return cheap
 
     def _is_cheap(self, node: Node) -> bool:
         """Whether consumers compute the node in place: data movement, casts, or some arithmetic on one number."""
+        key = self._description(node)
+        found = self._cheap.get(key)
+        if found is None:
+            found = self._cheap[key] = self._costs_little(node)
+        return found
+
+    def _description(self, node: Node) -> tuple[Any, ...]:
+        """All that the loop nest of one node depends on: a graph has many nodes that are alike."""
+        described: list[Any] = []
+        for value in node.inputs:
+            aval = self.avals[value]
+            number = literal(value)
+            # A lowering may look at the value of what is known.
+            known = value if number is None and (aval.value is not None or value.node.op.name == "const") else None
+            described.append((node.inputs.index(value), aval.dtype, aval.shape, value.aval.shape, repr(number), known))
+        results = [(self.avals[v].shape, v.aval.dtype, v.aval.shape) for v in node.outputs]
+        return node.op, attrs_key(node.attrs), tuple(described), tuple(results)
+
+    def _costs_little(self, node: Node) -> bool:
         size = max((self.avals[v].size or 0) for v in node.outputs)
         nest = self._build([node], [node.outputs[0]])
         terms = walk([s.scalar for s in nest.stores])
@@ -144,6 +174,12 @@ class Fusion:
         """What a cluster of these nodes loads."""
         return effective_inputs(nodes, lambda value: value.node in self.absorbed)
 
+    def loads(self, cluster: Cluster) -> dict[Value, None]:
+        """What a cluster loads, kept with it: its producers are asked for again with every node that may join it."""
+        if cluster.loads is None:
+            cluster.loads = self.inputs(cluster.nodes)
+        return cluster.loads
+
     def roots(self, nodes: Collection[Node]) -> list[Value]:
         """The results of `nodes` that something outside needs."""
         return [value for node in nodes for value in node.outputs if self._needed(value, nodes, set())]
@@ -162,7 +198,7 @@ class Fusion:
         return False
 
     def _build(self, nodes: Collection[Node], roots: Sequence[Value]) -> LoopNest:
-        return build(self.table, self.avals, lambda v: v.node in nodes or v.node in self.absorbed, roots)
+        return build(self._lowering, lambda v: v.node in nodes or v.node in self.absorbed, roots)
 
     def nest(self, cluster: Cluster) -> LoopNest:
         """The loop nest of a cluster."""
@@ -175,11 +211,11 @@ class Fusion:
         tried: set[Cluster] = set()
         while True:
             # What has been merged has producers of its own: the whole may go together with one where a part did not.
-            producers = {self.cluster[v.node] for v in self.inputs(cluster.nodes) if v.node in self.cluster} - tried
+            producers = {self.cluster[v.node] for v in self.loads(cluster) if v.node in self.cluster} - tried
             producers.discard(cluster)
             if not producers:
                 return
-            producer = max(producers, key=lambda c: max(self.position[n] for n in c.nodes))
+            producer = max(producers, key=lambda c: self.position[c.last])
             tried.add(producer)
             if self._too_large(producer, cluster) or self._separates(producer, cluster):
                 continue
@@ -232,7 +268,9 @@ class Fusion:
     def _worth(self, a: Cluster, b: Cluster) -> Cluster | None:
         """The cluster of both, if it costs no more than the two."""
         nodes = dict.fromkeys(sorted((*a.nodes, *b.nodes), key=self.position.__getitem__))
-        merged = Cluster(nodes, min(a.first, b.first), a.cheap | b.cheap)
+        # What has been looked through for one of them is looked through for both.
+        loads = {v: None for v in (*self.loads(a), *self.loads(b)) if v.node not in nodes}
+        merged = Cluster(nodes, min(a.first, b.first), a.cheap | b.cheap, loads=loads)
         if a.elementwise and b.elementwise:
             shapes = {self.avals[v].shape for c in (a, b) for n in c.nodes for v in n.outputs}
             if len(shapes) == 1:
@@ -262,8 +300,7 @@ class Fusion:
             if unit in seen:
                 continue
             seen.add(unit)
-            last = self.position[unit] if isinstance(unit, Node) else max(self.position[n] for n in unit.nodes)
-            if last < source.first:
+            if self.position[unit if isinstance(unit, Node) else unit.last] < source.first:
                 continue
             for p in self._waits_for(unit):
                 if p is source:
@@ -275,7 +312,7 @@ class Fusion:
     def _waits_for(self, unit: Cluster | Node) -> list[Cluster | Node]:
         """The clusters and steps whose results a cluster or step takes, or whose effects it must follow."""
         if isinstance(unit, Cluster):
-            return [self.unit(v.node) for v in self.inputs(unit.nodes)]
+            return [self.unit(v.node) for v in self.loads(unit)]
         producers = []
         for value in unit.inputs:
             if value.node in self.absorbed:

@@ -5,6 +5,7 @@ Rule: a lowering says what one element is; only fusion and the emitters know in 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -105,9 +106,7 @@ class Builder:
 
     def expr(self, text: str, **scalars: Scalar) -> Scalar:
         """The expression language over scalars; numbers take the dtype of what they are combined with."""
-        parsed = expr.parse(text)
-        default = next(iter(scalars.values())).dtype if scalars else "float32"
-        return self._typed(expr.annotate(parsed.root, {k: s.dtype for k, s in scalars.items()}, default), scalars)
+        return self._typed(_annotated(text, tuple([(k, s.dtype) for k, s in scalars.items()])), scalars)
 
     def _typed(self, tree: Typed, scalars: dict[str, Scalar]) -> Scalar:
         if tree.op == "name":
@@ -164,6 +163,12 @@ class Builder:
         if len(wide) == 1 and sum(_witness(n) != 1 for n in target) == 1:
             return [wide[0] if _witness(n) != 1 else self.table.const(0, "int64") for n in target]
         return list(self.unflat(self.flat(index, source), target))
+
+
+@functools.lru_cache(1024)
+def _annotated(text: str, dtypes: tuple[tuple[str, str], ...]) -> Typed:
+    """The expression with the dtypes of its operands; a graph asks for the same few again and again."""
+    return expr.annotate(expr.parse(text).root, dict(dtypes), dtypes[0][1] if dtypes else "float32")
 
 
 def _witness(extent: Scalar) -> int:

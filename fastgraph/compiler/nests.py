@@ -43,6 +43,12 @@ class Lowering:
         self._shapes: dict[Value, tuple[Scalar, ...]] = {}
         self._memo: dict[tuple[Value, Index], Scalar] = {}
 
+    def begin(self, inside: Callable[[Value], bool]) -> None:
+        """Begin another cluster: nothing is loaded or computed yet."""
+        self.inside = inside
+        self.loaded = {}
+        self._memo = {}
+
     def shape(self, value: Value) -> tuple[Scalar, ...]:
         """The run-time extents of a value."""
         found = self._shapes.get(value)
@@ -87,16 +93,18 @@ class Lowering:
         return Operand(value.aval.dtype.name, self.shape(value), lambda index: self.element(value, index))
 
 
-def build(
-    table: Table, avals: Mapping[Value, Aval], inside: Callable[[Value], bool], roots: Sequence[Value]
-) -> LoopNest:
-    """The nest that stores `roots`. The loops they have in common are shared, down to where reductions hang."""
-    lowering = Lowering(table, avals, inside)
+def build(lowering: Lowering, inside: Callable[[Value], bool], roots: Sequence[Value]) -> LoopNest:
+    """The nest that stores `roots`. The loops they have in common are shared, down to where reductions hang.
+
+    One `lowering` serves for all clusters of a graph, one after the other: what a node's elements are made of is asked
+    once, however often fusion tries the node in another cluster.
+    """
+    lowering.begin(inside)
     axes = [[a for a, n in enumerate(lowering.shape(root)) if not (n.op == "const" and n.attr == 1)] for root in roots]
     extents = [[lowering.shape(root)[a].witness for a in own] for root, own in zip(roots, axes, strict=True)]
     n_shared = _common_length(extents)
     first = lowering.shape(roots[0])
-    shared = tuple([table.var(first[a]) for a in axes[0][:n_shared]])
+    shared = tuple([lowering.table.var(first[a]) for a in axes[0][:n_shared]])
     stores = [_store(lowering, root, own, shared) for root, own in zip(roots, axes, strict=True)]
     level = _level(shared, stores)
     if level < n_shared:

@@ -197,7 +197,9 @@ class Executable:
     def _make(self, version: _Version) -> None:
         """Assemble the program and ask for its kernels."""
         try:
-            program = assemble(self.graph, version.shapes, version.refused)
+            graph = self.graph
+            with resting:
+                program = assemble(graph, version.shapes, version.refused)
             specs = list(dict.fromkeys(_kernels(program)))
             handles = dict(zip(specs, kernels.request(specs), strict=True))
             version.planner = Planner(lambda spec: handles[spec].address)

@@ -26,7 +26,7 @@ MOST = 4
 
 def reuse(nest: LoopNest) -> LoopNest:
     """The nest with what its loops over a row have in common kept in memory. Its loops must be joined."""
-    if not nest.dims:
+    if not nest.dims or not any(s.variables for s in nest.stores):  # one loop has nothing to keep for another
         return nest
     stores = _read_back(nest)
     for _ in range(MOST):

@@ -15,6 +15,7 @@ from fastgraph import expr
 _INTEGERS = frozenset(expr.INTEGERS)
 _COMPARISONS = expr.COMPARISONS | expr.PREDICATES
 _KINDS = frozenset({"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"})
+_NO_VARIABLES: frozenset[Scalar] = frozenset()
 
 Number = bool | int | float | complex
 Index = tuple["Scalar", ...]
@@ -133,9 +134,14 @@ class Table:
         key = (op, dtype, args, repr(attr) if op == "const" else attr)
         term = self._terms.get(key)
         if term is None:
-            bound: tuple[Scalar, ...] = args[: attr[1]] if op == "reduce" else ()
-            free = frozenset().union(*[a.free for a in args]).difference(bound)
-            risky = any(a.risky for a in args) or op == "check"
+            # Most arguments depend on the same variables: one set for all of them is made once, and compared quickly.
+            free, risky = _NO_VARIABLES, op == "check"
+            for a in args:
+                if a.free is not free and not a.free <= free:
+                    free = free | a.free if free else a.free
+                risky = risky or a.risky
+            if op == "reduce":
+                free = free.difference(args[: attr[1]])
             term = Scalar(self, op, dtype, args, attr, free, risky, witness)
             if op == "var":
                 term.free = free | {term}
@@ -339,15 +345,19 @@ def walk(roots: Iterable[Scalar]) -> list[Scalar]:
     """Every term below `roots`, arguments before what uses them, each once."""
     seen: set[Scalar] = set()
     order: list[Scalar] = []
-    stack: list[tuple[Scalar, bool]] = [(r, False) for r in reversed(list(roots))]
+    stack: list[Scalar | None] = [*roots]
+    stack.reverse()
     while stack:
-        term, done = stack.pop()
-        if done:
-            order.append(term)
+        term = stack.pop()
+        if term is None:  # what lies on it is done
+            order.append(stack.pop())  # type: ignore[arg-type]
         elif term not in seen:
             seen.add(term)
-            stack.append((term, True))
-            stack += [(a, False) for a in reversed(term.args) if a not in seen]
+            if term.args:
+                stack += (term, None)
+                stack += term.args[::-1]
+            else:
+                order.append(term)
     return order
 
 
