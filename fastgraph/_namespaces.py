@@ -277,8 +277,7 @@ def tensorflow_names() -> dict[str, frozenset[str]]:
 
 
 def op_names() -> dict[str, Any]:
-    """Return {public name: function} of all ops; the first call imports their definitions."""
-    importlib.import_module(f"{ROOT}.ops")
+    """Return {public name: function} of all ops, importing all their definitions."""
     names: dict[str, Any] = importlib.import_module(f"{ROOT}.primitive").public_names()
     return {name: function for name, function in names.items() if name not in PUBLIC}
 
@@ -345,14 +344,19 @@ def _find(namespace: str, name: str) -> Any:
         home, _, attribute = PUBLIC[dotted].partition(":")
         module = _import(home)
         if f"{ROOT}._tensor" in sys.modules:
-            op_names()  # tensors can be made now: their operators must be there
+            importlib.import_module(f"{ROOT}.ops.operators")  # tensors can be made now
         return _UNRESOLVED if module is None else getattr(module, attribute, _UNRESOLVED)
     if name.startswith("_"):  # asked by Python and by debuggers: no reason to import anything
         return _UNRESOLVED
     if namespace in ALIASES:
         module = _import(ALIASES[namespace])
         return _UNRESOLVED if module is None else getattr(module, name, _UNRESOLVED)
-    return op_names().get(dotted, _UNRESOLVED)
+    primitives = importlib.import_module(f"{ROOT}.primitive")
+    importlib.import_module(f"{ROOT}.ops.operators")  # tensors can be made now
+    try:
+        return primitives.public_function(dotted)
+    except KeyError:
+        return _UNRESOLVED
 
 
 def _close(name: str, names: Iterable[str], least: float) -> list[str]:

@@ -157,21 +157,15 @@ def register_slot(str name, value) -> None:
     _cache_slots()
 
 
-cdef bint _ops_asked_for = False
-
-
-cdef _load_ops():
-    """Have the ops fill their slots: a program's first act may be an operator. They lie above: by name, when needed."""
-    global _ops_asked_for
-    if not _ops_asked_for:
-        _ops_asked_for = True
-        importlib.import_module("fastgraph.ops")
+cdef _load_ops(str name):
+    """Have ops fill a slot: a program's first act may be an operator. They lie above: by name, when needed."""
+    importlib.import_module("fastgraph.ops." + ("indexing" if name in ("getitem", "strided_slice") else "operators"))
 
 
 def get_slot(str name):
     """What fills the slot `name`. Raises NotImplementedError if nothing does."""
     if name not in slots:
-        _load_ops()
+        _load_ops(name)
     try:
         return slots[name]
     except KeyError:

@@ -1,17 +1,32 @@
 """The registry of primitives: every op by its name, and every public name by its op.
 
-Rule: a name is registered once; what is registered stays.
+Rule: a name is registered once; what is registered stays. The modules of ops, which lie above, are imported when one of
+their names is asked for, and all of them when names are enumerated.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fastgraph import _op_homes
 from fastgraph._primitive import Primitive
 
-__all__ = ["Primitive", "all_primitives", "get", "public_function", "public_names", "register", "register_public"]
+__all__ = [
+    "Primitive",
+    "all_primitives",
+    "get",
+    "load_all",
+    "public_function",
+    "public_names",
+    "register",
+    "register_public",
+]
 
+_OPS = "fastgraph.ops"
 _primitives: dict[str, Primitive] = {}
 _public: dict[str, Any] = {}
 
@@ -32,24 +47,55 @@ def register_public(function: Callable[..., Any], *names: str) -> Callable[..., 
     return function
 
 
+@functools.cache
+def _homes(table: str) -> dict[str, str]:
+    """Return {name: module of ops} of one of the tables."""
+    rows: dict[str, str] = getattr(_op_homes, table)
+    return {name: module for module, names in rows.items() for name in names.split()}
+
+
+@functools.cache
+def load_all() -> None:
+    """Import every module of ops."""
+    package = importlib.import_module(_OPS)
+    for module in pkgutil.iter_modules(package.__path__, f"{_OPS}."):
+        importlib.import_module(module.name)
+
+
+def _find(name: str, registered: dict[str, Any], table: str) -> Any:
+    """Import the module that registers `name`, or all of them where the table does not know it. Raises KeyError."""
+    home = _homes(table).get(name)
+    if home is not None:
+        importlib.import_module(f"{_OPS}.{home}")
+    if name not in registered:
+        load_all()
+    return registered[name]
+
+
 def get(name: str) -> Primitive:
     """Return the primitive registered as `name`. Raises KeyError, naming it, if there is none."""
-    try:
-        return _primitives[name]
-    except KeyError:
-        raise KeyError(f"No primitive is named {name!r}; is the module of ops that defines it imported?") from None
+    found = _primitives.get(name)
+    if found is None:
+        try:
+            found = _find(name, _primitives, "PRIMITIVES")
+        except KeyError:
+            raise KeyError(f"No primitive is named {name!r}; is the module that defines it imported?") from None
+    return found
 
 
 def all_primitives() -> Iterator[Primitive]:
-    """Iterate over the registered primitives in the order of their registration."""
+    """Iterate over the registered primitives, those of all ops among them; what a module imports comes before it."""
+    load_all()
     return iter(tuple(_primitives.values()))
 
 
 def public_names() -> dict[str, Any]:
-    """Return a copy of the table from public name ("math.sin") to public object."""
+    """Return a copy of the table from public name ("math.sin") to public object, with the names of all ops."""
+    load_all()
     return dict(_public)
 
 
 def public_function(name: str) -> Any:
     """Return the object registered under the public name `name`. Raises KeyError."""
-    return _public[name]
+    found = _public.get(name)
+    return _find(name, _public, "PUBLIC") if found is None else found

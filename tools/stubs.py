@@ -3,13 +3,16 @@
     .venv/bin/python tools/stubs.py        (after make test: that is where fastgraph is installed)
 
 They are generated from the ops' definitions and the table in _namespaces.py, and committed; a test generates them
-again. Type checkers and editors read them, Python does not.
+again. Type checkers and editors read them, Python does not. With them goes _op_homes.py, which says in
+which module an op is defined.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -115,7 +118,7 @@ def generate() -> dict[Path, str]:
             stubs[space].imports.add(f"from fastgraph.{original} import {name} as {name}")
     stubs[""].lines.insert(0, "__version__: str")
     stubs[""].lines.append("def __dir__() -> list[str]: ...")
-    return {file_of(space): stub.text() for space, stub in stubs.items()}
+    return {file_of(space): stub.text() for space, stub in stubs.items()} | {PACKAGE / "_op_homes.py": homes()}
 
 
 def shortest(function: Any, ops: dict[str, Any]) -> str:
@@ -123,6 +126,12 @@ def shortest(function: Any, ops: dict[str, Any]) -> str:
     return min(
         (name for name, other in ops.items() if other is function), key=lambda name: (name.count("."), len(name), name)
     )
+
+
+def homes() -> str:
+    """The text of the table of the modules that define ops: made in a process of its own, which watches them."""
+    tool = Path(__file__).with_name("homes.py")
+    return subprocess.run([sys.executable, str(tool)], check=True, capture_output=True, text=True).stdout
 
 
 def main() -> None:

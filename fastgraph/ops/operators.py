@@ -8,13 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph import conversion, devices, printing  # noqa: F401 - they fill slots of their own
-from fastgraph._tensor import register_slot
+from fastgraph._tensor import bind, register_slot
 from fastgraph.ops import elementwise as e
 from fastgraph.ops.contraction import matmul_p
-from fastgraph.ops.gathering import boolean_mask
-from fastgraph.ops.joining import stack_p
 from fastgraph.ops.movement import shape, sum_to_like
-from fastgraph.primitive import get
+from fastgraph.primitive import get, public_function
 
 
 def _multiply(x: Any, y: Any) -> Any:
@@ -52,8 +50,9 @@ def _fill() -> None:
     register_slot("identity", e.identity)
     register_slot("shape", shape)
     register_slot("sum_to", sum_to_like)
-    register_slot("pack", lambda tensors: stack_p(*tensors, axis=0))
-    register_slot("boolean_mask", boolean_mask)
+    # What few programs begin with is looked up when it is used: its module is one more to import.
+    register_slot("pack", lambda tensors: bind(get("stack"), tuple(tensors), {"axis": 0}))
+    register_slot("boolean_mask", lambda tensor, mask: public_function("boolean_mask")(tensor, mask))
 
 
 _fill()

@@ -35,6 +35,41 @@ def test_prints_nothing_and_imports_nothing_heavy(code: str) -> None:
     assert printed == "" and json.loads(modules) == []
 
 
+def test_a_first_op_imports_only_the_modules_that_it_needs() -> None:
+    done = run(
+        "import fastgraph as fg, sys; fg.add(1.0, 2.0)\nprint(*[m for m in sys.modules if 'fastgraph.ops.' in m])"
+    )
+    names = {name.removeprefix("fastgraph.ops.") for name in done.stdout.split()}
+    assert names == {
+        *("arguments", "contraction", "elementwise", "exponentials", "families", "movement", "operators", "sums")
+    }
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "assert fg.signal.rfft(fg.ones([8])).shape == [5]",  # a public name
+        "assert get('igamma').op_type == 'Igamma'",  # a primitive, as a graph's file or a rewrite asks for it
+        "x = fg.constant([[1.0, 2.0]]); assert fg.constant([x[0], x[0]]).shape == [2, 2]",  # slots: getitem, pack
+        "assert fg.constant([1.0, 2.0])[fg.constant([True, False])].numpy().tolist() == [1.0]",
+        "assert not hasattr(fg, 'no_such_op') and not hasattr(fg.math, 'no_such_op')",
+        "assert len(list(all_primitives())) == len(_primitives) > 250",  # who asks for all gets all
+        "assert len(dir(fg.linalg)) > 40",
+    ],
+)
+def test_ops_are_found_when_they_are_asked_for(code: str) -> None:
+    names = "from fastgraph.primitive import all_primitives, get, _primitives"
+    done = run(f"import fastgraph as fg\n{names}\n{code}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_op_that_the_table_lacks_is_found() -> None:
+    code = "import fastgraph._op_homes as h; h.PRIMITIVES.clear(); h.PUBLIC.clear(); import fastgraph as fg"
+    assert run(f"{code}; assert fg.math.igamma(1.0, 2.0) > 0.8 and fg.add(1, 2) == 3").returncode == 0
+    code = "import fastgraph._op_homes as h; h.PUBLIC['strings'] = 'add'; h.PUBLIC['elementwise'] = ''"
+    assert run(f"{code}; import fastgraph as fg; assert fg.add(1, 2) == 3").returncode == 0
+
+
 def test_time() -> None:
     code = "import time; t = time.perf_counter(); import fastgraph; print(time.perf_counter() - t)"
     seconds = [float(run(code).stdout) for _ in range(5)]

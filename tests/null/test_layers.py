@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "L0 foundations",
         ("errors", "flags", "locks", "dtype", "shapes", "nesting", "expr", "temme", "_loops_gen", "_math_gen",
-         "_namespaces"),
+         "_namespaces", "_op_homes"),
     ),
     (
         "L1 eager core",
