@@ -7,12 +7,12 @@ No internal module has a public TensorFlow name: a submodule would take the plac
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
 import types
 from collections.abc import Callable, Iterable
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from typing import Any
 
 from fastgraph.errors import NotBuiltError, NotBuiltImportError
@@ -259,7 +259,7 @@ SUBSTITUTES = {
 }
 
 NEWAXIS = None
-_NAMES_FILE = Path(__file__).with_name("_tensorflow_names.txt")
+_FOLDER = os.path.dirname(__file__)  # pathlib would take as long to import as all of this
 _UNRESOLVED = object()
 #: Words that names have in common without being kindred.
 _VAGUE = frozenset(["all", "and", "any", "for", "from", "get", "has", "set", "the", "with", "experimental"])
@@ -270,7 +270,8 @@ def tensorflow_names() -> dict[str, frozenset[str]]:
     """Return {public module of TensorFlow ("" is tf itself): its public names}."""
     global _tensorflow
     if _tensorflow is None:
-        lines = _NAMES_FILE.read_text(encoding="utf-8").splitlines()
+        with open(os.path.join(_FOLDER, "_tensorflow_names.txt"), encoding="utf-8") as file:
+            lines = file.read().splitlines()
         pairs = (line.partition(":") for line in lines if not line.startswith("#"))
         _tensorflow = {module.strip(): frozenset(names.split()) for module, _, names in pairs}
     return _tensorflow
@@ -425,11 +426,11 @@ def _names_in(namespace: str) -> list[str]:
 def lookup(namespace: str) -> Callable[[str], Any]:
     """Return the `__getattr__` of a public module that is a file: for names that it does not define."""
 
-    folder = Path(__file__).parent.joinpath(*namespace.split("."))
+    folder = os.path.join(_FOLDER, *namespace.split("."))
 
     def __getattr__(name: str) -> Any:
         dotted = _join(namespace, name)
-        if dotted not in FILES and (folder / f"{name}.py").exists():  # as Python asks before it imports a submodule
+        if dotted not in FILES and os.path.exists(f"{folder}/{name}.py"):
             raise AttributeError(f"module '{ROOT}.{namespace}' has no attribute {name!r}")
         module = _import(dotted) if dotted in FILES else None
         if module is None:
@@ -482,7 +483,7 @@ def install(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[],
             package[last] = module
 
     sys.meta_path.append(_UnknownModules)
-    internal = {path.name.partition(".")[0] for path in Path(__file__).parent.iterdir()} - set(FILES)
+    internal = {name.partition(".")[0] for name in os.listdir(_FOLDER)} - set(FILES)
 
     def __getattr__(name: str) -> Any:
         if name in internal:  # `from fastgraph import dtype`: Python asks here before it imports the submodule

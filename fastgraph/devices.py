@@ -5,7 +5,6 @@ Rule: a Block carries a device number; number 0 is main memory, and names are Te
 
 from __future__ import annotations
 
-import logging
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from fastgraph.errors import InvalidArgumentError
 PREFIX = "/job:localhost/replica:0/task:0"
 CPU = f"{PREFIX}/device:CPU:0"
 
-_NAME = re.compile(
+_NAME = (
     r"^(?:/?job:(?P<job>[A-Za-z0-9_]+))?(?:/replica:(?P<replica>\d+))?(?:/task:(?P<task>\d+))?"
     r"(?:/?(?:device:)?(?P<kind>[A-Za-z_]+)(?::(?P<index>\d+|\*))?)?$"
 )
@@ -102,7 +101,7 @@ def device_number(name: str) -> int:
 
     ValueError for what is no device name; InvalidArgumentError for a device that is not there.
     """
-    match = _NAME.match(name) if name else None
+    match = re.match(_NAME, name) if name else None  # compiled with the first name: few programs have one
     if match is None:
         raise ValueError(f"Unknown attribute: {name!r} in {name!r} is not a device name such as '/CPU:0'")
     kind = (match["kind"] or "CPU").upper()
@@ -184,6 +183,8 @@ def copy_to(tensor: Tensor, name: str) -> Tensor:
     method = name.partition(":")[0].lower()
     if method not in _warned:
         _warned.add(method)
+        import logging
+
         caller = sys._getframe(1)  # the methods are compiled and have no frame of their own
         logging.getLogger("tensorflow").warning(
             "From %s:%d: _EagerTensorBase.%s (from tensorflow.python.framework.ops) is deprecated and will be removed "

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import pkgutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -57,6 +56,8 @@ def _homes(table: str) -> dict[str, str]:
 @functools.cache
 def load_all() -> None:
     """Import every module of ops."""
+    import pkgutil  # for this alone, not at every start
+
     package = importlib.import_module(_OPS)
     for module in pkgutil.iter_modules(package.__path__, f"{_OPS}."):
         importlib.import_module(module.name)

@@ -8,8 +8,10 @@ writes C loops from `expr`.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any, Literal
 
 import numpy as np
@@ -207,10 +209,22 @@ def primitive_name(body: Callable[..., Any]) -> str:
 
 def _parameters(body: Callable[..., Any]) -> tuple[list[str], list[str], bool]:
     """Names of the inputs, names of the attributes, and whether the last input stands for any number."""
-    parameters = inspect.signature(body).parameters.values()
-    attrs = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-    inputs = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    return inputs, attrs, any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    code = _written(body).__code__
+    n, variadic = code.co_argcount, bool(code.co_flags & inspect.CO_VARARGS)
+    end = n + code.co_kwonlyargcount
+    names = code.co_varnames  # the positional ones, the keyword-only ones, then the one that takes the rest
+    return [*names[:n], *names[end : end + variadic]], list(names[n:end]), variadic
+
+
+def _written(body: Any) -> Any:
+    """The function that has the parameters of `body`, which may be one around it."""
+    return getattr(body, "__wrapped__", body)
+
+
+@functools.cache
+def _compiled(source: str) -> CodeType:
+    """What defines a wrapper: many ops have the same parameters, and compiling it for each is most of their import."""
+    return compile(source, "<fastgraph op>", "exec")
 
 
 def _wrapper(primitive: Primitive, body: Callable[..., Any], named: bool) -> Callable[..., Any]:
@@ -218,22 +232,19 @@ def _wrapper(primitive: Primitive, body: Callable[..., Any], named: bool) -> Cal
 
     It is made from text because a call through `*args` costs as much again as the whole eager op.
     """
-    parameters: list[str] = []
-    attrs: list[str] = []
-    arguments = ""
-    for p in inspect.signature(body).parameters.values():
-        text = str(p.replace(annotation=p.empty))
-        if p.kind is p.KEYWORD_ONLY:
-            if not named and "*" not in parameters and not any(q.startswith("*") for q in parameters):
-                parameters.append("*")
-            attrs.append(p.name)
-        else:
-            arguments += f"{text}, "
-        parameters.append(text)
+    inputs, attrs, variadic = _parameters(body)
+    if variadic:
+        inputs[-1] = f"*{inputs[-1]}"
+    parameters = list(inputs)
+    if attrs and not named and not variadic:
+        parameters.append("*")
+    defaults = _written(body).__kwdefaults__ or {}
+    parameters += [f"{a}={defaults[a]!r}" if a in defaults else a for a in attrs]
+    arguments = "".join([f"{p}, " for p in inputs])
     given = "{" + ", ".join(f"{a!r}: {a}" for a in attrs) + "}" if attrs else "_no_attrs"
     name = body.__name__
     text = f"({arguments})" if arguments else "()"
-    source = f"def {name}({', '.join(parameters + ['name=None'] * named)}):\n"
+    source = f"def op({', '.join(parameters + ['name=None'] * named)}):\n"
     if named:
         source += f"    if name is not None:\n        return _bind_named(name, _primitive, {text}, {given})\n"
     source += f"    return _bind(_primitive, {text}, {given})\n"
@@ -244,11 +255,13 @@ def _wrapper(primitive: Primitive, body: Callable[..., Any], named: bool) -> Cal
         "_no_attrs": _NO_ATTRS,
         "__name__": body.__module__,
     }
-    exec(compile(source, f"<fastgraph op {name}>", "exec"), scope)
-    function: Callable[..., Any] = scope[name]
+    exec(_compiled(source), scope)
+    function: Any = scope.pop("op")
+    function.__code__ = function.__code__.replace(co_name=name, co_qualname=name, co_filename=f"<fastgraph op {name}>")
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = body.__doc__
-    function.primitive = primitive  # type: ignore[attr-defined]
-    return function
+    function.primitive = primitive
+    return function  # type: ignore[no-any-return]
 
 
 def _folding(infer: Callable[..., Any], body: Callable[..., Any]) -> Callable[..., Any]:
@@ -354,7 +367,7 @@ def _fitting(body: Callable[..., Any]) -> Callable[..., Any]:
             ) from None
 
     checked.__name__, checked.__doc__, checked.__module__ = body.__name__, body.__doc__, body.__module__
-    checked.__signature__ = inspect.signature(body)  # type: ignore[attr-defined]
+    checked.__wrapped__ = body  # type: ignore[attr-defined]
     return checked
 
 
