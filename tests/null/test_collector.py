@@ -3,6 +3,7 @@
 import gc
 import os
 import threading
+import weakref
 
 import pytest
 
@@ -80,6 +81,22 @@ def test_it_is_back_on_when_the_last_thread_is_done():
     leave.set()
     thread.join()
     assert gc.isenabled()
+
+
+def test_garbage_goes_though_threads_rest_without_an_end():
+    class Ring:
+        def __init__(self):
+            self.ring = self
+
+    thread, leave = at_rest_in_another_thread()
+    with resting:
+        rings = [Ring() for _ in range(collector._MOST + 1)]
+        dropped = weakref.ref(rings[0])
+        del rings
+        assert dropped() is not None
+    assert dropped() is None and not gc.isenabled()
+    leave.set()
+    thread.join()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
