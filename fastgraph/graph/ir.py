@@ -79,7 +79,10 @@ class Node:
         self.name = name
         self.source = source
         self.device = device
-        self.outputs = tuple([Value(self, i, aval) for i, aval in enumerate(avals)])
+        if len(avals) == 1:  # what most nodes have, on the shortest way
+            self.outputs: tuple[Value, ...] = (Value(self, 0, avals[0]),)
+        else:
+            self.outputs = tuple([Value(self, i, aval) for i, aval in enumerate(avals)])
 
     def __repr__(self) -> str:
         return f"<Node {self.name} = {self.op.name}({', '.join(v.name for v in self.inputs)})>"

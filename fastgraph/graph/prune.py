@@ -29,6 +29,12 @@ def prune(graph: Graph) -> Graph:
     kept, trimmed, live = _needed(graph)
     if len(kept) == len(graph.nodes) and not trimmed:
         return graph
+    if not trimmed:  # the nodes that are left stay as they are: both graphs have them
+        result = Graph(graph.name)
+        result.inputs, result.captures, result.outputs = [*graph.inputs], [*graph.captures], [*graph.outputs]
+        result.nodes = [node for node in graph.nodes if node in kept]
+        result._names = dict(graph._names)
+        return result
     return _rebuilt(graph, kept, trimmed, live)
 
 
@@ -43,8 +49,8 @@ def _needed(graph: Graph) -> tuple[set[Node], dict[Node, _Trimmed], set[Value]]:
         if node in parameters:
             kept.add(node)
             continue
-        used = any(value in live for value in node.outputs)
-        if not used and (node.op.name in telling or all(kind == "read" for kind, _ in ir.effects(node))):
+        unused = live.isdisjoint(node.outputs)
+        if unused and (node.op.name in telling or all(kind == "read" for kind, _ in ir.effects(node))):
             continue
         kept.add(node)
         smaller = None

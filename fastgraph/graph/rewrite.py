@@ -32,6 +32,7 @@ _DEPTH = 32
 _SMALL = 64
 
 
+_NOTHING: frozenset[str] = frozenset()
 # What no rule for every op can make simpler.
 _LEAVES = frozenset({"const", "placeholder"})
 
@@ -109,7 +110,7 @@ class Rebuild:
         self.source: tuple[SourceLine, ...] = ()
         self.device: str | None = None
         self.name: str | None = None
-        self._tried: dict[str, list[Rule]] = {}  # an op's rules, then those for every op
+        self._tried: dict[str, list[tuple[frozenset[str], Rule]]] = {}  # an op's rules, then those for every op
         self._known: dict[Any, Node] = {}
         self._versions: dict[Value, int] = {}  # writes so far of each resource
         self._stored: dict[Value, Value] = {}  # what a resource holds, where the graph itself assigned it
@@ -168,12 +169,16 @@ class Rebuild:
         found = self._tried.get(op.name)
         if found is None:
             always = () if op.name in _LEAVES else self.always
-            found = self._tried[op.name] = [*self.rules.get(op.name, ()), *always]
+            rules = [*self.rules.get(op.name, ()), *always]
+            found = self._tried[op.name] = [(getattr(rule, "needs", _NOTHING), rule) for rule in rules]
         if found and self._depth < _DEPTH:
             application = Application(op, inputs, attrs, avals)
+            makers = {value.node.op.name for value in inputs}
             self._depth += 1
             try:
-                for rule in found:
+                for needs, rule in found:
+                    if not needs <= makers:  # as for most rows: asked here, it costs no call
+                        continue
                     result = rule(self, application)
                     if result is not None:
                         return result if type(result) is tuple else (result,)  # type: ignore[return-value]
@@ -313,11 +318,15 @@ def compile_row(row: Row) -> tuple[str, Rule]:
     # Where a variable is dropped, or the result is a constant, nothing else tells how far the result was broadcast.
     static = isinstance(rhs, ast.Constant | ast.UnaryOp) or not _variables(lhs) <= _variables(rhs)
 
-    match, fits = _arguments(lhs), _fits(lhs)
+    match, needs = _arguments(lhs), _needs(lhs)
+    # A pattern such as add(x, x): its one variable stands for both.
+    same = not needs and len({argument.id for argument in lhs.args if isinstance(argument, ast.Name)}) < len(lhs.args)
 
     def rule(build: Rebuild, applied: Application) -> Value | None:
         inputs, aval = applied.inputs, applied.avals[0]
-        if not allowed(aval.dtype) or not fits(inputs) or (static and not aval.is_static):
+        if same and len(inputs) == 2 and inputs[0] is not inputs[1]:
+            return None
+        if not allowed(aval.dtype) or (static and not aval.is_static):
             return None
         if applied.attrs or len(inputs) != len(lhs.args):
             return None
@@ -331,6 +340,7 @@ def compile_row(row: Row) -> tuple[str, Rule]:
         return None
 
     rule.__name__ = title
+    rule.needs = needs  # type: ignore[attr-defined]
     return root, rule
 
 
@@ -431,29 +441,13 @@ def _arguments(pattern: ast.Call) -> Callable[[tuple[Value, ...], Found], list[F
     return match
 
 
-def _fits(pattern: ast.Call) -> Callable[[tuple[Value, ...]], bool]:
-    """Return a quick look at the inputs' ops: most applications are no match."""
-    needed = frozenset(
+def _needs(pattern: ast.Call) -> frozenset[str]:
+    """Return the ops that inputs of a match come from: most applications lack one."""
+    return frozenset(
         _op_name(argument) if isinstance(argument, ast.Call) else "const"
         for argument in pattern.args
         if not isinstance(argument, ast.Name)
     )
-    if not needed:
-        names = [argument.id for argument in pattern.args if isinstance(argument, ast.Name)]
-        if len(names) == 2 and names[0] == names[1]:
-            return lambda inputs: inputs[0] is inputs[1]
-        return lambda inputs: True
-    if len(needed) == 1:
-        (only,) = needed
-
-        def fits(inputs: tuple[Value, ...]) -> bool:
-            for value in inputs:  # noqa: SIM110 (a generator costs more than the look)
-                if value.node.op.name == only:
-                    return True
-            return False
-
-        return fits
-    return lambda inputs: needed <= {value.node.op.name for value in inputs}
 
 
 def _build(pattern: ast.expr, found: Found, build: Rebuild, aval: Aval, *, dry: bool) -> Value | Aval:

@@ -34,7 +34,7 @@ def _infer_const(*, value: Any) -> Aval:
     known = value.aval
     if known.value is not None:
         return Aval(known.dtype, known.shape, known.value)
-    if known.dtype != dtypes.string and (known.size or 0) <= KNOWN_ELEMENTS:
+    if known.dtype is not dtypes.string and (known.size or 0) <= KNOWN_ELEMENTS:
         return Aval(known.dtype, known.shape, as_array(value))
     return Aval(known.dtype, known.shape)
 

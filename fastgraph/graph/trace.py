@@ -144,7 +144,7 @@ def source_lines(n_frames: int = 2) -> tuple[SourceLine, ...]:
             line = known.at.get(lasti)
             if line is None:
                 line = known.at[lasti] = user_line(code, frame.f_lineno)
-            if line is not None and not within and (not found or found[-1] != line):
+            if line is not None and not within and (not found or found[-1] is not line):
                 found.append(line)
                 if len(found) == _MAX_SOURCE_LINES:
                     break
@@ -401,10 +401,9 @@ class GraphTrace(Trace):
         values = tuple([self.value_of(tensor) for tensor in inputs])
         name, self.node_name = self.node_name, None
         state = current_state()
+        full_name = self._name(prim, name, state)
         try:
-            node = self.graph.add(
-                prim, values, attrs, name=self._name(prim, name, state), source=source_lines(), device=state.device
-            )
+            node = self.graph.add(prim, values, attrs, name=full_name, source=source_lines(), device=state.device)
         except ValueError as error:
             if len(error.args) == 1 and isinstance(error.args[0], str):
                 error.args = (error.args[0] + _misfit(self.graph, prim, name, values),)

@@ -84,6 +84,8 @@ def broadcast(a: Dims, b: Dims) -> Dims:
         return None
     if len(a) < len(b):
         a, b = b, a
+    if a == b or not b:
+        return a
     pad = len(a) - len(b)
     dims = list(a[:pad])
     for x, y in zip(a[pad:], b, strict=True):
@@ -273,6 +275,7 @@ def _folding(infer: Callable[..., Any], body: Callable[..., Any]) -> Callable[..
             type(result) is Aval
             and result.value is None
             and avals
+            and avals[0].value is not None  # few are: asked before what costs more
             and (result.dtype.is_integer or result.dtype.is_bool)
             and known(result)
             and all(a.value is not None for a in avals)
