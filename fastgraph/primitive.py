@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -58,19 +59,28 @@ def load_all() -> None:
     """Import every module of ops."""
     import pkgutil  # for this alone, not at every start
 
-    package = importlib.import_module(_OPS)
-    for module in pkgutil.iter_modules(package.__path__, f"{_OPS}."):
-        importlib.import_module(module.name)
+    for module in pkgutil.iter_modules(_import(_OPS).__path__, f"{_OPS}."):
+        _import(module.name)
 
 
 def _find(name: str, registered: dict[str, Any], table: str) -> Any:
     """Import the module that registers `name`, or all of them where the table does not know it. Raises KeyError."""
     home = _homes(table).get(name)
     if home is not None:
-        importlib.import_module(f"{_OPS}.{home}")
+        _import(f"{_OPS}.{home}")
     if name not in registered:
         load_all()
     return registered[name]
+
+
+def _import(module: str) -> Any:
+    """Import a module on behalf of a call."""
+    if threading.active_count() == 1:
+        return importlib.import_module(module)
+    from fastgraph.locks import importing
+
+    with importing:  # another thread may fork
+        return importlib.import_module(module)
 
 
 def get(name: str) -> Primitive:

@@ -11,6 +11,7 @@ from fastgraph import conversion, devices, printing  # noqa: F401 - they fill sl
 from fastgraph._tensor import bind, register_slot
 from fastgraph.ops import elementwise as e
 from fastgraph.ops.contraction import matmul_p
+from fastgraph.ops.exponentials import pow as pow_
 from fastgraph.ops.movement import shape, sum_to_like
 from fastgraph.primitive import get, public_function
 
@@ -29,10 +30,11 @@ def _by_kind(logical: Any, bitwise: Any) -> Any:
 
 
 def _fill() -> None:
-    plain = dict(add="add", sub="subtract", floordiv="floordiv", mod="floormod", pow="pow", lt="less", le="less_equal")
+    plain = dict(add="add", sub="subtract", floordiv="floordiv", mod="floormod", lt="less", le="less_equal")
     plain |= dict(gt="greater", ge="greater_equal", eq="equal", ne="not_equal", neg="negative", mul="multiply")
     for slot, name in plain.items():
         register_slot(slot, get(name))
+    register_slot("pow", pow_.primitive)  # type: ignore[attr-defined]
     register_slot("truediv", e.truediv)
     register_slot("realdiv", get("realdiv"))
     register_slot("abs_real", get("abs"))

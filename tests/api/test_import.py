@@ -63,6 +63,32 @@ def test_ops_are_found_when_they_are_asked_for(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_no_module_asks_for_an_op_by_name_while_it_is_imported() -> None:
+    # It would wait for the lock of imports with a module's own lock in hand, and another thread the other way round.
+    modules = "keras.layers staging.function compiler.pipeline graph.importing graph.vectorize staging.autograph.loops"
+    code = "import importlib, fastgraph.primitive as p; p._find = None; p.load_all()"
+    done = run(f"{code}; [importlib.import_module('fastgraph.' + name) for name in '{modules}'.split()]")
+    assert done.returncode == 0, done.stderr
+
+
+def test_threads_that_ask_for_the_same_op_both_get_it() -> None:
+    code = """
+import threading
+import fastgraph as fg
+names = ["signal.rfft", "linalg.svd", "math.igamma", "nn.softmax", "strings.lower"]
+from fastgraph.primitive import public_function
+found = []
+def ask():
+    found.append([public_function(name) for name in names])
+threads = [threading.Thread(target=ask) for _ in range(8)]
+for each in threads: each.start()
+for each in threads: each.join(60)
+assert len(found) == 8 and all(each == found[0] for each in found)
+"""
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+
+
 def test_an_op_that_the_table_lacks_is_found() -> None:
     code = "import fastgraph._op_homes as h; h.PRIMITIVES.clear(); h.PUBLIC.clear(); import fastgraph as fg"
     assert run(f"{code}; assert fg.math.igamma(1.0, 2.0) > 0.8 and fg.add(1, 2) == 3").returncode == 0
