@@ -17,7 +17,6 @@ from fastgraph import flags
 from fastgraph._buffer import Cell
 from fastgraph._executor import Plan
 from fastgraph.compiler import kernels
-from fastgraph.compiler.assemble import assemble
 from fastgraph.compiler.epilogues import fuse_epilogues
 from fastgraph.compiler.expand import expand
 from fastgraph.compiler.explain import describe, describe_plan, step_rows
@@ -32,7 +31,7 @@ from fastgraph.graph import passes
 from fastgraph.graph.collector import resting
 from fastgraph.graph.interpret import interpret
 from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.locks import Lock
+from fastgraph.locks import Lock, importing
 from fastgraph.shapes import Aval
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -197,6 +196,8 @@ class Executable:
     def _make(self, version: _Version) -> None:
         """Assemble the program and ask for its kernels."""
         try:
+            with importing:  # here: a first result by the ops' bodies does not wait for it
+                from fastgraph.compiler.assemble import assemble
             graph = self.graph
             with resting:
                 program = assemble(graph, version.shapes, version.refused)
