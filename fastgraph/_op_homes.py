@@ -82,7 +82,7 @@ PRIMITIVES: dict[str, str] = {
     "strings": (
         "as_string reduce_join string_join string_length string_lower string_strip string_upper substr to_number"
     ),
-    "tensor_lists": "list_blank list_get list_grow list_reserve list_set",
+    "tensor_lists": "list_blank list_get list_grow list_push list_reserve list_set list_trim",
     "tridiagonal": "eigh_tridiagonal tridiagonal_solve",
 }
 
