@@ -163,13 +163,29 @@ def _split(node: Node) -> list[Definition]:
 
 
 def _strided_slice(node: Node) -> list[Definition]:
-    """begin, end and strides as vectors; the masks say what is left open, an index, a new axis, an ellipsis."""
     positions = list(node.inputs[1:])
     if node.op.name == "strided_slice_dynamic":
         pack = positions[0].node
         if pack.op.name != "stack":
             raise Unwritable("positions as one vector")
         positions = list(pack.inputs)
+    made, stacks, masks = _stacks(node, positions)
+    attrs = {"T": node.inputs[0].aval.dtype, "Index": stacks[0].aval.dtype, **masks}
+    return [*made, Definition(node, "StridedSlice", (node.inputs[0], *stacks), attrs)]
+
+
+def _strided_slice_grad(node: Node) -> list[Definition]:
+    dy, x, *positions = node.inputs
+    made, stacks, masks = _stacks(node, positions)
+    index, rank = stacks[0].aval.dtype, None if x.aval.shape is None else len(x.aval.shape)
+    sizes = Node(node.op, (), {}, (Aval(index, (rank,)),), f"{node.name}/Shape", node.source)
+    made.append(Definition(sizes, "Shape", (x,), {"T": x.aval.dtype, "out_type": index}))
+    attrs = {"T": dy.aval.dtype, "Index": index, **masks}
+    return [*made, Definition(node, "StridedSliceGrad", (sizes.outputs[0], *stacks, dy), attrs)]
+
+
+def _stacks(node: Node, positions: list[Value]) -> tuple[list[Definition], list[Value], dict[str, int]]:
+    """begin, end and strides as vectors; the masks say what is left open, an index, a new axis, an ellipsis."""
     dtype = positions[0].aval.dtype if positions else None
     masks = dict.fromkeys(("begin", "end", "ellipsis", "new_axis", "shrink_axis"), 0)
     rows: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
@@ -207,9 +223,7 @@ def _strided_slice(node: Node) -> list[Definition]:
         for row, part in zip(rows, (begin, end, step), strict=True):
             row.append(part)
     stacks = [_stack(node, row, "stack" + (f"_{i}" if i else ""), dtype, made) for i, row in enumerate(rows)]
-    attrs: dict[str, Any] = {"T": node.inputs[0].aval.dtype, "Index": stacks[0].aval.dtype}
-    attrs |= {f"{name}_mask": mask for name, mask in masks.items()}
-    return [*made, Definition(node, "StridedSlice", (node.inputs[0], *stacks), attrs)]
+    return made, stacks, {f"{name}_mask": mask for name, mask in masks.items()}
 
 
 def _sum(node: Node, x: Value, y: Value, name: str) -> Definition:
@@ -280,6 +294,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "split": _split,
     "strided_slice": _strided_slice,
     "strided_slice_dynamic": _strided_slice,
+    "strided_slice_grad": _strided_slice_grad,
     "print": _print,
     "assign_variable": _assign,
     "take_variable": _assign,

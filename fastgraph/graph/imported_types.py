@@ -12,6 +12,7 @@ import numpy as np
 
 from fastgraph._tensor import current_trace
 from fastgraph.errors import NotFoundError
+from fastgraph.gradient import GradientTape
 from fastgraph.graph.imported_lists import LISTS
 from fastgraph.graph.imported_random import RANDOM
 from fastgraph.graph.imported_values import fixed
@@ -20,7 +21,7 @@ from fastgraph.ops.arguments import known_value
 from fastgraph.ops.einsum import einsum
 from fastgraph.ops.families import bind_named
 from fastgraph.ops.output import print_
-from fastgraph.primitive import get
+from fastgraph.primitive import get, public_function
 
 
 def _batched(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -30,8 +31,25 @@ def _batched(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 
 def _slice(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    """x[...] again from begin, end, strides and the masks."""
-    x, begin, end, strides = inputs
+    key = _key(name, inputs[1:], attrs)
+    trace: Any = current_trace()
+    trace.node_name = name
+    return inputs[0][key]
+
+
+def _slice_grad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    shape, *positions, dy = inputs
+    tape = GradientTape()
+    with tape:
+        x = public_function("zeros")(shape, dy.dtype)
+        tape.watch(x)
+        y = x[_key(name, positions, attrs)]
+    return tape.gradient(y, x, output_gradients=dy)
+
+
+def _key(name: str, inputs: list[Any], attrs: dict[str, Any]) -> tuple[Any, ...]:
+    """What stood in the brackets of x[...]: from begin, end, strides and the masks."""
+    begin, end, strides = inputs
     masks = {key: attrs.get(f"{key}_mask", 0) for key in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
     steps = fixed(strides, f"Node '{name}': the strides")
     starts, ends = _entries(begin, len(steps)), _entries(end, len(steps))
@@ -48,9 +66,7 @@ def _slice(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
             first = None if masks["begin"] & bit else starts[i]
             last = None if masks["end"] & bit else ends[i]
             key.append(slice(first, last, int(step)))
-    trace: Any = current_trace()
-    trace.node_name = name
-    return x[tuple(key)]
+    return tuple(key)
 
 
 def _entries(vector: Any, n: int) -> list[Any]:
@@ -153,6 +169,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
         inputs[1], attrs["num_split"], int(fixed(inputs[0], f"Node '{name}': the axis")), name=name
     ),
     "StridedSlice": _slice,
+    "StridedSliceGrad": _slice_grad,
     **LISTS,
     **RANDOM,
 }

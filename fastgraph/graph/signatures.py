@@ -261,6 +261,8 @@ StridedSlice input:T begin:Index end:Index strides:Index -> output:T | T:type In
   end_mask:int=0 ellipsis_mask:int=0 new_axis_mask:int=0 shrink_axis_mask:int=0
 StridedSliceGrad shape:Index begin:Index end:Index strides:Index dy:T -> output:T | T:type Index:type begin_mask:int=0
   end_mask:int=0 ellipsis_mask:int=0 new_axis_mask:int=0 shrink_axis_mask:int=0
+StridedSliceGrad shape:Index begin:Index end:Index strides:Index dy:T -> output:T | T:type Index:type begin_mask:int=0
+  end_mask:int=0 ellipsis_mask:int=0 new_axis_mask:int=0 shrink_axis_mask:int=0
 StringFormat inputs:*T -> output:string | T:types template:string=%s placeholder:string=%s summarize:int=3
 StringJoin inputs:N*string -> output:string | N:int separator:string=
 StringLength input:string -> output:int32 | unit:string=BYTE

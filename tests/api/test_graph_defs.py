@@ -185,6 +185,7 @@ ROUND_TRIPS = {
     "seeded": lambda x: x + tf.random.uniform(tf.shape(x), seed=3) + tf.random.truncated_normal([3], seed=3),
     "shuffled": lambda x: tf.random.shuffle(x, seed=3),
     "gradient": lambda x: tf.gradients(tf.reduce_sum(tf.reduce_max(x, 1, True) * x + [1.0]), x)[0],
+    "gradient of slices": lambda x: tf.gradients(tf.reduce_sum(x[1:, ::2] ** 2) + x[tf.shape(x)[0] - 1, 1], x)[0],
     "strings": lambda x: tf.strings.as_string(x, precision=2) + "!",
 }
 

@@ -253,6 +253,13 @@ def flow_cases(tf: Any, a: Callable[..., np.ndarray]) -> Iterator[Case]:
             y = tf.cond(tf.reduce_sum(x) > 0.0, lambda: x * x, lambda: tf.sin(x))
         return tape.gradient(y, x)
 
+    def of_slices(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(x[1:, ::2] ** 2) + tf.reduce_sum(x[0] * x[..., -1:][0]) + x[tf.shape(x)[0] - 1, 1]
+        return tape.gradient(y, x)
+
+    yield "gradient of slices", of_slices, [a(4, 3)], matrix
     yield "gradient of a branch", of_branch, [a(3)], three
 
 
