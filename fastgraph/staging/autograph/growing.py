@@ -12,7 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from fastgraph._tensor import current_trace
+from fastgraph import dtype as dtypes
+from fastgraph._tensor import convert, current_trace
+from fastgraph.ops import elementwise
+from fastgraph.ops.tensor_lists import list_grow
 from fastgraph.staging.autograph.containers import Containers, Found, own_names
 from fastgraph.staging.autograph.lists import Moved, StagedList, as_rows
 
@@ -108,5 +111,7 @@ def grown(revision: Grow, owner: Owner) -> None:
     if made is None:
         raise revision.refused
     structure, rows = made
-    found.cell.cell_contents = StagedList(found.name, structure, rows)
+    count = convert(len(found.before), dtypes.int32)
+    rows = [list_grow(row, elementwise.subtract(count, 1)) for row in rows]
+    found.cell.cell_contents = StagedList(found.name, structure, rows, count=count)
     found.container[:] = [Moved(found.name)]

@@ -13,6 +13,7 @@ from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert
 from fastgraph.ops import creation, elementwise, gathering, joining, movement
+from fastgraph.ops.tensor_lists import list_get, list_grow, list_set
 from fastgraph.staging.autograph.state import in_state, is_tensor, same_structure, user_place
 
 
@@ -33,10 +34,14 @@ class StagedList:
         rows: Sequence[Any] | None = None,
         on_read: Callable[[], NoReturn] | None = None,
         origin: Any = None,
+        count: Any = None,
     ) -> None:
         self.name = name
         self.structure = structure
         self.rows = rows
+        self.count = (
+            count  # how many of the rows there are; None: all. Rows with room for more are not copied by append
+        )
         self.tracing = rows is None
         self.new: list[Any] = []
         self.on_read = on_read
@@ -46,19 +51,25 @@ class StagedList:
 
     def held(self) -> Any:
         """Return what it holds: the elements that were recorded, or the rows by their numbers."""
-        return list(self.new) if self.tracing else {f"{k:03d}": row for k, row in enumerate(self._known())}
+        if self.tracing:
+            return list(self.new)
+        assert self.rows is not None
+        held = {f"{k:03d}": row for k, row in enumerate(self.rows)}
+        return held if self.count is None else {**held, "count": self.count}
 
     def update(self, held: Any) -> None:
         """Hold what `held` has returned."""
         if self.tracing:
             self.new[:] = held
         else:
-            self.rows = list(held.values())
+            self.rows = [row for key, row in held.items() if key != "count"]
+            self.count = held.get("count")
 
     @staticmethod
     def shapes_of(held: Any) -> list[Any]:
         """Return the shapes of rows whose number may change."""
-        return [None if row.aval.shape is None else (None, *row.aval.shape[1:]) for row in held.values()]
+        shapes = [row.aval.shape for row in held.values()]
+        return [(None, *shape[1:]) if shape else shape for shape in shapes]
 
     # -- the elements as tensors
 
@@ -66,7 +77,17 @@ class StagedList:
         if self.rows is None:
             assert self.on_read is not None
             self.on_read()
-        return self.rows
+        return self.rows if self.count is None else [row[: self.count] for row in self.rows]
+
+    def _n(self) -> Any:
+        """Return the number of elements as a tensor."""
+        return movement.shape(self._known()[0])[0] if self.count is None else self.count
+
+    def _hold(self, rows: Sequence[Any]) -> None:
+        """Hold these rows, all of them."""
+        self.rows = list(rows)
+        if self.count is not None:
+            self.count = movement.shape(rows[0])[0]
 
     def _stacked(self, values: Sequence[Any]) -> list[Any]:
         """Return the elements `values` as rows. Raises ValueError, naming the list, where they are not like its own."""
@@ -90,18 +111,18 @@ class StagedList:
         for row, new in zip(self._known(), self._stacked(values), strict=True):
             parts = [before(row), new, *([] if after is None else [after(row)])]
             rows.append(joining.concat(parts, 0))
-        self.rows = rows
+        self._hold(rows)
 
     def _cut(self, before: Callable[[Any], Any], after: Callable[[Any], Any] | None) -> None:
         """Hold the rows that `before` and `after` leave."""
-        self.rows = [
-            before(row) if after is None else joining.concat([before(row), after(row)], 0) for row in self._known()
-        ]
+        self._hold(
+            [before(row) if after is None else joining.concat([before(row), after(row)], 0) for row in self._known()]
+        )
 
     def _place(self, index: Any) -> Any:
         """Return an index from the list's begin on, checked when the graph runs by what uses it."""
         at = convert(index, dtypes.int32) if isinstance(index, int) else elementwise.cast(convert(index), dtypes.int32)
-        n = movement.shape(self._known()[0])[0]
+        n = self._n()
         if isinstance(index, int):
             return at + n if index < 0 else at
         return elementwise.add(at, elementwise.multiply(n, elementwise.cast(elementwise.less(at, 0), dtypes.int32)))
@@ -112,8 +133,8 @@ class StagedList:
 
     def length(self) -> Any:
         """Return the number of elements, as a tensor where the graph alone can tell."""
-        size = self._known()[0].shape[0]
-        return movement.shape(self._known()[0])[0] if size is None else size
+        size = None if self.count is not None else self._known()[0].shape[0]
+        return self._n() if size is None else size
 
     def truth(self) -> Any:
         """Say whether there is an element."""
@@ -121,7 +142,10 @@ class StagedList:
 
     def row(self, i: Any) -> Any:
         """Return the i-th element."""
-        return self._element([gathering.gather(row, i) for row in self._known()])
+        if self.count is None or self.rows is None:
+            return self._element([gathering.gather(row, i) for row in self._known()])
+        at = elementwise.cast(convert(i), dtypes.int32)
+        return self._element([list_get(row, at, self.count) for row in self.rows])
 
     def __fg_tensor__(self, dtype: Any = None) -> Any:
         rows = self._known()
@@ -135,6 +159,12 @@ class StagedList:
         """Add an element at the end."""
         if self.tracing:
             self.new.append(value)
+        elif self.count is not None:
+            assert self.rows is not None
+            leaves = [gathering.gather(row, 0) for row in self._stacked([value])]
+            self.rows = [list_set(list_grow(row, self.count), self.count, leaf)
+                         for row, leaf in zip(self.rows, leaves, strict=True)]  # fmt: skip
+            self.count = elementwise.add(self.count, 1)
         else:
             self._put([value], lambda row: row, None)
 
@@ -142,10 +172,10 @@ class StagedList:
         """Add elements at the end: those of a list, or the rows of a tensor."""
         if isinstance(values, StagedList):
             added = values._known()
-            self.rows = [joining.concat([a, b], 0) for a, b in zip(self._known(), added, strict=True)]
+            self._hold([joining.concat([a, b], 0) for a, b in zip(self._known(), added, strict=True)])
         elif isinstance(values, Tensor):
             (row,) = self._known()
-            self.rows = [joining.concat([row, convert(values, row.dtype)], 0)]
+            self._hold([joining.concat([row, convert(values, row.dtype)], 0)])
         else:
             for value in list(values):
                 self.append(value)
@@ -156,7 +186,7 @@ class StagedList:
 
     def insert(self, index: Any, value: Any) -> None:
         """Add an element before the one at `index`, at an end where that is beyond it."""
-        n = movement.shape(self._known()[0])[0]
+        n = self._n()
         at = elementwise.minimum(elementwise.maximum(self._place(index), 0), n)
         self._put([value], lambda row: row[:at], lambda row: row[at:])
 
@@ -164,6 +194,9 @@ class StagedList:
         """Remove an element and return it. Raises InvalidArgumentError at run time for one that is not there."""
         last = isinstance(index, int) and index == -1
         found = self[index]
+        if last and self.count is not None:
+            self.count = elementwise.subtract(self.count, 1)
+            return found
         at = self._place(index)
         self._cut(lambda row: row[: -1 if last else at], None if last else lambda row: row[at + 1 :])
         return found
@@ -184,8 +217,7 @@ class StagedList:
         if isinstance(index, slice):
             if index.step not in (None, 1):
                 raise self._unsupported("del of a slice with a step")
-            whole = self._known()[0]
-            n = movement.shape(whole)[0]
+            n = self._n()
             start, stop = (self._bound(bound, n, default) for bound, default in ((index.start, 0), (index.stop, n)))
             stop = elementwise.maximum(start, stop)
             self._cut(lambda row: row[:start], lambda row: row[stop:])
@@ -200,11 +232,10 @@ class StagedList:
     def __getitem__(self, index: Any) -> Any:
         if in_state():
             return None  # the list is carried as a whole
-        rows = self._known()
         if isinstance(index, slice):
-            return StagedList(self.name, self.structure, [row[index] for row in rows])
-        at = self._place(index)
-        return self._element([gathering.gather(row, at) for row in rows])
+            return StagedList(self.name, self.structure, [row[index] for row in self._known()])
+        self._known()
+        return self.row(self._place(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if in_state():
