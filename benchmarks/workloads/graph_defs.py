@@ -8,6 +8,7 @@ import numpy as np
 ROWS = {"written": 23, "imported": 23}
 CASES = {"written": {"n": 1000, "what": "written"}, "imported": {"n": 1000, "what": "imported"}}
 SMALL = {"n": 9}
+GOALS: dict[str, float] = {}
 MODES = ("staged",)
 _WHY = "it has no GraphDefs"
 ABSENT = {"numpy": _WHY, "numba": _WHY, "jax": _WHY, "torch": _WHY, "pytensor": _WHY}

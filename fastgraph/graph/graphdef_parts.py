@@ -117,10 +117,14 @@ def list_reserve(node: Node) -> list[Definition]:
 def list_set(node: Node) -> list[Definition]:
     """The list, one element updated."""
     buffer, index, value = node.inputs
-    shape = node.outputs[0].aval.shape
     if buffer.node.op.name == "list_blank":
         raise Unwritable("a list of elements of unknown shape")
-    parts = Parts(node)
+    return _updated(Parts(node), buffer, index, value)
+
+
+def _updated(parts: Parts, buffer: Value, index: Value, value: Value) -> list[Definition]:
+    """The last operation of a node: the list, one element updated."""
+    shape = buffer.aval.shape
     kind, dtype = index.aval.dtype, value.aval.dtype
     one = parts.const(np.array([1, 1], np.int32), "indices/shape")
     at = parts.op("Reshape", (index, one), Aval(kind, (1, 1)), "output", T=kind, Tshape=dtypes.int32)
@@ -143,11 +147,42 @@ def list_get(node: Node) -> list[Definition]:
 
 def list_grow(node: Node) -> list[Definition]:
     """The list with as many zeros after it as it is too short."""
-    buffer, index = node.inputs
+    parts = Parts(node)
+    operands, attrs = _padded(parts, *node.inputs)
+    return parts.last("PadV2", operands, "output", **attrs)
+
+
+def list_push(node: Node) -> list[Definition]:
+    """The list, longer where it is too short, one element updated."""
+    buffer, index, value = node.inputs
+    parts = Parts(node)
+    operands, attrs = _padded(parts, buffer, index)
+    longer = Aval(buffer.aval.dtype, (None, *(buffer.aval.shape or ())[1:]))
+    return _updated(parts, parts.op("PadV2", operands, longer, "output", **attrs), index, value)
+
+
+def list_trim(node: Node) -> list[Definition]:
+    """The first elements of the list."""
+    buffer, size = node.inputs
+    shape, kind = buffer.aval.shape, size.aval.dtype
+    if shape is None:
+        raise Unwritable("a list of elements of unknown rank that is cut")
+    parts = Parts(node)
+    begin = parts.const(np.zeros(len(shape), kind.numpy_dtype), "begin")
+    first = parts.op("Pack", (size,), Aval(kind, (1,)), "output", N=1, T=kind, axis=0)
+    rest = parts.const(np.full(len(shape) - 1, -1, kind.numpy_dtype), "rest")
+    zero = parts.const(0, "axis", dtypes.int32)
+    sizes = parts.op(
+        "ConcatV2", (first, rest, zero), Aval(kind, (len(shape),)), "output", N=2, T=kind, Tidx=dtypes.int32
+    )
+    return parts.last("Slice", (buffer, begin, sizes), "output", T=buffer.aval.dtype, Index=kind)
+
+
+def _padded(parts: Parts, buffer: Value, index: Value) -> tuple[tuple[Value, ...], dict[str, Any]]:
+    """The operands and attributes of a PadV2 that makes a list long enough for an element at `index`."""
     shape, dtype = buffer.aval.shape, buffer.aval.dtype
     if shape is None or dtype == dtypes.string:
         raise Unwritable("a list of elements of unknown rank that grows")
-    parts = Parts(node)
     number = Aval(dtypes.int32, ())
     i32 = {"T": dtypes.int32}
     sizes = parts.op("Shape", (buffer,), Aval(dtypes.int32, (len(shape),)), "output", T=dtype, out_type=dtypes.int32)
@@ -165,8 +200,7 @@ def list_grow(node: Node) -> list[Definition]:
     paddings = parts.op(
         "ConcatV2", (row, rest, zero), Aval(dtypes.int32, (len(shape), 2)), "output", N=2, Tidx=dtypes.int32, **i32
     )
-    return parts.last("PadV2", (buffer, paddings, parts.const(0, "value", dtype)), "output", T=dtype,
-                      Tpaddings=dtypes.int32)  # fmt: skip
+    return (buffer, paddings, parts.const(0, "value", dtype)), {"T": dtype, "Tpaddings": dtypes.int32}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -245,6 +279,8 @@ SEVERAL = {
     "list_set": list_set,
     "list_get": list_get,
     "list_grow": list_grow,
+    "list_push": list_push,
+    "list_trim": list_trim,
 }
 RANDOM = {
     "random_numbers": random_numbers,

@@ -340,7 +340,8 @@ def _has_subgraphs(graph: Graph) -> bool:
 
 def prune(graph: Graph) -> Graph:
     """Drop what neither an output nor an effect needs: non-strict execution. Placeholders of parameters stay."""
-    return graph if flags.get("passes").isdisjoint(("prune", flags.STRIP)) else pruning.prune(graph)
+    enabled = flags.get("passes")
+    return pruning.prune(graph) if "prune" in enabled or flags.STRIP in enabled else graph
 
 
 def inline(graph: Graph) -> Graph:
