@@ -403,7 +403,7 @@ cdef class Plan:
         if len(inputs) != p.n_inputs:
             raise ValueError(f"{self.spec.name!r} takes {p.n_inputs} inputs, got {len(inputs)}")
         cdef int64_t started = fg_now_ns() if recorder.on else 0
-        call.cancelled = 0
+        fg_store32(&call.cancelled, 0)
         call.spent = 0
         call.checked = 0
         if started:

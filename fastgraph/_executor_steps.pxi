@@ -330,7 +330,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         block_retain(block[j])
         dims[j] = body_plan.inputs[j].dims
     while not failed:
-        if f.call.cancelled:
+        if fg_load32(&f.call.cancelled):
             failed = _fail_code(f, i, FAULT_CANCELLED, 0)
             break
         _bind_inputs(cond, data, block)
