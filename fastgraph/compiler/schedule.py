@@ -7,7 +7,7 @@ wherever they are computed. Steps behind a shape that is data are planned when i
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -707,9 +707,16 @@ class _Schedule:
             self._slot(Place.GIVEN, number, dynamic=not self.static(number))
         plans: OrderedDict[tuple[tuple[int, ...], ...], Plan] = OrderedDict()
         dynamic = [number for number in numbers if self.slots[self.slot_of[number]].dynamic]
-        # What only the later steps take is theirs.
+        # What only the later steps take is theirs, if they know its memory by one name and nothing else does.
         kept = {*self.program.outputs, *self.consumers}
-        own = [n for n in numbers if n not in kept and (n in self.own or self.producer.get(n, -1) >= 0)]
+        names = Counter(self.slot_of[n] for n in numbers)
+        own = [
+            n
+            for n in numbers
+            if (n in self.own or self.producer.get(n, -1) >= 0)
+            and names[self.slot_of[n]] == 1
+            and kept.isdisjoint(self.groups.get(self.slot_of[n], [n]))
+        ]
         # All else is inferred again: what follows from a shape has a value once the shape is known.
         computed = [*self.inputs, *[number for old in self.now for number in self.program.steps[old].outputs]]
         known = dict(self.computed)

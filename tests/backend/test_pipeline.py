@@ -200,3 +200,16 @@ def test_the_tier_changes_between_calls_only() -> None:
 def test_explain_shows_passes_steps_and_sources() -> None:
     text = fg.function(CASES["product and epilogue"][0]).get_concrete_function(fg.constant(X), fg.constant(W)).explain()
     assert "def kernel(buffers, sizes, begin, end)" in text and "gemm" in text and "# after" in text
+
+
+@pytest.mark.parametrize("passes", ["all", "none"])
+def test_what_two_names_share_is_not_written_over_by_the_steps_that_wait_for_sizes(passes: str) -> None:
+    def two_names(x: Any, chosen: Any) -> Any:
+        a = fg.tanh(x)
+        b = fg.reshape(a, [-1])
+        total = fg.reduce_sum(fg.boolean_mask(x, chosen))
+        return fg.sin(b * total), a * total
+
+    with flags.override(passes=flags._passes(passes)):
+        first, last, _ = both(two_names, (X, X[:, 0] > 0))
+    agree(first, last)
