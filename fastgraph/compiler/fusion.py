@@ -19,6 +19,7 @@ from fastgraph.compiler.loopnest import LoopNest
 from fastgraph.compiler.nests import Lowering, build, effective_inputs, literal
 from fastgraph.compiler.scalar import Table, walk
 from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.prune import CHECKING
 from fastgraph.graph.rewrite import attrs_key
 from fastgraph.shapes import Aval, Shape
 
@@ -92,7 +93,8 @@ class Fusion:
         for node in graph.nodes:
             for value in dict.fromkeys(node.inputs):
                 self.consumers.setdefault(value, []).append(node)
-        self.outputs = frozenset(graph.outputs)
+        checks = [v for n in graph.nodes if n.op.name in CHECKING for v in n.outputs if v not in self.consumers]
+        self.outputs = frozenset([*graph.outputs, *checks])
         self.cluster: dict[Node, Cluster] = {}
         self.absorbed: Collection[Node] = ()
         self._cheap: dict[tuple[Any, ...], bool] = {}

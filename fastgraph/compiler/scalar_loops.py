@@ -24,6 +24,7 @@ from fastgraph.compiler.nests import Lowering
 from fastgraph.compiler.program import KernelStep, Program, Size
 from fastgraph.compiler.scalar import Index, Scalar, Table, walk
 from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.prune import checks
 from fastgraph.primitive import get
 
 #: Iterations of one call: some hundred microseconds of a small body.
@@ -37,7 +38,7 @@ def body_program(loop: Node, refused: Collection[Node] = ()) -> Program | None:
     if "fuse" not in flags.get("passes") or len(loop.outputs) != loop.attrs["n_carried"]:
         return None
     test, body = loop.attrs["cond_graph"], loop.attrs["body_graph"]
-    if any(node in refused for graph in (test, body) for node in graph.nodes):
+    if any(node in refused or checks(node) for graph in (test, body) for node in graph.nodes):
         return None
     joint = Graph(body.name)
     operands = [_placeholder(joint, value) for value in body.inputs]

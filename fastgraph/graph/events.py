@@ -18,7 +18,14 @@ import numpy as np
 
 from fastgraph._tensor import convert, current_state, from_array
 from fastgraph.dtype import bool_, float32, int64
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+    UnknownError,
+)
 from fastgraph.graph import graphdef
 from fastgraph.graph.ir import Graph
 from fastgraph.graph.protocol import field, serialized, varint
@@ -27,6 +34,11 @@ from fastgraph.names import current_scope
 from fastgraph.primitive import public_function
 
 _VERSION = b"brain.Event:2"
+_FILE_ERRORS: tuple[tuple[Any, type[OpError]], ...] = (
+    (FileNotFoundError, NotFoundError),
+    ((FileExistsError, NotADirectoryError, IsADirectoryError), FailedPreconditionError),
+    (PermissionError, PermissionDeniedError),
+)
 _KEY, _STEP = "summary_writer", "summary_step"
 
 
@@ -69,25 +81,36 @@ def _event(number: int, content: bytes, step: int = 0) -> bytes:
     return when + (varint(2 << 3) + varint(step) if step else b"") + field(number, content)
 
 
+@contextmanager
+def _opening(path: str) -> Iterator[None]:
+    """Raise what goes wrong with a file as TensorFlow's errors."""
+    try:
+        yield
+    except OSError as error:
+        kind = next((kind for classes, kind in _FILE_ERRORS if isinstance(error, classes)), UnknownError)
+        raise kind(None, None, f"{path}; {error.strerror}") from None
+
+
 class SummaryWriter:
     """Writes events to one file in a folder. Source: tf.summary.SummaryWriter."""
 
     def __init__(self, logdir: Any, filename_suffix: str | None = None) -> None:
         folder = os.fspath(logdir)
-        os.makedirs(folder, exist_ok=True)
+        with _opening(folder):
+            os.makedirs(folder, exist_ok=True)
         suffix = ".v2" if filename_suffix is None else filename_suffix
         name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}{suffix}"
         self.path = os.path.join(folder, name)
         self._lock = Lock()
         self._closed = False
-        with open(self.path, "wb") as file:
+        with _opening(self.path), open(self.path, "wb") as file:
             file.write(record(_event(3, _VERSION)))
 
     def write(self, number: int, content: bytes, step: int = 0) -> None:
         """Append an event whose field `number` holds `content`. Raises RuntimeError if the writer is closed."""
         if self._closed:
             raise RuntimeError("SummaryWriter is already closed")
-        with self._lock, open(self.path, "ab") as file:
+        with self._lock, _opening(self.path), open(self.path, "ab") as file:
             file.write(record(_event(number, content, step)))
 
     @contextmanager

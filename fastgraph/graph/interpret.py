@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph._tensor import as_array, from_array, run
-from fastgraph.errors import InternalError, OpError
+from fastgraph.errors import InternalError, InvalidArgumentError, OpError
 from fastgraph.graph.collector import resting
 from fastgraph.graph.ir import Graph, Node, Value, format_aval
 
@@ -171,6 +171,9 @@ def _join(rows: list[Any], like: Value) -> Any:
 def _stack(rows: list[Any], like: Value) -> Any:
     """Return the rows as one tensor; with no iteration, one without rows."""
     if rows:
+        if any(np.shape(row) != np.shape(rows[0]) for row in rows):
+            text = f"A result of the body of {like.node.name} changes its shape: it cannot be stacked"
+            raise InvalidArgumentError(None, None, text)
         return from_array(np.stack(rows), like.aval.dtype)
     shape = tuple([size or 0 for size in like.aval.shape or ()])
     return from_array(np.empty((0, *shape), like.aval.dtype.as_numpy_dtype), like.aval.dtype)

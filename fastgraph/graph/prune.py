@@ -13,7 +13,9 @@ from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
 
 #: Ops that only tell of what goes on: the flag `passes` may have them taken out.
-_TELLING = frozenset({"assert", "print"})
+_TELLING = frozenset({"assert", "print", "check_numerics"})
+#: Ops that compute, but are there to stop the program: they run whether or not their result is needed.
+CHECKING = frozenset({"check_numerics"})
 
 
 class _Trimmed(NamedTuple):
@@ -50,7 +52,7 @@ def _needed(graph: Graph) -> tuple[set[Node], dict[Node, _Trimmed], set[Value]]:
             kept.add(node)
             continue
         unused = live.isdisjoint(node.outputs)
-        if unused and (node.op.name in telling or all(kind == "read" for kind, _ in ir.effects(node))):
+        if unused and (node.op.name in telling or (_only_reads(node) and not checks(node))):
             continue
         kept.add(node)
         smaller = None
@@ -63,6 +65,17 @@ def _needed(graph: Graph) -> tuple[set[Node], dict[Node, _Trimmed], set[Value]]:
             trimmed[node] = smaller
             live.update([node.inputs[i] for i in smaller.inputs])
     return kept, trimmed, live
+
+
+def checks(node: Node) -> bool:
+    """Whether the node, or one of its subgraphs, has an op that is there to stop the program."""
+    return node.op.name in CHECKING or any(
+        isinstance(attr, Graph) and any(map(checks, attr.nodes)) for attr in node.attrs.values()
+    )
+
+
+def _only_reads(node: Node) -> bool:
+    return all(kind == "read" for kind, _ in ir.effects(node))
 
 
 def _rebuilt(graph: Graph, kept: set[Node], trimmed: dict[Node, _Trimmed], live: set[Value]) -> Graph:

@@ -13,8 +13,11 @@ import numpy as np
 from fastgraph._tensor import Tensor, current_trace
 from fastgraph.dtype import DType, as_dtype, float32
 from fastgraph.ops.arguments import as_tensor, known_value
-from fastgraph.ops.checks import check_numerics, rank_text
+from fastgraph.ops.checks import check_numerics, rank_at_run_time, rank_text
+from fastgraph.ops.elementwise import equal
 from fastgraph.ops.families import public
+from fastgraph.ops.movement import rank as rank_of
+from fastgraph.ops.reduction import reduce_any
 
 
 @public("debugging.assert_all_finite")
@@ -35,7 +38,9 @@ def assert_rank_in(x: Any, ranks: Sequence[Any], message: str | None = None, nam
         if not rank.dtype.is_integer:
             raise TypeError(f"tensor must be of type tf.int32; got {rank.dtype!r}")
     wanted = tuple([int(known_value(rank)) for rank in known])  # type: ignore[arg-type]
-    if x.shape.rank is not None and x.shape.rank not in wanted:
+    if x.shape.rank is None:
+        rank_at_run_time(name, x, reduce_any(equal(rank_of(x), list(wanted))), message, f"in {wanted}")
+    elif x.shape.rank not in wanted:
         raise ValueError(rank_text(message, x, f"in {wanted}"))
 
 

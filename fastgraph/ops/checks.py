@@ -16,6 +16,8 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named, whole, word
 from fastgraph.ops.elementwise import abs, cast, equal, greater, greater_equal, less, less_equal, not_equal
 from fastgraph.ops.families import Array, custom, invalid, movement, public, shape_text
+from fastgraph.ops.movement import rank as rank_of
+from fastgraph.ops.movement import shape as shape_of
 from fastgraph.ops.output import tensor_text
 from fastgraph.ops.reduction import all_p
 from fastgraph.shapes import Aval, TensorShape, as_dims
@@ -374,6 +376,13 @@ def rank_text(message: str | None, x: Any, what: str) -> str:
     return f"{begin}Tensor {name} must have rank {what}.  Received rank {x.shape.rank}, shape {x.shape}"
 
 
+def rank_at_run_time(name: str | None, x: Any, holds: Any, message: str | None, what: str) -> None:
+    """Add the check of a rank that is not known while a function is traced."""
+    begin = f"{message}. " if message else ""
+    text = f"{begin}Tensor {x.name} must have rank {what}.  Received shape: "
+    named(name, assert_p, holds, text, shape_of(x), summarize=3)
+
+
 def _wanted_rank(rank: Any) -> int:
     found = known_value(as_tensor(rank))
     if found is None:
@@ -390,7 +399,9 @@ def assert_rank(x: Any, rank: Any, message: Any = None, name: str | None = None)
     """Stop unless x has this rank. Raises: ValueError. Source: tf.debugging.assert_rank."""
     x = as_tensor(x)
     wanted = _wanted_rank(rank)
-    if x.shape.rank is not None and x.shape.rank != wanted:
+    if x.shape.rank is None:
+        rank_at_run_time(name, x, equal(rank_of(x), wanted), message, str(wanted))
+    elif x.shape.rank != wanted:
         raise ValueError(rank_text(message, x, str(wanted)))
 
 
@@ -399,7 +410,9 @@ def assert_rank_at_least(x: Any, rank: Any, message: Any = None, name: str | Non
     """Stop unless x has at least this rank. Raises: ValueError. Source: tf.debugging.assert_rank_at_least."""
     x = as_tensor(x)
     wanted = _wanted_rank(rank)
-    if x.shape.rank is not None and x.shape.rank < wanted:
+    if x.shape.rank is None:
+        rank_at_run_time(name, x, greater_equal(rank_of(x), wanted), message, f"at least {wanted}")
+    elif x.shape.rank < wanted:
         raise ValueError(rank_text(message, x, f"at least {wanted}"))
 
 
@@ -407,7 +420,7 @@ def assert_rank_at_least(x: Any, rank: Any, message: Any = None, name: str | Non
 def assert_scalar(tensor: Any, message: Any = None, name: str | None = None) -> Any:
     """Stop unless the tensor is a scalar. Raises: ValueError. Source: tf.debugging.assert_scalar."""
     tensor = as_tensor(tensor)
-    if tensor.shape.rank not in (0, None):
+    if tensor.shape.rank != 0:
         raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {tensor.shape}.")
 
 

@@ -6,6 +6,7 @@ import itertools
 import struct
 import sys
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 
@@ -262,3 +263,11 @@ def test_tensorboard_reads_summaries(tmp_path) -> None:
     assert event.step == 3 and event.tensor_proto.float_val[0] == 2.5
     plugin = found.SummaryMetadata("f").plugin_data
     assert plugin.plugin_name == "graph_run_metadata_graph" and plugin.content == b"1"  # else it is not shown
+
+
+def test_a_writer_without_a_folder_is_told_by_tensorflows_errors(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(tf.errors.FailedPreconditionError, match="file"):
+        tf.summary.create_file_writer(str(tmp_path / "file"))
+    with pytest.raises(tf.errors.FailedPreconditionError, match="Not a directory"):
+        tf.summary.create_file_writer(str(tmp_path / "file" / "below"))

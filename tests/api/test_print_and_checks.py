@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph import flags
 from fastgraph.errors import InvalidArgumentError
 
 # Written down from TensorFlow 2.21.
@@ -124,3 +125,54 @@ def test_other_checks() -> None:
         fg.debugging.assert_integer(1.0)
     with pytest.raises(ValueError, match="rank at least 2"):
         fg.debugging.assert_rank_at_least([1], 2)
+
+
+@pytest.mark.parametrize(
+    ("check", "wanted"),
+    [
+        (lambda x: fg.debugging.assert_rank(x, 2), "must have rank 2"),
+        (lambda x: fg.debugging.assert_rank_at_least(x, 2), "must have rank at least 2"),
+        (lambda x: fg.debugging.assert_rank_in(x, [2, 3]), r"must have rank in \(2, 3\)"),
+    ],
+)
+def test_ranks_that_tracing_does_not_know_are_checked_at_run_time(check: Any, wanted: str) -> None:
+    @fg.function(input_signature=[fg.TensorSpec(None)])
+    def checked(x: Any) -> Any:
+        check(x)
+        return x * 2.0
+
+    assert checked(fg.ones([2, 3])).shape == [2, 3]
+    with pytest.raises(fg.errors.InvalidArgumentError, match=wanted):
+        checked(fg.ones([2]))
+
+
+def test_a_scalar_of_unknown_rank_is_refused_while_tracing() -> None:
+    with pytest.raises(ValueError, match="Expected scalar shape, saw shape: <unknown>"):
+        fg.function(
+            lambda x: fg.debugging.assert_scalar(x), input_signature=[fg.TensorSpec(None)]
+        ).get_concrete_function()
+
+
+@pytest.mark.parametrize("tier", ["first", "last"])
+def test_checks_run_though_nothing_needs_their_results(tier: str) -> None:
+    def once(x: Any) -> Any:
+        fg.debugging.check_numerics(x * 2.0, "checked")
+        return x + 1.0
+
+    def in_a_loop(x: Any) -> Any:
+        for _ in fg.range(2):
+            fg.debugging.check_numerics(x, "checked")
+        return x + 1.0
+
+    def in_a_branch(x: Any) -> Any:
+        if fg.size(x) > 0:
+            fg.debugging.assert_all_finite(x, "checked")
+        return fg.exp(x)
+
+    with flags.override(tier=tier, worker=False):
+        for function in (once, in_a_loop, in_a_branch):
+            staged = fg.function(function)
+            for value in (1.0, [1.0, 2.0]):
+                staged(fg.constant(value))
+                with pytest.raises(fg.errors.InvalidArgumentError, match="checked : Tensor had NaN values"):
+                    staged(fg.constant(value) * float("nan"))

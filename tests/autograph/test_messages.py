@@ -416,3 +416,25 @@ def test_the_error_names_the_symbol(function: Callable[[Any], Any], kind: type[E
     assert "test_messages.py" in str(raised.value)
     with pytest.raises(kind):  # the next call traces afresh
         staged(fg.constant(3))
+
+
+def test_a_missing_return_is_told_of_the_function_that_misses_it() -> None:
+    @fg.function
+    def good(x: Any) -> Any:
+        if x > 0:
+            y = x
+        else:
+            y = -x
+        return y
+
+    @fg.function
+    def bad(x: Any) -> Any:
+        if x > 0:
+            return x
+
+    good(fg.constant(1.0))
+    with pytest.raises(ValueError, match="must also be returned from the else branch") as caught:
+        bad(fg.constant(1.0))
+    first = bad.python_function.__code__.co_firstlineno
+    line = int(str(caught.value).partition("line ")[2].partition(",")[0])
+    assert first < line <= first + 3

@@ -169,6 +169,7 @@ class _Translator(api.PyToPy):  # type: ignore[misc]
         namer = naming.Namer(namespace)
         taken = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
         node = rewrites.rewrite(node, code.co_qualname, lambda root: namer.new_symbol(root, taken))
+        lines.begin()
         lines.annotate(node, code.co_filename, code.co_name)
         written = {each.name for each in ast.walk(node) if isinstance(each, ast.FunctionDef)}
         is_lambda = isinstance(node, ast.Lambda)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import threading
 import types
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -36,6 +37,21 @@ class _Origin(origin_info.OriginInfo):  # type: ignore[misc]
 # Where each node was written
 
 
+class _Current(threading.local):
+    """The places of the function that this thread is converting."""
+
+    def __init__(self) -> None:
+        self.origins: dict[int, _Origin] = {}
+
+
+_current = _Current()
+
+
+def begin() -> None:
+    """Forget the places of the function before."""
+    _current.origins = {}
+
+
 def annotate(node: Any, file: str, function: str) -> None:
     """Note in each node of a parsed tree where it stands. What malt makes of a node keeps this note."""
     if isinstance(node, ast.FunctionDef):
@@ -45,6 +61,7 @@ def annotate(node: Any, file: str, function: str) -> None:
         place = origin_info.Location(file, line, node.col_offset)
         origin = _Origin(place, function, sources.text(node, file), None)
         origin.end = _end(node)
+        _current.origins[id(origin)] = origin
         anno.setanno(node, anno.Basic.ORIGIN, origin)
     for child in ast.iter_child_nodes(node):
         annotate(child, file, function)
@@ -63,7 +80,7 @@ def _end(node: Any) -> tuple[int, int]:
 
 def _origin(node: ast.AST) -> _Origin | None:
     found: _Origin | None = anno.getanno(node, anno.Basic.ORIGIN, default=None)
-    return found
+    return found if id(found) in _current.origins else None  # malt uses nodes of its own again
 
 
 def fill(node: ast.AST) -> None:
