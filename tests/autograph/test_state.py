@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph import flags
 
 
 def test_a_list_that_both_branches_append_to() -> None:
@@ -415,3 +416,34 @@ def test_a_name_that_is_none_where_no_path_sets_it() -> None:
     assert int(found(fg.constant(3))) == 3
     with pytest.raises(fg.errors.InvalidArgumentError, match="'place' is None"):
         found(fg.constant(7))
+
+
+@pytest.mark.parametrize("tier", ["first", "last"])
+def test_popping_what_is_not_there_stops_the_program(tier: str) -> None:
+    @fg.function
+    def popped(n: Any) -> Any:
+        values = [fg.constant(1), fg.constant(2)]
+        while n > 0:
+            n -= 1
+            values.pop()
+        return len(values)
+
+    with flags.override(tier=tier, worker=False):
+        assert [int(popped(fg.constant(n))) for n in (0, 1, 2)] == [2, 1, 0]
+        with pytest.raises(fg.errors.InvalidArgumentError, match="pop from the list 'values'"):
+            popped(fg.constant(3))
+
+
+def test_a_list_of_another_function_is_left_as_it_is() -> None:
+    values: list[Any] = []
+
+    @fg.function
+    def f(x: Any) -> Any:
+        for _ in fg.range(3):
+            values.append(x)
+        return x
+
+    for x in (1.0, [1.0, 2.0]):
+        with pytest.raises(ValueError, match="The list 'values' is appended to .* none of this function's own"):
+            f(fg.constant(x))
+        assert values == [] and isinstance(values, list)

@@ -13,6 +13,7 @@ from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert
 from fastgraph.ops import creation, elementwise, gathering, joining, movement
+from fastgraph.ops.checks import Assert
 from fastgraph.ops.tensor_lists import list_get, list_grow, list_set
 from fastgraph.staging.autograph.state import in_state, is_tensor, same_structure, user_place
 
@@ -194,6 +195,10 @@ class StagedList:
         """Remove an element and return it. Raises InvalidArgumentError at run time for one that is not there."""
         last = isinstance(index, int) and index == -1
         found = self[index]
+        n = self._n()
+        at = elementwise.cast(convert(index), n.dtype)
+        within = elementwise.logical_and(elementwise.less(at, n), elementwise.greater_equal(at, -n))
+        Assert(within, [f"pop from the list '{self.name}'{_line()}: no element", index, "of", n])
         if last and self.count is not None:
             self.count = elementwise.subtract(self.count, 1)
             return found

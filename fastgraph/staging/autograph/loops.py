@@ -421,6 +421,11 @@ class Loop:
         )  # fmt: skip
         if not grows or found.cell is None or found.name in self.names or (owned and owned[0] is not self.owner):
             grow(found, added(found, after), refused)
+        if owned is None:  # it would keep tensors of this graph when the graph is made
+            raise ValueError(
+                f"The list '{found.name}' is appended to in a staged loop, and is none of this function's own: make it "
+                "in the function that is traced, and return it or tf.stack of it."
+            )
         appended = _Appended(found)
         appended.structure, appended.per_iteration = new[0], len(new)
         for element in [*found.before, *new]:
