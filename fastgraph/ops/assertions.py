@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor, current_trace
-from fastgraph.dtype import DType, as_dtype, float32
-from fastgraph.ops.arguments import as_tensor, known_value
-from fastgraph.ops.checks import check_numerics, rank_at_run_time, rank_text
-from fastgraph.ops.elementwise import equal
+from fastgraph._tensor import Tensor, convert, current_trace
+from fastgraph.dtype import DType, as_dtype, float32, int32
+from fastgraph.ops.arguments import as_tensor, known_value, named
+from fastgraph.ops.checks import assert_p, check_numerics, rank_at_run_time, rank_text
+from fastgraph.ops.elementwise import cast, equal, greater_equal
 from fastgraph.ops.families import public
 from fastgraph.ops.movement import rank as rank_of
+from fastgraph.ops.movement import shape as shape_of
 from fastgraph.ops.reduction import reduce_any
 
 
@@ -96,11 +97,11 @@ def assert_shapes(
 
     `shapes`: pairs (tensor, shape), or a dict with references as keys. A shape is a sequence, or a string of one letter
     for each axis, of: an int; a symbol, which stands for the same extent wherever it is; None or ".", any extent; and
-    at the beginning or the end "..." or "*", any number of axes. What is unknown while a function is traced is not
-    checked. Raises: ValueError. Source: tf.debugging.assert_shapes.
+    at the beginning or the end "..." or "*", any number of axes. Raises: ValueError; InvalidArgumentError when the
+    graph runs for what is unknown while a function is traced. Source: tf.debugging.assert_shapes.
     """
     begin = f"{message}.  " if message else ""
-    sizes: dict[Any, tuple[int, str]] = {}
+    sizes: dict[Any, tuple[Any, str]] = {}
     pairs = shapes.items() if isinstance(shapes, Mapping) else shapes
     for given, spec in pairs:
         x = as_tensor(given.deref() if hasattr(given, "deref") else given)
@@ -118,42 +119,53 @@ def _name(x: Any) -> str:
     return f"{getattr(x, 'name', '')} " if current_trace() is not None else ""
 
 
-def _matched(begin: str, x: Any, symbols: list[Any]) -> list[tuple[int, int | None, Any]]:
-    """(axis, extent, symbol) of the axes that a shape speaks of."""
+def _matched(begin: str, x: Any, symbols: list[Any]) -> list[tuple[int, Any, Any]]:
+    """(axis, extent, symbol) of the axes that a shape speaks of; an extent is a tensor where only the run knows it."""
     many = [symbol in ("...", "*", Ellipsis) if not isinstance(symbol, Tensor) else False for symbol in symbols]
     if any(many[1:-1]):
         raise ValueError(f"{begin}Specified shape {symbols}: any number of axes stands at the beginning or the end")
     rank = x.shape.rank
     leading, trailing = bool(many and many[0]), bool(len(many) > 1 and many[-1])
     exact = symbols[leading : len(symbols) - trailing]
+    some = leading or trailing
+    what = f"at least {len(exact)}" if some else f"{len(exact)}"
     if rank is None:
-        return []
-    fits = rank >= len(exact) if leading or trailing else rank == len(exact)
-    if not fits:
-        what = f"at least {len(exact)}" if leading or trailing else f"{len(exact)}"
+        found = rank_of(x)
+        holds = greater_equal(found, len(exact)) if some else equal(found, len(exact))
+        rank_at_run_time(None, x, holds, begin.rstrip(". ") or None, what)
+    elif not (rank >= len(exact) if some else rank == len(exact)):
         raise ValueError(begin + rank_text(None, x, what))
     if leading and trailing:
         return []  # they could be any of the axes
-    first = rank - len(exact) if leading else 0
-    return [(first + i, x.shape[first + i], symbol) for i, symbol in enumerate(exact)]
+    first = 0 if not leading else -len(exact) if rank is None else rank - len(exact)
+    known = None if rank is None else x.shape.as_list()
+    return [
+        (first + i, shape_of(x)[first + i] if known is None or known[first + i] is None else known[first + i], symbol)
+        for i, symbol in enumerate(exact)
+        if symbol is not None
+    ]
 
 
 def _compare(
-    begin: str, described: str, x: Any, axis: int, extent: int | None, symbol: Any, sizes: dict[Any, tuple[int, str]]
+    begin: str, described: str, x: Any, axis: int, extent: Any, symbol: Any, sizes: dict[Any, tuple[Any, str]]
 ) -> None:
     """Check one axis against its symbol, or remember what the symbol stands for."""
     if isinstance(symbol, Tensor):
         found = known_value(symbol)
-        symbol = None if found is None else int(found)
-    if symbol in (None, ".") or extent is None:
+        symbol = cast(symbol, "int32") if found is None else int(found)
+    if isinstance(symbol, str) and symbol == ".":
         return
     if isinstance(symbol, str) and not symbol.isdigit():
         wanted, source = sizes.setdefault(
             symbol, (extent, f"by {described[0].lower()}{described[1:]} dimension {axis}")
         )
     else:
-        wanted, source = int(symbol), "explicitly"
-    if wanted != extent:
+        wanted, source = (symbol if isinstance(symbol, Tensor) else int(symbol)), "explicitly"
+    if isinstance(wanted, Tensor) or isinstance(extent, Tensor):
+        text = f"{begin}Specified {source}.  {described} dimension {axis} must have size "
+        data = [text, convert(wanted, int32), ".  Received size ", convert(extent, int32)]
+        named(None, assert_p, equal(*data[1::2]), *data, summarize=3)
+    elif wanted != extent:
         raise ValueError(
             f"{begin}Specified {source}.  {described} dimension {axis} must have size {wanted}.  Received size "
             f"{extent}, shape {x.shape}"

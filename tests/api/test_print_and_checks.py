@@ -176,3 +176,27 @@ def test_checks_run_though_nothing_needs_their_results(tier: str) -> None:
                 staged(fg.constant(value))
                 with pytest.raises(fg.errors.InvalidArgumentError, match="checked : Tensor had NaN values"):
                     staged(fg.constant(value) * float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("specs", "wanted", "good", "bad"),
+    [
+        ([[None, None]], ["NN"], [[2, 2]], [[2, 3]]),
+        ([[None, None]], [(4, "N")], [[4, 2]], [[2, 3]]),
+        ([None], ["NN"], [[2, 2]], [[2, 3]]),
+        ([None], ["NN"], [[3, 3]], [[3]]),
+        ([None], [("...", 3)], [[3]], [[2, 2]]),
+        ([[None], [2, None]], ["N", "MN"], [[2], [2, 2]], [[2], [2, 3]]),
+    ],
+)
+def test_shapes_that_tracing_does_not_know_are_checked_at_run_time(
+    specs: Any, wanted: Any, good: Any, bad: Any
+) -> None:
+    @fg.function(input_signature=[fg.TensorSpec(shape) for shape in specs])
+    def checked(*xs: Any) -> Any:
+        fg.debugging.assert_shapes(list(zip(xs, wanted, strict=True)))
+        return xs[0] * 2.0
+
+    assert checked(*map(fg.ones, good)).shape == good[0]
+    with pytest.raises(InvalidArgumentError, match="must have"):
+        checked(*map(fg.ones, bad))
