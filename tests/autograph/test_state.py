@@ -447,3 +447,19 @@ def test_a_list_of_another_function_is_left_as_it_is() -> None:
         with pytest.raises(ValueError, match="The list 'values' is appended to .* none of this function's own"):
             f(fg.constant(x))
         assert values == [] and isinstance(values, list)
+
+
+@pytest.mark.parametrize(
+    "use", [len, lambda values: values.append(1), lambda values: values.pop(), lambda values: values[0]]
+)
+def test_another_name_of_a_list_that_a_staged_loop_changed_is_refused(use: Any) -> None:
+    @fg.function
+    def f(n: Any) -> Any:
+        values = [0]
+        other = values
+        for i in fg.range(n):
+            values.append(i)
+        return use(other)
+
+    with pytest.raises(ValueError, match="another name of the same list: read it by the name 'values'"):
+        f(fg.constant(3))

@@ -27,7 +27,7 @@ from fastgraph.staging.autograph.iterables import (
     staged,
     zip_,
 )
-from fastgraph.staging.autograph.lists import StagedList, as_rows
+from fastgraph.staging.autograph.lists import StagedList, as_rows, not_moved
 from fastgraph.staging.autograph.state import condition, in_state, is_tensor, is_undefined, user_place
 
 
@@ -175,6 +175,7 @@ def len_(value: Any) -> Any:
     """len(value); a tensor's may be known only when the graph runs."""
     if isinstance(value, StagedList):
         return value.length()
+    not_moved(value)
     value = decisive(value)
     if not decides(value):
         return len(value)

@@ -36,6 +36,10 @@ _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 
 def callee(function: Any) -> Any:
     """Return what converted code calls where the user calls `function`."""
+    if type(function) is types.BuiltinMethodType:
+        from fastgraph.staging.autograph.lists import not_moved
+
+        not_moved(function.__self__)
     overload = overloaded(function)
     again = getattr(function, "__fg_decorator__", None)
     if again is not None:

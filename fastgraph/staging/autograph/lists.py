@@ -319,6 +319,12 @@ def as_rows(elements: Sequence[Any], sample: Any) -> tuple[Any, list[Any]] | Non
     return known[0], rows
 
 
+def not_moved(value: Any) -> None:
+    """Raise ValueError for a list object whose elements a staged loop or branch has made rows."""
+    if type(value) is list and len(value) == 1 and type(value[0]) is Moved:
+        raise value[0]._error()
+
+
 class Moved:
     """What is left in a list object whose elements a staged loop has made rows: using it says by which name to go."""
 
