@@ -463,3 +463,30 @@ def test_another_name_of_a_list_that_a_staged_loop_changed_is_refused(use: Any) 
 
     with pytest.raises(ValueError, match="another name of the same list: read it by the name 'values'"):
         f(fg.constant(3))
+
+
+def test_lists_of_staged_loops_are_joined_by_plus() -> None:
+    @fg.function
+    def f(n: Any) -> Any:
+        values = [0]
+        for i in fg.range(n):
+            values.append(i)
+        joined = values + [9]
+        return fg.stack(joined), fg.stack(values)
+
+    assert [r.numpy().tolist() for r in f(fg.constant(2))] == [[0, 0, 1, 9], [0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    "use", [lambda values: values.count(1), lambda values: values * 2, lambda values: values.sort()]
+)
+def test_what_lists_of_staged_loops_cannot_do_is_told(use: Any) -> None:
+    @fg.function
+    def f(n: Any) -> Any:
+        values = [0]
+        for i in fg.range(n):
+            values.append(i)
+        return use(values)
+
+    with pytest.raises(NotImplementedError, match="of the list 'values' .* changes its length"):
+        f(fg.constant(2))

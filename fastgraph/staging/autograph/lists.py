@@ -40,9 +40,8 @@ class StagedList:
         self.name = name
         self.structure = structure
         self.rows = rows
-        self.count = (
-            count  # how many of the rows there are; None: all. Rows with room for more are not copied by append
-        )
+        # How many of the rows there are; None: all. Rows with room for more are not copied by append.
+        self.n_kept = count
         self.tracing = rows is None
         self.new: list[Any] = []
         self.on_read = on_read
@@ -56,7 +55,7 @@ class StagedList:
             return list(self.new)
         assert self.rows is not None
         held = {f"{k:03d}": row for k, row in enumerate(self.rows)}
-        return held if self.count is None else {**held, "count": self.count}
+        return held if self.n_kept is None else {**held, "count": self.n_kept}
 
     def update(self, held: Any) -> None:
         """Hold what `held` has returned."""
@@ -64,7 +63,7 @@ class StagedList:
             self.new[:] = held
         else:
             self.rows = [row for key, row in held.items() if key != "count"]
-            self.count = held.get("count")
+            self.n_kept = held.get("count")
 
     @staticmethod
     def shapes_of(held: Any) -> list[Any]:
@@ -78,17 +77,17 @@ class StagedList:
         if self.rows is None:
             assert self.on_read is not None
             self.on_read()
-        return self.rows if self.count is None else [row[: self.count] for row in self.rows]
+        return self.rows if self.n_kept is None else [row[: self.n_kept] for row in self.rows]
 
     def _n(self) -> Any:
         """Return the number of elements as a tensor."""
-        return movement.shape(self._known()[0])[0] if self.count is None else self.count
+        return movement.shape(self._known()[0])[0] if self.n_kept is None else self.n_kept
 
     def _hold(self, rows: Sequence[Any]) -> None:
         """Hold these rows, all of them."""
         self.rows = list(rows)
-        if self.count is not None:
-            self.count = movement.shape(rows[0])[0]
+        if self.n_kept is not None:
+            self.n_kept = movement.shape(rows[0])[0]
 
     def _stacked(self, values: Sequence[Any]) -> list[Any]:
         """Return the elements `values` as rows. Raises ValueError, naming the list, where they are not like its own."""
@@ -134,7 +133,7 @@ class StagedList:
 
     def length(self) -> Any:
         """Return the number of elements, as a tensor where the graph alone can tell."""
-        size = None if self.count is not None else self._known()[0].shape[0]
+        size = None if self.n_kept is not None else self._known()[0].shape[0]
         return self._n() if size is None else size
 
     def truth(self) -> Any:
@@ -143,10 +142,10 @@ class StagedList:
 
     def row(self, i: Any) -> Any:
         """Return the i-th element."""
-        if self.count is None or self.rows is None:
+        if self.n_kept is None or self.rows is None:
             return self._element([gathering.gather(row, i) for row in self._known()])
         at = elementwise.cast(convert(i), dtypes.int32)
-        return self._element([list_get(row, at, self.count) for row in self.rows])
+        return self._element([list_get(row, at, self.n_kept) for row in self.rows])
 
     def __fg_tensor__(self, dtype: Any = None) -> Any:
         rows = self._known()
@@ -160,12 +159,12 @@ class StagedList:
         """Add an element at the end."""
         if self.tracing:
             self.new.append(value)
-        elif self.count is not None:
+        elif self.n_kept is not None:
             assert self.rows is not None
             leaves = [gathering.gather(row, 0) for row in self._stacked([value])]
-            self.rows = [list_set(list_grow(row, self.count), self.count, leaf)
+            self.rows = [list_set(list_grow(row, self.n_kept), self.n_kept, leaf)
                          for row, leaf in zip(self.rows, leaves, strict=True)]  # fmt: skip
-            self.count = elementwise.add(self.count, 1)
+            self.n_kept = elementwise.add(self.n_kept, 1)
         else:
             self._put([value], lambda row: row, None)
 
@@ -185,6 +184,16 @@ class StagedList:
         self.extend(values)
         return self
 
+    def __add__(self, values: Any) -> StagedList:
+        result = self.copy()
+        result.extend(values)
+        return result
+
+    def __mul__(self, n: Any) -> NoReturn:
+        raise self._unsupported("*")
+
+    __rmul__ = __mul__
+
     def insert(self, index: Any, value: Any) -> None:
         """Add an element before the one at `index`, at an end where that is beyond it."""
         n = self._n()
@@ -199,8 +208,8 @@ class StagedList:
         at = elementwise.cast(convert(index), n.dtype)
         within = elementwise.logical_and(elementwise.less(at, n), elementwise.greater_equal(at, -n))
         Assert(within, [f"pop from the list '{self.name}'{_line()}: no element", index, "of", n])
-        if last and self.count is not None:
-            self.count = elementwise.subtract(self.count, 1)
+        if last and self.n_kept is not None:
+            self.n_kept = elementwise.subtract(self.n_kept, 1)
             return found
         at = self._place(index)
         self._cut(lambda row: row[: -1 if last else at], None if last else lambda row: row[at + 1 :])
