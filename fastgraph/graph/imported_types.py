@@ -147,6 +147,30 @@ def _pool(function: Callable[..., Any]) -> Callable[[str, list[Any], dict[str, A
     return make
 
 
+def _public(function: str, *names: str) -> Callable[[str, list[Any], dict[str, Any]], Any]:
+    """A public function of the inputs, and of the attributes `names` as keywords."""
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        return public_function(function)(*inputs, **{key: attrs[key] for key in names if key in attrs}, name=name)
+
+    return make
+
+
+def _search(side: str) -> Callable[[str, list[Any], dict[str, Any]], Any]:
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        out_type = attrs.get("out_type", "int32")
+        return public_function("searchsorted")(*inputs, side=side, out_type=out_type, name=name)
+
+    return make
+
+
+def _matrix_diag(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    diagonal, *sizes, padding_value = inputs
+    k, rows, columns = (fixed(each, f"Node '{name}': where the diagonals lie").tolist() for each in sizes)
+    align = attrs.get("align", "RIGHT_LEFT")
+    return public_function("linalg.diag")(diagonal, name, k, rows, columns, padding_value, align)
+
+
 #: Types that no row has.
 COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Add": lambda name, inputs, attrs: bind_named(name, get("add"), tuple(inputs), {}),
@@ -159,16 +183,29 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Einsum": lambda name, inputs, attrs: einsum(attrs["equation"], *inputs, name=name),
     "FusedBatchNorm": _fused_batch_norm,
     "FusedBatchNormV3": _fused_batch_norm,
+    "FFT": _public("signal.fft"),
+    "FFT2D": _public("signal.fft2d"),
+    "IFFT": _public("signal.ifft"),
+    "IFFT2D": _public("signal.ifft2d"),
+    "IRFFT": _public("signal.irfft"),
+    "IRFFT2D": _public("signal.irfft2d"),
     "IdentityN": lambda name, inputs, attrs: [bind_named(None, get("identity"), (each,), {}) for each in inputs],
+    "LowerBound": _search("left"),
+    "MatrixDiagV3": _matrix_diag,
     "Pad": _pad,
     "PrintV2": lambda name, inputs, attrs: print_(inputs[0], end=attrs.get("end", "\n")),
     "PreventGradient": lambda name, inputs, attrs: bind_named(name, get("identity"), tuple(inputs), {}),
+    "RFFT": _public("signal.rfft"),
+    "RFFT2D": _public("signal.rfft2d"),
     "Select": lambda name, inputs, attrs: bind_named(name, get("select"), tuple(inputs), {}),
     "Snapshot": lambda name, inputs, attrs: bind_named(name, get("identity"), tuple(inputs), {}),
     "Split": lambda name, inputs, attrs: joining.split(
         inputs[1], attrs["num_split"], int(fixed(inputs[0], f"Node '{name}': the axis")), name=name
     ),
     "StridedSlice": _slice,
+    "Unique": _public("unique", "out_idx"),
+    "UniqueWithCounts": _public("unique_with_counts", "out_idx"),
+    "UpperBound": _search("right"),
     "StridedSliceGrad": _slice_grad,
     **LISTS,
     **RANDOM,
