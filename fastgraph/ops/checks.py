@@ -231,6 +231,12 @@ def _short(x: Any, summarize: int) -> str:
     return str(value if summarize < 0 else value.reshape(-1)[:summarize])
 
 
+def _called(argument: str, value: Any) -> str:
+    """What stands before the elements of an argument: its name in the graph, where it has one."""
+    name = getattr(value, "name", None)
+    return f"{argument} ({name}) = " if name else f"{argument} = "
+
+
 def _binary(name: str, symbol: str, holds: Callable[..., Any]) -> Callable[..., Any]:
     """debugging.assert_<name>(x, y)."""
 
@@ -246,7 +252,8 @@ def _binary(name: str, symbol: str, holds: Callable[..., Any]) -> Callable[..., 
         known = known_value(condition)
         if known is not None and not known:
             _fail(_comparison(symbol, known_value(x), known_value(y), known_value(result), message, summarize))
-        data = [message or "", f"Condition x {symbol} y did not hold element-wise:", "x = ", x, "y = ", y]
+        told = [message] if message else []
+        data = [*told, f"Condition x {symbol} y did not hold element-wise:", _called("x", x), x, _called("y", y), y]
         named(name, assert_p, condition, *data, summarize=3 if summarize is None else summarize)
         return None
 
@@ -352,7 +359,8 @@ def _unary(name: str, symbol: str, holds: Callable[[Any], Any]) -> Callable[...,
                     ]
                 )
             return None
-        data = [message or "", f"Condition x {symbol} 0 did not hold element-wise:", "x = ", x]
+        begin = f"{message}.  " if message else ""
+        data = [begin, f"Condition x {symbol} 0 did not hold element-wise:", _called("x", x), x]
         named(name, assert_p, condition, *data, summarize=3 if summarize is None else summarize)
         return None
 
