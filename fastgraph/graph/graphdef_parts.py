@@ -47,6 +47,16 @@ class Parts:
         self.made.append(_definition(node, kind, inputs, slot, attrs))
         return node.outputs[0]
 
+    def several(
+        self, kind: str, inputs: Sequence[Value], avals: tuple[Aval, ...], slots: Sequence[str], **attrs: Any
+    ) -> Sequence[Value]:
+        """One operation with several results."""
+        node = Node(self.node.op, (), {}, avals, f"{self.node.name}/{self._free(kind)}", self.node.source)
+        definition = _definition(node, kind, inputs, slots[0], attrs)
+        definition.slots = [f"{slot}:0" for slot in slots]
+        self.made.append(definition)
+        return node.outputs
+
     def last(self, kind: str, inputs: Sequence[Value], slot: str, **attrs: Any) -> list[Definition]:
         """The operation that the node itself is; return all."""
         return [*self.made, _definition(self.node, kind, inputs, slot, attrs)]
@@ -271,6 +281,45 @@ def permutation(node: Node, graph: Graph) -> list[Definition]:
     return parts.last("RandomShuffle", (numbers,), "output", **seeds, T=kind)
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# Order, and what is a constant
+
+
+def search_sorted(node: Node) -> list[Definition]:
+    """Where values go in sorted rows."""
+    kind = "UpperBound" if node.attrs["right"] else "LowerBound"
+    dtype = node.inputs[0].aval.dtype
+    return Parts(node).last(kind, node.inputs, "output", T=dtype, out_type=node.attrs["out_type"])
+
+
+def argsort(node: Node) -> list[Definition]:
+    """The places of the largest elements first, all of them; of the negative ones for the other order."""
+    (values,) = node.inputs
+    shape, dtype = values.aval.shape, values.aval.dtype
+    if shape is None or shape[-1] is None:
+        raise Unwritable("sorting along an axis of unknown size")
+    parts = Parts(node)
+    if not node.attrs["descending"]:
+        if dtype.is_unsigned or dtype.is_bool:
+            raise Unwritable(f"sorting {dtype.name} from the least on")
+        # Not 0 - x, for of equal elements the first must stay the first.
+        values = parts.op("Neg", (values,), values.aval.without_value(), "y", T=dtype)
+    k = parts.const(shape[-1], "k", dtypes.int32)
+    kind = node.outputs[0].aval.dtype
+    attrs = {"T": dtype, "sorted": True, "Tk": dtypes.int32, "index_type": kind}
+    avals = (values.aval.without_value(), Aval(kind, shape))
+    _, places = parts.several("TopKV2", (values, k), avals, ("values", "indices"), **attrs)
+    return parts.last("Identity", (places,), "output", T=kind)
+
+
+def eye(node: Node) -> list[Definition]:
+    """Ones on the diagonal: a constant."""
+    dtype = node.attrs["dtype"]
+    parts = Parts(node)
+    ones = parts.const(np.eye(node.attrs["rows"], node.attrs["columns"]).astype(dtype.numpy_dtype), "ones")
+    return parts.last("Identity", (ones,), "output", T=dtype)
+
+
 #: What is written as several operations; of random numbers, with the graph that knows their generators.
 SEVERAL = {
     "sum_to_like": sum_to_like,
@@ -281,6 +330,9 @@ SEVERAL = {
     "list_grow": list_grow,
     "list_push": list_push,
     "list_trim": list_trim,
+    "search_sorted": search_sorted,
+    "argsort": argsort,
+    "eye": eye,
 }
 RANDOM = {
     "random_numbers": random_numbers,

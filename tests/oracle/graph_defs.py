@@ -224,6 +224,10 @@ def flow_cases(tf: Any, a: Callable[..., np.ndarray]) -> Iterator[Case]:
         [a(3)], three,
     )  # fmt: skip
 
+    yield "sorted", lambda x: (tf.sort(x), tf.argsort(x, direction="DESCENDING")), [a(4, 3)], matrix
+    yield "bounds", lambda x, y: tf.searchsorted(tf.sort(x), y), [a(4), a(3)], [tf.TensorSpec([4]), tf.TensorSpec([3])]
+    yield "eye", lambda x: x @ tf.eye(3) + tf.eye(3, 3)[0], [a(4, 3)], matrix
+
     one = tf.function(lambda x: tf.nn.relu(x) * 2.0)
     two = tf.function(lambda x, y: one(x) + one(y) * tf.cond(tf.reduce_sum(x) > 0.0, lambda: one(x), lambda: y))
     yield "functions in functions", lambda x: two(x, x + 1.0) - one(x), [a(3)], three
