@@ -70,8 +70,8 @@ def assert_shapes(shapes: Any, data: Any = None, summarize: builtins.int | None 
 
     `shapes`: pairs (tensor, shape), or a dict with references as keys. A shape is a sequence, or a string of one letter
     for each axis, of: an int; a symbol, which stands for the same extent wherever it is; None or ".", any extent; and
-    at the beginning or the end "..." or "*", any number of axes. What is unknown while a function is traced is not
-    checked. Raises: ValueError. Source: tf.debugging.assert_shapes."""
+    at the beginning or the end "..." or "*", any number of axes. Raises: ValueError; InvalidArgumentError when the
+    graph runs for what is unknown while a function is traced. Source: tf.debugging.assert_shapes."""
 def assert_type(tensor: Any, tf_type: Any, message: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless the tensor has this dtype. Raises: TypeError. Source: tf.debugging.assert_type."""
 def check_numerics(tensor: Any, message: Any, name: builtins.str | None = None) -> Any:
