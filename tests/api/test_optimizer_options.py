@@ -139,6 +139,7 @@ def test_independent_parts_run_on_threads() -> None:
         return {step}.union(*(before(n) for n in waits[step]))
 
     last = max(waits)
+    assert before(last) == set(waits)  # and the steps that are waited for are seen
     assert any(a not in before(b) and b not in before(a) for a in range(last) for b in range(a))
 
 

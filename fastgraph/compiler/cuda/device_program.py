@@ -243,9 +243,8 @@ class _Run:
             inputs = [values[v] if v in values else self.value(self.program.values.index(v)) for v in node.inputs]
             values.update(zip(node.outputs, run_node(node, tuple(inputs)), strict=True))
         node = step.fallible[(status >> 48) - 1].node
-        raise InternalError(
-            None, None, f"{node.name} failed at element {status & ((1 << 48) - 1)} on the device alone."
-        )
+        place = status & ((1 << 48) - 1)
+        raise InternalError(None, None, f"{node.name} failed at element {place} on the device alone.")
 
     def product(self, step: GemmStep) -> None:
         (a, b), (out,) = step.inputs, step.outputs
@@ -259,17 +258,9 @@ class _Run:
         a_steps = (1, rows) if step.transpose_a else (inner, 1)
         b_steps = (1, inner) if step.transpose_b else (columns, 1)
         grid = (-(-columns // target.TILE), -(-rows // target.TILE), len(starts))
-        target.matmul(str(self.aval(out).dtype.numpy_dtype))[grid, (target.TILE, target.TILE)](
-            self.device[a],
-            self.device[b],
-            made,
-            target.cuda.to_device(starts),
-            *a_steps,
-            *b_steps,
-            rows,
-            columns,
-            inner,
-        )
+        kernel = target.matmul(self.aval(out).dtype.name)[grid, (target.TILE, target.TILE)]
+        memory = (self.device[a], self.device[b], made, target.cuda.to_device(starts))
+        kernel(*memory, *a_steps, *b_steps, rows, columns, inner)
 
 
 def _starts(shape: tuple[int, ...], batch: tuple[int, ...]) -> np.ndarray:
