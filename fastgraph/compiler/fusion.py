@@ -35,6 +35,8 @@ UPDATES = ("assign_variable", "take_variable")
 #: Elements up to which updates of several Variables are one kernel: above, a launch counts for little, and a gradient
 #: that waits for others leaves the cache.
 SMALL = 1 << 16
+#: What part of the lesser of two kernels reading once must save for them to become one.
+SAVING = 0.1
 #: Nanoseconds per element up to which a producer is recomputed by each of its consumers.
 CHEAP = 0.045
 _NUMERIC = frozenset(expr.DTYPES)
@@ -108,6 +110,7 @@ class Fusion:
                 if fuse:
                     self._grow(own)
         if fuse:
+            self._join_readers()
             self._join_updates()
         self.clusters = list(dict.fromkeys(self.cluster.values()))
 
@@ -231,6 +234,33 @@ class Fusion:
     def _too_large(a: Cluster, b: Cluster) -> bool:
         n_nodes = len(a.nodes) + len(b.nodes)
         return n_nodes > MAX_NODES or n_nodes + len(a.cheap | b.cheap) > MAX_COMPUTED
+
+    def _join_readers(self) -> None:
+        """Merge clusters that read the same elements in the same loops: several sums of one tensor read it once."""
+        readers: dict[Value, list[Cluster]] = {}
+        for cluster in dict.fromkeys(self.cluster.values()):
+            for value in self.loads(cluster):
+                if self.avals[value].size != 1:
+                    readers.setdefault(value, []).append(cluster)
+        for clusters in readers.values():
+            # Others may have merged some of them by now; each is tried with the one before it, so the tries are few.
+            current = dict.fromkeys(self.cluster[c.last] for c in clusters)
+            before: Cluster | None = None
+            for cluster in current:
+                merged = self._reading_once(before, cluster) if before is not None else None
+                if merged is not None:
+                    self.cluster.update(dict.fromkeys(merged.nodes, merged))
+                before = merged or cluster
+
+    def _reading_once(self, a: Cluster, b: Cluster) -> Cluster | None:
+        """The cluster of two that read the same, if it is legal and saves enough beyond the launch of a kernel."""
+        if a is b or self._too_large(a, b) or self._separates(a, b):
+            return None
+        merged = self._worth(a, b)
+        if merged is None or merged.elementwise:
+            return merged
+        apart = [self._price(c) - LAUNCH for c in (a, b)]
+        return merged if self._price(merged) - LAUNCH <= sum(apart) - SAVING * min(apart) else None
 
     def _join_updates(self) -> None:
         """Merge clusters of one shape that only update Variables: an optimizer's step is a kernel for each shape.

@@ -34,6 +34,32 @@ def test_several_outputs_share_one_kernel() -> None:
     assert kinds(made) == ["kernel"] and len(made.steps[0].outputs) == 3
 
 
+def test_statistics_of_one_tensor_read_it_once() -> None:
+    def along(axis: Any) -> Any:
+        def f(x: Any) -> Any:
+            return fg.reduce_sum(x, axis), fg.reduce_max(x, axis), fg.reduce_mean(x * x, axis)
+
+        return f
+
+    for axis in (None, 0, 1):
+        made = program(along(axis), (64, 128))
+        assert kinds(made) == ["kernel"] and len(made.steps[0].outputs) == 3, axis
+    assert kinds(program(along(None), (2000, 100))) == ["kernel", "kernel"]  # chunks of all three, then their sums
+
+
+def test_what_reads_a_tensor_in_other_loops_stays_apart() -> None:
+    made = program(lambda x: (fg.reduce_sum(x, 0), fg.reduce_max(x, 1)), (64, 128))
+    assert kinds(made) == ["kernel", "kernel"]
+
+
+def test_readers_of_one_tensor_that_must_wait_for_each_other_stay_apart() -> None:
+    def f(x: Any, w: Any) -> Any:
+        product = fg.matmul(fg.exp(x), w)  # the second kernel needs it, and it needs the first
+        return fg.exp(x), product * x
+
+    assert kinds(program(f, (40, 40), (40, 40))) == ["kernel", "gemm", "kernel"]
+
+
 def test_movement_costs_nothing_inside_a_kernel() -> None:
     made = program(lambda x: fg.transpose(fg.exp(x)) + fg.reshape(x, [5, 4]), (4, 5))
     assert kinds(made) == ["kernel"]
