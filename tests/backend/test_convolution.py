@@ -129,12 +129,12 @@ def test_one_trace_and_its_kernels_serve_all_sizes(padding: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["three to seventeen", "strides", "many channels"])
 def test_where_the_work_is_cut_changes_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fastgraph.compiler import schedule
+    from fastgraph.compiler import step_specs
 
     function, given = three(CASES[name])
     results = []
     for pieces in (1, 3, 7):
-        monkeypatch.setattr(schedule, "kernel_chunk", lambda extent, _, p=pieces: max(1, -(-extent // p)))
+        monkeypatch.setattr(step_specs, "kernel_chunk", lambda extent, _, p=pieces: max(1, -(-extent // p)))
         with flags.override(tier="last"):
             results.append([as_array(y).copy() for y in fg.function(function)(*given)])
     for other in results[1:]:

@@ -39,7 +39,11 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("L3 graphs", ("graph.",)),
     ("L4 compiler", ("compiler.",)),
-    ("L5 runtime", ("_executor", "compiler.schedule", "compiler.pipeline", "compiler.explain")),
+    (
+        "L5 runtime",
+        ("_executor", "compiler.settled", "compiler.placement", "compiler.step_specs", "compiler.rest",
+         "compiler.failed_checks", "compiler.schedule", "compiler.pipeline", "compiler.explain"),
+    ),
     ("L6 staging", ("staging.",)),
     ("L7 for people who train", ("keras.", "data.", "profiler.", "testing")),
     ("names and commands", ("", "compat", "configuration", "optimizer_options", "__main__")),

@@ -1,0 +1,57 @@
+"""What a kernel's failed check means.
+
+Rule: the message is the op's own: its body runs on the operands again, and raises.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastgraph import errors
+from fastgraph._tensor import EagerTensor, from_array
+from fastgraph.compiler.plan import StepSpec
+from fastgraph.compiler.program import KernelStep, Program
+from fastgraph.graph.interpret import run_node
+from fastgraph.graph.ir import Value
+from fastgraph.shapes import Aval
+
+
+class FailedChecks:
+    """Says what a kernel's failed check means: the ops' bodies run on its operands, and raise."""
+
+    def __init__(self, program: Program, table: dict[Value, Aval]) -> None:
+        self.program = program
+        self.table = table
+
+    def __call__(self, step: StepSpec, ordinal: int, position: int, operands: list[EagerTensor]) -> Exception:
+        """Return the error for check `ordinal` of `step`, which failed at the flat position given."""
+        source = step.source
+        name = step.name
+        if isinstance(source, KernelStep):
+            values: dict[Value, Any] = {}
+            for number, tensor in zip(source.inputs, operands):
+                values[self.program.values[number]] = tensor
+            try:
+                for node in source.nodes:
+                    inputs = tuple([self._value(values, value) for value in node.inputs])
+                    for value, result in zip(node.outputs, run_node(node, inputs), strict=True):
+                        values[value] = result
+            except KeyError as error:  # an operand that the step does not read as such
+                name = f"{name} ({error})"
+            except Exception as error:
+                return error
+            if 0 <= ordinal < len(source.fallible):
+                name = source.fallible[ordinal].node.name
+        return errors.InternalError(None, None, f"{name}: check {ordinal} of the kernel failed at position {position}")
+
+    def _value(self, values: dict[Value, Any], value: Value) -> Any:
+        found = values.get(value)
+        if found is None and value.node.op.name == "const":
+            found = value.node.attrs["value"]
+        if found is None and self.table[value].value is not None:
+            found = from_array(np.asarray(self.table[value].value), self.table[value].dtype)
+        if found is None:
+            raise KeyError(value.name)
+        return found

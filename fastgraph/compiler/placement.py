@@ -1,0 +1,178 @@
+"""Values in memory: every value of a schedule gets a slot, and values that may share memory share one.
+
+Rule: memory is written over only where nobody reads it later, holds it, or knows it by another name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from fastgraph import flags
+from fastgraph._tensor import from_array
+from fastgraph.compiler.plan import Operand, Place, Slot
+from fastgraph.compiler.program import (
+    AliasStep,
+    AssignStep,
+    CountedStep,
+    GemmStep,
+    KernelStep,
+    ListStep,
+    ReadStep,
+    Step,
+)
+from fastgraph.compiler.settled import Settled
+
+_MADE = (KernelStep, GemmStep)  # steps that write into memory they are given
+
+
+class Placement(Settled):
+    """The slots of a schedule's values."""
+
+    def _nbytes(self, number: int) -> int:
+        return self.aval(number).nbytes or 0
+
+    def _slot(self, place: Place, number: int, **fields: Any) -> int:
+        nbytes = self._nbytes(number) if self.static(number) and place != Place.CELL else 0
+        if self.aval(number).dtype == "string":
+            nbytes = 8 * (self.aval(number).size or 0)
+        self.slots.append(Slot(place, nbytes, **fields))
+        self.slot_of[number] = len(self.slots) - 1
+        return len(self.slots) - 1
+
+    def _place_values(self) -> None:
+        """Give every value a slot; values that share memory get the same one. Arena offsets come last."""
+        self.groups: dict[int, list[int]] = {}  # slot -> its values
+        self.copies: dict[int, list[tuple[int, int, int]]] = {}  # new step -> copies before it
+        self.order_after: dict[int, list[int]] = {}  # new step -> readers that an in-place step must wait for
+        self.lists_over: set[int] = set()  # new steps that may write over the list they take
+        self.updates: dict[int, list[tuple[int, int, int]]] = {}  # new step -> Cells, what was read, what is assigned
+        for index, number in enumerate(self.inputs):
+            resource = self.aval(number).dtype == "resource"
+            self._slot(Place.CELL if resource else Place.INPUT, number, index=index)
+        for new, old in enumerate(self.now):
+            step = self.program.steps[old]
+            for number in step.inputs:
+                self._constant(number)
+            if isinstance(step, AliasStep):
+                slot = self.slot_of[step.inputs[0]]
+                self.slot_of[step.outputs[0]] = slot
+                self.producer[step.outputs[0]] = self.producer.get(step.inputs[0], -1)
+                self.groups.setdefault(slot, [step.inputs[0]]).append(step.outputs[0])
+                continue
+            pairs = {out: into for into, out in step.in_place} if isinstance(step, KernelStep) else {}
+            if isinstance(step, ListStep):
+                self._list_dies(new, step)
+            for position, number in enumerate(step.outputs):
+                self.producer[number] = new
+                if not isinstance(step, _MADE) or isinstance(step, CountedStep):
+                    self._slot(Place.GIVEN, number, dynamic=not self.static(number))
+                elif position in pairs:
+                    self._share(new, step, step.inputs[pairs[position]], number)
+                else:
+                    slot = self._slot(Place.ARENA, number)
+                    self.groups[slot] = [number]
+        for number in (*self.program.outputs, *self.rest_inputs):
+            self._constant(number)
+        for slot, group in self.groups.items():
+            if self.slots[slot].place == Place.ARENA and any(number in self.frozen for number in group):
+                self.slots[slot].place = Place.BLOCK
+
+    def _list_dies(self, new: int, step: ListStep) -> None:
+        """Note whether a list step may give the memory of its list away: nobody takes it later, or holds it."""
+        number, slot = step.inputs[0], self.slot_of[step.inputs[0]]
+        group = self.groups.get(slot, [number])
+        readers = [reader for other in group for reader in self.consumers.get(other, [])]
+        place = self.slots[slot].place  # a Block that somebody else holds as well is left alone at run time
+        own = number in self.own if place == Place.INPUT else place in (Place.ARENA, Place.BLOCK, Place.GIVEN)
+        held = any(other in self.frozen for other in group) or step.inputs.count(number) > 1
+        if place == Place.ARENA:
+            self.slots[slot].place = Place.BLOCK
+        if own and not held and all(reader <= new for reader in readers):
+            self.lists_over.add(new)
+            self.order_after.setdefault(new, []).extend([reader for reader in readers if reader < new])
+
+    def _constant(self, number: int) -> None:
+        """Make the slot of a value that no step computes: a constant, or one that follows from shapes."""
+        if number in self.slot_of or number in self.producer:
+            return
+        tensor = self.program.constants.get(number)
+        if tensor is None:
+            aval = self.avals[number]
+            if aval is None or aval.value is None:
+                return  # a later step's: it belongs to the rest
+            tensor = from_array(np.asarray(aval.value), aval.dtype)
+        self._slot(Place.CONSTANT, number, tensor=tensor)
+
+    def _share(self, new: int, step: Step, source: int, target: int) -> None:
+        """Let an in-place operand and its result be one slot; where that is not allowed, copy the operand there."""
+        slot = self.slot_of[source]
+        own = self.slots[slot].place == Place.INPUT and source in self.own
+        group = self.groups.get(slot, [source] if own else [])
+        readers = [reader for number in group for reader in self.consumers.get(number, [])]
+        allowed = (
+            (self.slots[slot].place == Place.ARENA or slot in self.taken or own)
+            and bool(group)
+            and not any(number in self.frozen for number in group)
+            and all(reader <= new for reader in readers)
+            and list(step.inputs).count(source) == 1
+            and self._nbytes(source) == self._nbytes(target)
+        )
+        if allowed and own:
+            made = self._slot(Place.BLOCK, target)
+            self.taken.add(made)
+            self.groups[made] = [target]
+            self.updates.setdefault(new, []).append((-1, slot, made))
+            self.order_after.setdefault(new, []).extend([reader for reader in readers if reader < new])
+            return
+        if allowed or (flags.get("fault") == "slot" and self.slots[slot].place == Place.ARENA):
+            self.slot_of[target] = slot
+            self.groups[slot].append(target)
+            self.order_after.setdefault(new, []).extend([reader for reader in readers if reader < new])
+            return
+        made = self._slot(Place.ARENA, target)
+        self.groups[made] = [target]
+        if self._nbytes(source) != self._nbytes(target):
+            return  # a list whose elements' shape was not known: there is nothing in it
+        cell = self._updated(new, source, target)
+        if cell is not None:
+            self.updates.setdefault(new, []).append((cell, slot, made))
+            return
+        self.copies.setdefault(new, []).append((slot, made, self._nbytes(target)))
+
+    def _updated(self, new: int, source: int, target: int) -> int | None:
+        """Return the Cell's slot, if step `new` may write the Variable's next value over the one that it read.
+
+        Then the Variable changes when the step runs: so the step must come after all that its assignment comes after,
+        and nobody may take what was read later, or hold it.
+        """
+        step = self.program.steps[self.now[new]]
+        origin = self.producer.get(source, -1)
+        read = self.program.steps[self.now[origin]] if origin >= 0 else None
+        if not isinstance(read, ReadStep) or not isinstance(step, KernelStep) or step.fallible:
+            return None
+        group = self.groups.get(self.slot_of[source], [source])  # the value that was read, in all its shapes
+        if any(number in self.frozen for number in group):
+            return None
+        takers = [self.now[reader] for reader in self.consumers.get(target, [])]
+        assigns = [old for old in takers if isinstance(self.program.steps[old], AssignStep)]
+        if len(assigns) != 1 or self.program.steps[assigns[0]].inputs[:2] != (read.inputs[0], target):
+            return None
+        readers = [r for n in group for r in self.consumers.get(n, []) if self.now[r] != assigns[0]]  # it looks where
+        if source not in read.outputs or self._nbytes(source) != self._nbytes(target):
+            return None
+        before = {self.position.get(old, len(self.now)) for old in self._program_after(assigns[0])} - {new}
+        if max([*before, *readers], default=0) > new or list(step.inputs).count(source) != 1:
+            return None
+        self.order_after.setdefault(new, []).extend([*before, *[reader for reader in readers if reader != new]])
+        return self.slot_of[read.inputs[0]]
+
+    def _operand(self, number: int) -> Operand:
+        aval = self.aval(number)
+        shape = tuple([int(n or 0) for n in aval.shape or ()]) if aval.is_static else None
+        return Operand(self.slot_of[number], aval.dtype.code, shape)
+
+    def _operands(self, numbers: Iterable[int]) -> tuple[Operand, ...]:
+        return tuple([self._operand(number) for number in numbers])

@@ -1,0 +1,296 @@
+"""One step of a Program for known sizes: the StepSpec that the executor reads.
+
+Rule: a StepSpec holds numbers alone (slots, sizes, costs), but for what a host step calls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fastgraph._executor import Plan
+from fastgraph.compiler import plan as specs
+from fastgraph.compiler.costs import CALL_NS, gemm_cost, gemm_shards, kernel_chunk
+from fastgraph.compiler.kernel import KernelSpec
+from fastgraph.compiler.placement import Placement
+from fastgraph.compiler.plan import Operand, Place, PlanSpec, Slot, StepSpec
+from fastgraph.compiler.program import (
+    AssignStep,
+    CondStep,
+    CountedStep,
+    DrawStep,
+    DynamicStep,
+    GemmStep,
+    HostStep,
+    KernelStep,
+    ListStep,
+    Program,
+    ReadStep,
+    Size,
+    Step,
+    WhileStep,
+)
+from fastgraph.compiler.sizes import CannotPlan
+from fastgraph.dtype import string
+from fastgraph.graph.interpret import interpret, run_node
+from fastgraph.shapes import Aval
+
+
+class StepSpecs(Placement):
+    """The StepSpecs of a schedule's steps."""
+
+    def _size(self, size: Size) -> int:
+        total = size.constant
+        for number, axis in size.dims:
+            shape = self.aval(number).shape
+            assert shape is not None
+            total *= shape[axis] or 0
+        return total
+
+    def _step(self, new: int, step: Step) -> StepSpec | None:
+        common: dict[str, Any] = {
+            "copies": tuple(self.copies.get(new, ())),
+            "name": "+".join(dict.fromkeys([node.op.name for node in step.nodes])),
+            "source": step,
+        }
+        if isinstance(step, KernelStep):
+            return self._kernel(step, tuple(self.updates.get(new, ())), common)
+        if isinstance(step, GemmStep):
+            return self._gemm(step, common)
+        if isinstance(step, ReadStep):
+            common["name"] = self._variable_name(step.inputs[0])
+            (cell,), (output,) = step.inputs, step.outputs
+            return specs.ReadCell(cell=self.slot_of[cell], output=self._operand(output), cost=40.0, **common)
+        if isinstance(step, AssignStep):
+            common["name"] = self._variable_name(step.inputs[0])
+            cell, value, *old = step.inputs
+            before = self.slot_of[old[0]] if old else -1
+            return specs.AssignCell(
+                cell=self.slot_of[cell], value=self._operand(value), before=before, cost=40.0, **common
+            )
+        if isinstance(step, DrawStep):
+            cell, count = step.inputs
+            (output,) = step.outputs
+            return specs.DrawCell(
+                cell=self.slot_of[cell], count=self.slot_of[count], output=self._operand(output), cost=60.0, **common
+            )
+        if isinstance(step, (HostStep, DynamicStep)):
+            node, outputs = step.node, self._operands(step.outputs)
+
+            def function(*inputs: Any) -> list[Any]:
+                return list(run_node(node, inputs))
+
+            operands = self._operands(step.inputs)
+            return specs.HostCall(
+                function=function, operands=operands, outputs=outputs, cost=3000.0, pinned=True, **common
+            )
+        if isinstance(step, ListStep):
+            return self._list(new, step, common)
+        if isinstance(step, CondStep):
+            return self._branch(step, common)
+        if isinstance(step, WhileStep):
+            return self._loop(step, common)
+        return None  # an alias
+
+    def _list(self, new: int, step: ListStep, common: dict[str, Any]) -> StepSpec:
+        node, operands, outputs = step.node, self._operands(step.inputs), self._operands(step.outputs)
+
+        def function(*inputs: Any) -> list[Any]:
+            return list(run_node(node, inputs))
+
+        shape = operands[0].shape or ()
+        push, grow = len(operands) == 3, node.op.step != "dynamic.trim"
+        fits = bool(shape) and (not push or operands[2].shape == shape[1:]) and operands[0].dtype != string.code
+        if not fits:
+            return specs.HostCall(
+                function=function, operands=operands, outputs=outputs, cost=3000.0, pinned=True, **common
+            )
+        return specs.ListCall(
+            function=function,
+            operands=operands,
+            outputs=outputs,
+            cost=40.0,
+            pinned=True,
+            push=push,
+            grow=grow,
+            over=new in self.lists_over,
+            rows=shape[0],
+            row_bytes=math.prod(shape[1:]) * (self.aval(step.inputs[0]).dtype.size),
+            wide_index=self.aval(step.inputs[1]).dtype.size == 8,
+            **common,
+        )
+
+    def _variable_name(self, number: int) -> str:
+        return str(self.program.values[number].node.name)
+
+    def _kernel(self, step: KernelStep, updates: tuple[tuple[int, int, int], ...], common: dict[str, Any]) -> StepSpec:
+        extent = self._size(step.extent)
+        is_list = step.nodes[0].op.step == "list_set"  # which looks at its index even if elements are empty
+        any_elements = any(self.aval(number).size for number in step.outputs)
+        if not (any_elements or is_list or isinstance(step, CountedStep)):
+            extent = 0  # no element is computed, so no check may fail
+        per_unit, operations = step.cost, step.operations * extent
+        for factor in step.cost_dims:
+            per_unit *= self._size(factor)
+            operations *= self._size(factor)
+        chunk = kernel_chunk(extent, per_unit) if step.shardable else extent
+        return specs.KernelCall(
+            address=self._address(step.kernel),
+            buffers=tuple([self.slot_of[number] for number in step.buffers]),
+            sizes=tuple([self._size(size) for size in step.sizes]),
+            extent=extent,
+            chunk=chunk,
+            cost=CALL_NS + extent * per_unit,
+            operations=operations,
+            operands=self._operands(step.inputs) if step.fallible else (),
+            updates=updates,
+            products=tuple([self._gemm(each, {}) for each in step.products]),  # type: ignore[misc,arg-type]
+            **self._rows(step),
+            **common,
+        )
+
+    def _rows(self, step: KernelStep) -> dict[str, Any]:
+        """Return what a kernel whose results are counted has besides."""
+        if not isinstance(step, CountedStep):
+            return {}
+        counted = self._operand(step.outputs[0])
+        row = tuple([int(n or 0) for n in (self.aval(step.outputs[0]).shape or ())[1:]])
+        n = self.aval(step.counts).size or 0
+        return {"counted": counted, "counts": self.slot_of[step.counts], "n_counts": n, "row": row}
+
+    def _address(self, kernel: KernelSpec) -> int:
+        linked = self.planner.link(kernel)
+        if isinstance(linked, int):
+            return linked
+        self.keep.append(linked)
+        return int(linked.address)
+
+    def _gemm(self, step: GemmStep, common: dict[str, Any]) -> StepSpec:
+        a, b = step.inputs
+        shapes = step.shapes or [_dims(self.aval(number)) for number in (a, b, step.outputs[0])]
+        a_shape, b_shape, c_shape = shapes
+        m, n = c_shape[-2:]
+        k = a_shape[-2] if step.transpose_a else a_shape[-1]
+        batch = c_shape[:-2]
+        size = self.aval(a).dtype.size
+        pieces, along_n, chunk = gemm_shards(batch, m, n, k, size)
+        return specs.GemmCall(
+            a=self.slot_of[a],
+            b=self.slot_of[b],
+            c=self.slot_of[step.outputs[0]],
+            double=size == 8,
+            transpose_a=step.transpose_a,
+            transpose_b=step.transpose_b,
+            m=m,
+            n=n,
+            k=k,
+            a_offsets=_batch_offsets(a_shape, batch),
+            b_offsets=_batch_offsets(b_shape, batch),
+            along_n=along_n,
+            pieces=pieces,
+            chunk=chunk,
+            cost=gemm_cost(batch, m, n, k, size),
+            operations=2.0 * math.prod(batch) * m * n * k,
+            **common,
+        )
+
+    def _branch(self, step: CondStep, common: dict[str, Any]) -> StepSpec:
+        avals = [self.aval(number) for number in step.inputs[1:]]
+        kept = {*self.program.outputs, *self.rest_inputs}
+        own = tuple(
+            [
+                i
+                for i, number in enumerate(step.inputs[1:])
+                if number in self.own and number not in kept and len(self.consumers[number]) == 1
+            ]
+        )
+        then_plan = self.planner.plan(step.then_program, avals, own)
+        else_plan = self.planner.plan(step.else_program, avals, own)
+        return specs.Branch(
+            predicate=self.slot_of[step.inputs[0]],
+            then_plan=then_plan,
+            else_plan=else_plan,
+            inputs=tuple([self.slot_of[number] for number in step.inputs[1:]]),
+            outputs=self._operands(step.outputs),
+            cost=100.0 + max(then_plan.spec.cost, else_plan.spec.cost),
+            **common,
+        )
+
+    def _loop(self, step: WhileStep, common: dict[str, Any]) -> StepSpec:
+        n = step.n_carried
+        avals = [self.aval(number) for number in step.inputs]
+        invariants = avals[n:]
+
+        def plans(shapes: tuple[tuple[int, ...], ...]) -> tuple[Plan, Plan]:
+            carried = [Aval(aval.dtype, shape) for aval, shape in zip(avals, shapes)]
+            arguments = [*carried, *invariants]
+            return self.planner.plan(step.cond_program, arguments), self.planner.plan(
+                step.body_program, arguments, tuple(range(n))
+            )
+
+        def again(shapes: tuple[tuple[int, ...], ...]) -> tuple[Plan, Plan]:
+            try:
+                return plans(shapes)
+            except CannotPlan:  # the ops' bodies say what is wrong
+                carried = [Aval(aval.dtype, shape) for aval, shape in zip(avals, shapes)]
+                made = [graph_plan(p, [*carried, *invariants]) for p in (step.cond_program, step.body_program)]
+                return made[0], made[1]
+
+        cond_plan, body_plan = plans(tuple([aval.shape for aval in avals[:n]]))  # type: ignore[misc]
+        stable = all(self.static(number) for number in step.outputs[:n])
+        burst = None
+        if step.burst_program is not None and stable:
+            burst = self.planner.plan(step.burst_program, avals, tuple(range(n)))
+        return specs.Loop(
+            cond_plan=cond_plan,
+            body_plan=body_plan,
+            n_carried=n,
+            inputs=tuple([self.slot_of[number] for number in step.inputs]),
+            outputs=self._operands(step.outputs),
+            again=None if stable else again,
+            burst_plan=burst,
+            cost=100.0 + 20 * (cond_plan.spec.cost + body_plan.spec.cost),
+            **common,
+        )
+
+
+def graph_plan(program: Program, arguments: Sequence[Aval]) -> Plan:
+    """Return a plan that interprets a program's graph."""
+    graph = program.graph
+
+    def function(*operands: Any) -> list[Any]:
+        return interpret(graph, operands)
+
+    return host_plan(graph.name, arguments, [value.aval for value in graph.outputs], function)
+
+
+def host_plan(name: str, inputs: Sequence[Aval], outputs: Sequence[Aval], function: Callable[..., list[Any]]) -> Plan:
+    """Return a plan of one host step, whose results may have any shape."""
+    slots: list[Slot] = []
+    operands: list[Operand] = []
+    for index, aval in enumerate(inputs):
+        resource = aval.dtype == "resource"
+        slots.append(Slot(Place.CELL if resource else Place.INPUT, aval.nbytes or 0, index=index))
+        operands.append(Operand(index, aval.dtype.code, None if resource else _dims(aval)))
+    results = [Operand(len(slots) + k, aval.dtype.code, None) for k, aval in enumerate(outputs)]
+    slots += [Slot(Place.GIVEN, dynamic=True) for _ in outputs]
+    step = specs.HostCall(
+        function=function, operands=tuple(operands), outputs=tuple(results), cost=1e5, pinned=True, name=name
+    )
+    return Plan(PlanSpec(slots, [step], operands, results, cost=1e5, name=name))
+
+
+def _dims(aval: Aval) -> tuple[int, ...]:
+    assert aval.shape is not None
+    return tuple([int(n or 0) for n in aval.shape])
+
+
+def _batch_offsets(shape: tuple[int, ...], batch: tuple[int, ...]) -> tuple[int, ...]:
+    """Return for each matrix of the result where its operand's matrix begins, in elements; batches broadcast."""
+    own = shape[:-2]
+    matrix = shape[-2] * shape[-1]
+    numbers = np.arange(int(np.prod(own, dtype=np.int64)), dtype=np.int64).reshape(own) * matrix
+    return tuple(np.broadcast_to(numbers, batch).reshape(-1).tolist())
