@@ -20,7 +20,7 @@ from numba.core import cgutils, types
 from numba.core.typing.templates import AbstractTemplate, infer, infer_global
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-from fastgraph.compiler import blocks_cpu, complexmath, gamma_cpu, variates_cpu, vecmath
+from fastgraph.compiler import blocks_cpu, complexmath, vecmath
 from fastgraph.compiler.lane import ComplexLane, Lane
 
 
@@ -228,13 +228,6 @@ def _intrinsic(function: vecmath.Function) -> Any:
     return intrinsic(typed)
 
 
-#: Every function a kernel may call, by the name it is called by.
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    name: _intrinsic(f) for name, f in {**vecmath.functions(), **complexmath.functions()}.items()
-}
-FUNCTIONS.update({f"local_{dtype}": _local_array(kind) for dtype, kind in _NUMBA_TYPES.items()})
-
-
 def _integer_power(dtype: str) -> Any:
     kind = getattr(np, dtype)
     signed = dtype in vecmath.SIGNED
@@ -260,8 +253,33 @@ def _integer_power(dtype: str) -> Any:
     return njit(error_model="numpy", forceinline=True)(power)
 
 
-FUNCTIONS.update({f"pow_{dtype}": _integer_power(dtype) for dtype in vecmath.INTEGERS})
-FUNCTIONS["product"] = product
-FUNCTIONS.update(gamma_cpu.functions(FUNCTIONS))
-FUNCTIONS.update(variates_cpu.functions(FUNCTIONS))
-FUNCTIONS.update(blocks_cpu.FUNCTIONS)
+_NUMBERS = {**vecmath.functions(), **complexmath.functions()}
+_POWERS = {f"pow_{dtype}": dtype for dtype in vecmath.INTEGERS}
+_LOCALS = {f"local_{dtype}": kind for dtype, kind in _NUMBA_TYPES.items()}
+
+
+class _Functions(dict[str, Callable[..., Any]]):
+    """Functions by name. Each is made when it is first asked for: a kernel calls a few of seven hundred."""
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        if name in _NUMBERS:
+            self[name] = _intrinsic(_NUMBERS[name])
+        elif name in _LOCALS:
+            self[name] = _local_array(_LOCALS[name])
+        elif name in _POWERS:
+            self[name] = _integer_power(_POWERS[name])
+        elif name.startswith("igamma"):
+            from fastgraph.compiler import gamma_cpu
+
+            self.update(gamma_cpu.functions(self))
+        elif name == "random_gamma":
+            from fastgraph.compiler import variates_cpu
+
+            self.update(variates_cpu.functions(self))
+        else:
+            raise KeyError(name)
+        return self[name]
+
+
+#: Every function a kernel may call, by the name it is called by.
+FUNCTIONS = _Functions({"product": product, **blocks_cpu.FUNCTIONS})

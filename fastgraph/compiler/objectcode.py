@@ -6,8 +6,12 @@ it; a program whose kernels are in the store never imports it (it imports Numba)
 
 from __future__ import annotations
 
+import contextlib
+import math
 import re
 from dataclasses import dataclass
+from functools import cache
+from types import CodeType
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -15,8 +19,10 @@ import numpy as np
 from numba import njit, types
 from numba.core import compiler
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 
+from fastgraph.compiler.front_end import BUILTINS, FrontEnd
 from fastgraph.compiler.intrinsics import FUNCTIONS, Buffers
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.loader import ALLOWED, undefined_symbols
@@ -40,8 +46,13 @@ class Listing:
     """Object code, and the texts behind it for whoever asks."""
 
     code: bytes
-    llvm_ir: str
+    module: Any
     machine: Any
+
+    @property
+    def llvm_ir(self) -> str:
+        """What LLVM made the machine code of, as text."""
+        return str(self.module)
 
     def assembly(self) -> str:
         """The machine code as text."""
@@ -53,13 +64,9 @@ def compile_kernel(spec: KernelSpec, key: str) -> Listing:
 
     Raises: KernelError with the source where Numba refuses it, or the code needs what the loader does not give.
     """
-    namespace = {**_CASTS, **FUNCTIONS, "inf": float("inf"), "nan": float("nan"), "__name__": "fastgraph.kernel"}
     try:
-        exec(compile(spec.source, f"<kernel {key}>", "exec"), namespace)
-        element_types = tuple(getattr(types, name) for name in spec.buffer_types)
-        signature = types.int64(Buffers(element_types), types.CPointer(types.int64), types.int64, types.int64)
         with global_compiler_lock:
-            text, entry = _lower(namespace["kernel"], signature)
+            text, entry = _lower(spec, key)
     except Exception as error:
         raise KernelError(f"{type(error).__name__}: {error}\nin the kernel\n{spec.source}") from error
     if host().vector_bits:
@@ -70,14 +77,56 @@ def compile_kernel(spec: KernelSpec, key: str) -> Listing:
     _keep_one_entry(module, entry, symbol(key))
     machine = host().machine()
     _optimise(module, machine)
+    optimised = module.clone()  # making machine code changes it
     code = machine.emit_object(module)
     missing = undefined_symbols(code) - ALLOWED
     if missing:
         raise KernelError(f"needs {', '.join(sorted(missing))} at run time, in the kernel\n{spec.source}")
-    return Listing(code, str(module), machine)
+    return Listing(code, optimised, machine)
 
 
-def _lower(function: Any, signature: Any) -> tuple[str, str]:
+def _function(spec: KernelSpec, key: str, builtins: dict[str, Any]) -> tuple[Any, Any, list[Any]]:
+    """A kernel as a Python function, its signature, and the functions it calls."""
+    code = compile(spec.source, f"<kernel {key}>", "exec")
+    names = {name for part in code.co_consts if isinstance(part, CodeType) for name in part.co_names}
+    namespace: dict[str, Any] = {**_CASTS, **builtins, "inf": math.inf, "nan": math.nan, "__name__": "fastgraph.kernel"}
+    called: dict[str, Any] = {}
+    for name in names - namespace.keys():
+        with contextlib.suppress(KeyError):  # else it is one of Python's, or Numba says that there is none
+            called[name] = FUNCTIONS[name]
+    namespace.update(called)
+    exec(code, namespace)
+    element_types = tuple(getattr(types, name) for name in spec.buffer_types)
+    signature = types.int64(Buffers(element_types), types.CPointer(types.int64), types.int64, types.int64)
+    return namespace["kernel"], signature, list(called.values())
+
+
+@cache
+def _front_end() -> FrontEnd:
+    return FrontEnd()
+
+
+def _lower(spec: KernelSpec, key: str) -> tuple[str, str]:
+    """A kernel as LLVM IR, with everything it calls, and the name of its entry point."""
+    function, signature, called = _function(spec, key, BUILTINS)
+    if not any(isinstance(each, Dispatcher) for each in called):  # Numba compiles those by itself
+        try:
+            result = _front_end().compile(function, signature)
+            return result.library.get_llvm_str(), result.fndesc.llvm_func_name
+        except Exception:  # what is wrong with the kernel, the other road says
+            refused.append(key)
+    function, signature, _ = _function(spec, key, {})
+    try:
+        return _lower_by_numba(function, signature)
+    finally:
+        _front_end().forget()
+
+
+#: The kernels that the front end did not take, in this process.
+refused: list[str] = []
+
+
+def _lower_by_numba(function: Any, signature: Any) -> tuple[str, str]:
     """A function as LLVM IR, with everything it calls, and the name of its entry point.
 
     Numba's ordinary road would also optimise it twice and load it, which is half of the time and of no use here. So

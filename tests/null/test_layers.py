@@ -60,6 +60,7 @@ LATE_MODULES = {
     "compiler.blocks_cpu",
     "compiler.gamma_cpu",
     "compiler.complexmath",
+    "compiler.front_end",
     "compiler.intrinsics",
     "compiler.cuda.device_program",
     "compiler.cuda.target",
