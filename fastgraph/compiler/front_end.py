@@ -14,12 +14,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from numba import jit
-from numba.core import compiler, cpu, target_extension, typed_passes, types, typing, untyped_passes
+from numba.core import compiler, cpu, target_extension, typed_passes, types, untyped_passes
 from numba.core.compiler_machinery import PassManager
+from numba.core.typing.context import Context
 from numba.extending import intrinsic
 
 
-class _Typing(typing.Context):
+class _Typing(Context):
     """The types of numbers, and of what is registered besides."""
 
     def load_additional_registries(self) -> None:
@@ -42,7 +43,7 @@ class _Typing(typing.Context):
         self._known.clear()
 
 
-class _Target(cpu.CPUContext):  # type: ignore[misc]
+class _Target(cpu.CPUContext):
     """How numbers, ranges and what is registered besides become LLVM's IR."""
 
     def load_additional_registries(self) -> None:
@@ -55,16 +56,16 @@ class _Target(cpu.CPUContext):  # type: ignore[misc]
         """Link nothing: Numba would add its allocator, which no kernel calls."""
 
 
-class _Kernels(target_extension.CPU):  # type: ignore[misc]
+class _Kernels(target_extension.CPU):
     """A target of Numba's own: else every intrinsic would fill the tables of the CPU's."""
 
 
-class _Passes(PassManager):  # type: ignore[misc]
+class _Passes(PassManager):
     #: Numba would analyse the whole function again after every pass. The passes below each leave what the next needs.
     _ENFORCING = False
 
 
-class _Compiler(compiler.CompilerBase):  # type: ignore[misc]
+class _Compiler(compiler.CompilerBase):
     def define_pipelines(self) -> list[PassManager]:
         passes = _Passes("kernel")
         for each in (
@@ -89,7 +90,7 @@ def _of_integers(comparison: str) -> Any:
 
     @intrinsic
     def chosen(typingctx: Any, a: Any, b: Any) -> Any:
-        if not all(isinstance(each, types.Integer) and each.signed for each in (a, b)):
+        if not all(each in types.signed_domain or isinstance(each, types.IntegerLiteral) for each in (a, b)):
             return None
 
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
