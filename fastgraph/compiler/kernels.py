@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import itertools
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Iterable
@@ -129,6 +131,7 @@ class _Desk:
         self.queue: deque[_Entry] = deque()
         self.threads: set[threading.Thread] = set()
         self.workers: set[_Worker] = set()
+        self.twins: set[_Twin] = set()
         self.idle = 0
         self.compiling = threading.Lock()  # held while Numba runs in this process
 
@@ -137,6 +140,7 @@ class _Desk:
             from fastgraph.compiler.target import kernel_key
 
         handles = []
+        missing: list[_Entry] = []
         place = store()
         for spec in specs:
             key = kernel_key(spec)
@@ -147,9 +151,12 @@ class _Desk:
                     if self.closing:  # LLVM must not run during the exit
                         self.fail(entry, "the process is ending")
                     elif not self._load(entry, place.read(key), stored=True):
-                        self.queue.append(entry)
+                        missing.append(entry)
                 entry.users += 1
             handles.append(Handle(entry))
+        # The longest first: no other process waits for the last one then.
+        with self.lock:
+            self.queue.extend(sorted(missing, key=lambda each: -len(each.spec.source)))
         self.hire()
         return handles
 
@@ -205,31 +212,43 @@ class _Desk:
             if not self.queue or self.closing:
                 return
             in_place = self.in_place or not flags.get("worker")
-            most = 1 if in_place else max(1, _cpus() - 1)
+            most = 1 if in_place or _twins() else max(1, _cpus() - 1)
             # A further worker costs half a second of one core before its first kernel.
             if not self.threads or (
                 self.idle == 0 and len(self.threads) < most and len(self.queue) > 8 * len(self.threads)
             ):
-                thread = threading.Thread(target=self._serve, args=(in_place,), name="fastgraph-compile", daemon=True)
-                self.threads.add(thread)
-                thread.start()
+                self._employ(None, in_place)
             self.work.notify_all()
 
-    def _serve(self, in_place: bool) -> None:
-        worker: _Worker | None = None
+    def _employ(self, worker: _Worker | None, in_place: bool = False) -> None:
+        thread = threading.Thread(target=self._serve, args=(worker, in_place), name="fastgraph-compile", daemon=True)
+        self.threads.add(thread)
+        thread.start()
+
+    def _serve(self, worker: _Worker | None, in_place: bool) -> None:
         try:
-            if not in_place:
+            if not in_place and worker is None:
                 worker = self._start()
             while (entry := self._next()) is not None:
                 if worker is None:
                     self._compile_here(entry)
                     continue
                 try:
+                    with self.lock:
+                        more = len(self.queue) > len(self.twins) and not self.closing
+                    twin = worker.twin() if more else None
+                    if twin is not None:
+                        with self.lock:
+                            self._employ(twin)
                     code = worker.compile(entry)
                 except _CompilerCrashed as crash:
                     self.fail(entry, str(crash))
                     warn(f"a kernel's ops run uncompiled: {crash}")
                     worker = self._start()
+                except _TwinLost:  # whatever the reason: the process it was forked from says what it is
+                    with self.lock:
+                        self.queue.appendleft(entry)
+                    return
                 except _WorkerLost as lost:
                     if self.closing:
                         return
@@ -335,7 +354,7 @@ class _Desk:
         """Stop compiling and leave no process behind."""
         with self.lock:  # a thread that builds a program may be linking: it ends that, and links nothing after it
             self.closing = True
-            workers, threads = list(self.workers), list(self.threads)
+            workers, threads = [*self.workers, *self.twins], list(self.threads)
             self.queue.clear()
             self.work.notify_all()
         for worker in workers:
@@ -354,7 +373,7 @@ class _Desk:
 
     def after_fork_in_child(self) -> None:
         """The child has the kernels, but no thread and no worker; what was pending starts over when waited for."""
-        for worker in self.workers:
+        for worker in (*self.workers, *self.twins):
             worker.disown()
         self._reset()
         for entry in self._table.values():
@@ -371,6 +390,10 @@ class _CompilerCrashed(Exception):
     """A worker that died of a fault while it compiled: the kernel must not be tried in this process."""
 
 
+class _TwinLost(Exception):
+    """A worker's twin that ended."""
+
+
 class _Worker:
     """The parent's side of one compiling process."""
 
@@ -378,7 +401,6 @@ class _Worker:
         """Start it. Raises OSError."""
         with importing:
             import subprocess
-            import sys
             import tempfile
 
             from fastgraph.compiler import worker
@@ -389,30 +411,53 @@ class _Worker:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         requests, self._requests = os.pipe()
         self._answers, answers = os.pipe()
+        self._spares: list[tuple[int, int]] = []  # this process's ends of the pipes to twins
+        theirs: list[tuple[int, int]] = []
+        for _ in range(_twins()):
+            (asked, ask), (answer, answered) = os.pipe(), os.pipe()
+            self._spares.append((ask, answer))
+            theirs.append((asked, answered))
         environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
         try:
             self.process = subprocess.Popen(
-                worker.command(requests, answers, sys.path),
+                worker.command(requests, answers, sys.path, theirs),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
                 env=environment,
-                pass_fds=(requests, answers),
+                pass_fds=(requests, answers, *itertools.chain(*theirs)),
                 process_group=0,  # Ctrl-C is for the program
             )
         except BaseException:
             os.close(self._requests)
             os.close(self._answers)
+            self._close_spares()
             self._errors.close()
             raise
         finally:
-            os.close(requests)
-            os.close(answers)
+            for fd in (requests, answers, *itertools.chain(*theirs)):
+                os.close(fd)
         self._started = False
         with desk.lock:
             desk.workers.add(self)
             if desk.closing:
                 self.kill()
+
+    def twin(self) -> _Twin | None:
+        """Another process like this one, if it is running and may have one more."""
+        if not self._started or not self._spares:
+            return None
+        requests, answers = self._spares.pop()
+        twin = _Twin(self._desk, requests, answers)
+        with contextlib.suppress(OSError):  # if it is gone, so is the twin
+            self._send({"twin": len(self._spares) + 1})
+        return twin
+
+    def _close_spares(self) -> None:
+        for fd in itertools.chain(*self._spares):
+            with contextlib.suppress(OSError):
+                os.close(fd)
+        self._spares.clear()
 
     def compile(self, entry: _Entry) -> bytes | str:
         """The object code, or the compiler's complaint. Raises _WorkerLost, _CompilerCrashed."""
@@ -483,6 +528,7 @@ class _Worker:
             self._desk.workers.discard(self)
         os.close(self._requests)
         os.close(self._answers)
+        self._close_spares()
         try:
             self.process.wait(2.0)
         except Exception:
@@ -498,7 +544,46 @@ class _Worker:
         for fd in (self._requests, self._answers):
             with contextlib.suppress(OSError):
                 os.close(fd)
+        self._close_spares()
         self.process.returncode = 0  # not ours to wait for
+
+
+class _Twin(_Worker):
+    """The parent's side of a process that a worker forked off: it ends when its pipe does."""
+
+    def __init__(self, desk: _Desk, requests: int, answers: int) -> None:
+        self._desk, self._requests, self._answers = desk, requests, answers
+        self._started = False
+        self._spares = []
+        with desk.lock:
+            desk.twins.add(self)
+            if desk.closing:
+                self.kill()
+
+    def _verdict(self, error: Exception) -> Exception:
+        return _TwinLost()
+
+    def kill(self) -> None:
+        """End its input; the number of the pipe stays taken while a thread may use it."""
+        with contextlib.suppress(OSError):
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, self._requests, inheritable=False)
+            os.close(nothing)
+
+    def close(self) -> None:
+        """End the process by ending its input; the worker that forked it reaps it."""
+        with self._desk.lock:
+            if self not in self._desk.twins:
+                return
+            self._desk.twins.discard(self)
+        os.close(self._requests)
+        os.close(self._answers)
+
+    def disown(self) -> None:
+        """In a forked child: the process is the parent's."""
+        for fd in (self._requests, self._answers):
+            with contextlib.suppress(OSError):
+                os.close(fd)
 
 
 class _Patient:
@@ -526,6 +611,11 @@ class _Patient:
                 break
             data += part
         return data
+
+
+def _twins() -> int:
+    """How many processes a worker may fork off: it shares what it has imported, which takes longer than a kernel."""
+    return min(3, _cpus() - 1) if sys.platform == "linux" else 0
 
 
 def _cpus() -> int:

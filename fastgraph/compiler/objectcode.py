@@ -106,6 +106,11 @@ def _front_end() -> FrontEnd:
     return FrontEnd()
 
 
+def prepare() -> None:
+    """Make what every kernel needs: so it is there before a process that compiles forks."""
+    _front_end()
+
+
 def _lower(spec: KernelSpec, key: str) -> tuple[str, str]:
     """A kernel as LLVM IR, with everything it calls, and the name of its entry point."""
     function, signature, called = _function(spec, key, BUILTINS)

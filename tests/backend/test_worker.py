@@ -119,6 +119,39 @@ def test_a_kernel_that_nobody_waits_for_any_more_is_not_compiled(desk: Any) -> N
     assert desk.statistics.compiled < 30
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked from a process that compiles")
+def test_a_twin_helps_and_goes_with_the_rest(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It compiles, may be killed at no cost but time, and ends when its pipe does."""
+    monkeypatch.setattr(kernels, "_cpus", lambda: 2)
+    handles = kernels.request(specs(40))
+    until(lambda: len(desk.twins) == 1)
+    (twin,), (first,) = desk.twins, desk.workers
+    until(lambda: twin._started)
+
+    def forked() -> list[int]:
+        return [
+            int(n) for n in Path(f"/proc/{first.process.pid}/task/{first.process.pid}/children").read_text().split()
+        ]
+
+    (pid,) = forked()
+    os.kill(pid, signal.SIGKILL)
+    check(handles)
+    assert desk.statistics.compiled == 40 and desk.statistics.compiled_in_place == 0
+    until(lambda: not desk.twins)
+    assert gone(pid, 1) and not Path(f"/proc/{pid}").exists() and forked() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked from a process that compiles")
+def test_twins_end_with_their_desk(desk: Any) -> None:
+    handles = kernels.request(specs(60))
+    until(lambda: bool(desk.twins) and all(twin._started for twin in desk.twins))
+    (first,) = desk.workers
+    children = Path(f"/proc/{first.process.pid}/task/{first.process.pid}/children").read_text().split()
+    assert children
+    desk.close()
+    assert all(gone(int(pid), 5) for pid in children) and len(handles) == 60
+
+
 def test_killed_half_way(desk: Any) -> None:
     """One warning; what was left is compiled in this process; nothing hangs and nothing is left."""
     handles = kernels.request(specs(12))
@@ -146,7 +179,7 @@ def test_useless(desk: Any, monkeypatch: pytest.MonkeyPatch, program: str, match
     monkeypatch.setattr(
         worker,
         "command",
-        lambda requests, answers, path: [sys.executable, "-c", program.replace("{answers}", str(answers))],
+        lambda requests, answers, path, twins: [sys.executable, "-c", program.replace("{answers}", str(answers))],
     )
     monkeypatch.setattr(kernels, "TIMEOUT_SECONDS", 1.0)
     before = children()
@@ -189,8 +222,8 @@ def test_a_compiler_that_crashes_costs_its_kernel_only(desk: Any, monkeypatch: p
     """A fault of LLVM must not be repeated in the program's own process."""
     real = worker.command
 
-    def crashing(requests: int, answers: int, path: list[str]) -> list[str]:
-        command = real(requests, answers, path)
+    def crashing(requests: int, answers: int, path: list[str], twins: list[tuple[int, int]]) -> list[str]:
+        command = real(requests, answers, path, twins)
         trap = (
             "from fastgraph.compiler import objectcode\n"
             "compile_kernel = objectcode.compile_kernel\n"
