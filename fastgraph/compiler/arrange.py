@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from fastgraph.compiler.divide import divide
 from fastgraph.compiler.loopnest import LoopNest, Store, stages
 from fastgraph.compiler.reuse import reuse
-from fastgraph.compiler.scalar import Index, Scalar, Table, walk
+from fastgraph.compiler.scalar import Index, Scalar, Table, row_major, walk
 
 
 @dataclass
@@ -53,6 +54,7 @@ def joined(nest: LoopNest) -> LoopNest:
 
     What several of the loops then have in common is kept from one to the next (reuse.py).
     """
+    nest = divide(nest)
     table = nest.stores[0].scalar.table
     stage = stages(nest.dims, nest.stores)
     level = {v: i + 1 for i, v in enumerate(nest.dims)}
@@ -127,8 +129,35 @@ def _rebuild(table: Table, term: Scalar, args: Index) -> Scalar:
     return made
 
 
-def _without_ones(index: Sequence[Scalar], shape: Sequence[Scalar]) -> list[tuple[Scalar, Scalar]]:
-    return [(i, n) for i, n in zip(index, shape, strict=True) if not (n.op == "const" and n.attr == 1)]
+def _axes(index: Sequence[Scalar], shape: Sequence[Scalar]) -> list[tuple[Scalar, Scalar]]:
+    """Indices with their extents, none of 1; what several loops run over together is as many axes."""
+    found: list[tuple[Scalar, Scalar]] = []
+    for i, n in zip(index, shape, strict=True):
+        several = row_major(i) if i.op == "add" else ()
+        if several and math.prod([v.args[0].witness or 0 for v in several]) == n.witness:
+            found += [(v, v.args[0]) for v in several]
+        elif not (n.op == "const" and n.attr == 1):
+            found.append((i, n))
+    return found
+
+
+def _operations(nest: LoopNest) -> list[Scalar]:
+    """Every term but the positions that are axes of their own."""
+    taken: set[Scalar] = set()
+    terms: dict[Scalar, None] = {}
+    stack = [t for s in reversed(nest.stores) for t in (s.scalar, *_own(s.index, s.shape))]
+    while stack:
+        term = stack.pop()
+        if term in taken:
+            continue
+        taken.add(term)
+        terms[term] = None
+        stack += _own(term.args, nest.shapes[term.attr]) if term.op == "load" else term.args
+    return list(terms)
+
+
+def _own(index: Sequence[Scalar], shape: Sequence[Scalar]) -> list[Scalar]:
+    return [i for i, _ in _axes(index, shape)]
 
 
 def _collapsed(nest: LoopNest) -> list[Index]:
@@ -136,7 +165,7 @@ def _collapsed(nest: LoopNest) -> list[Index]:
     stores = nest.stores
     chains: dict[Index, None] = {nest.dims: None}
     chains.update((s.variables, None) for s in stores)
-    terms = walk([t for s in stores for t in (s.scalar, *s.index)])
+    terms = _operations(nest)
     chains.update((t.args[: t.attr[1]], None) for t in terms if t.op == "reduce")
     after = {a: b for chain in chains for a, b in pairwise(chain)}
     before = {b: a for a, b in after.items()}
@@ -148,7 +177,7 @@ def _collapsed(nest: LoopNest) -> list[Index]:
             bad.add(before[v])
 
     def look(index: Sequence[Scalar], shape: Sequence[Scalar]) -> None:
-        axes = _without_ones(index, shape)
+        axes = _axes(index, shape)
         for p, (i, _) in enumerate(axes):
             if i.op != "var":
                 continue
@@ -207,7 +236,7 @@ def _flatten(table: Table, nest: LoopNest) -> tuple[list[FlatStore], Index]:
         return tuple(result)
 
     def position(index: Sequence[Scalar], shape: Sequence[Scalar]) -> Scalar:
-        axes = _without_ones(index, shape)
+        axes = _axes(index, shape)
         total: Scalar = table.const(0, "int64")
         p = 0
         while p < len(axes):

@@ -252,10 +252,30 @@ class Table:
         return found
 
 
+def row_major(index: Scalar) -> Index:
+    """The loop variables, outermost first, whose row-major position `index` is; () where it is none."""
+    inner: list[Scalar] = []
+    while index.op == "add":
+        rest, v = index.args
+        if v.op != "var" or len(v.args) != 1 or rest.op != "mul" or not _same(rest.args[1], v.args[0]):
+            return ()
+        inner.append(v)
+        index = rest.args[0]
+    return (index, *reversed(inner)) if index.op == "var" and (not inner or len(index.args) == 1) else ()
+
+
+def _same(a: Scalar, b: Scalar) -> bool:
+    """Whether two extents are equal in every call."""
+    return a is b or (a.op == b.op == "extent" and a.witness is not None and a.witness == b.witness)
+
+
 def _in_range(index: Scalar, extent: Scalar) -> bool:
     if index.op == "var":
         n = index.args[0]
         return n is extent or (n.witness is not None and n.witness == extent.witness)
+    if index.op == "add":
+        variables = row_major(index)
+        return bool(variables) and math.prod([v.args[0].witness or 0 for v in variables]) == extent.witness
     if index.op == "max" and index.args[1].op == "const" and index.args[1].attr == 0:
         return _is_below(index.args[0], extent)  # clamped: the nearest place inside
     return index.op == "const" and index.attr == 0 and extent.op == "const" and extent.attr > 0
@@ -327,11 +347,11 @@ def _simplify(table: Table, name: str, args: Index) -> Scalar | None:
     if name == "floordiv":
         if b == 1:
             return x
-        return table.const(0, "int64") if x.op == "var" and x.args[0] is y else None
+        return _cut(table, x, y)[0]
     if name == "floormod":
         if b == 1:
             return table.const(0, "int64")
-        return x if x.op == "var" and x.args[0] is y else None
+        return _cut(table, x, y)[1]
     if name == "lt" and x.op == "var" and x.args[0] is y:
         return table.const(True, "bool")
     if name == "ge" and x.op == "var" and b == 0:
@@ -339,6 +359,26 @@ def _simplify(table: Table, name: str, args: Index) -> Scalar | None:
     if name in ("min", "max") and x is y:
         return x
     return None
+
+
+def _cut(table: Table, x: Scalar, n: Scalar) -> tuple[Scalar | None, Scalar | None]:
+    """`x // n` and `x % n` where the innermost of the loops whose position `x` is have `n` iterations."""
+    if x.op == "var" and x.args[0] is n:
+        return table.const(0, "int64"), x
+    variables = row_major(x) if x.op == "add" else ()
+    product = 1
+    for k in reversed(range(len(variables))):
+        product *= variables[k].args[0].witness or 0
+        if product == n.witness and n.op == "extent":
+            return _position(table, variables[:k]), _position(table, variables[k:])
+    return None, None
+
+
+def _position(table: Table, variables: Index) -> Scalar:
+    total: Scalar = table.const(0, "int64")
+    for v in variables:
+        total = total * v.args[0] + v
+    return total
 
 
 def walk(roots: Iterable[Scalar]) -> list[Scalar]:

@@ -110,3 +110,23 @@ def test_an_operand_that_lives_on_keeps_its_memory() -> None:
     made = program(lambda a, b: (fg.matmul(a, b), fg.matmul(a, b) + 1.0), (4, 4), (4, 4))
     (step,) = kernels(made)
     assert step.in_place == ()
+
+
+def test_axes_that_are_joined_after_a_transposition_are_loops_of_their_own() -> None:
+    heads = lambda x: fg.reshape(fg.transpose(x, [0, 2, 1, 3]), [6, 20])
+    unknown = lambda x: fg.reshape(fg.transpose(x, [0, 2, 1, 3]), [-1, 20])
+    for made in (program(heads, (2, 4, 3, 5)), program(unknown, (None, 4, 3, 5))):
+        (source,) = sources(made)
+        assert "floordiv" not in source and "floormod" not in source
+
+
+def test_what_is_elementwise_after_a_reshape_divides_no_index() -> None:
+    (source,) = sources(program(lambda x, y: fg.tanh(fg.reshape(fg.transpose(x), [6, 20])) + y, (4, 5, 6), (6, 20)))
+    assert "floordiv" not in source and "floormod" not in source
+
+
+def test_reshapes_of_a_product_move_nothing() -> None:
+    made = program(lambda a, b: fg.matmul(fg.reshape(fg.matmul(a, b), [2, 3, 4]), fg.transpose(b)), (6, 5), (5, 4))
+    assert not any([n.op.name for n in step.nodes] == ["reshape"] for step in kernels(made))
+    apart = program(lambda a, b: fg.reshape(fg.matmul(a, b), [2, 3, 2, 2]), (6, 5), (5, 4))
+    assert not kernels(apart)
