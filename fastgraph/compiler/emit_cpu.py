@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from fastgraph.compiler import columns_cpu as columns
 from fastgraph.compiler import spell_cpu as spell
+from fastgraph.compiler import tiles_cpu as tiles
 from fastgraph.compiler.arrange import FlatNest, FlatStore, arrange
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.loopnest import LoopNest
@@ -67,6 +68,7 @@ class Emitter:
         self.variables: dict[Scalar, str] = {}
         self.n_locals = 0
         self.arrays: dict[str, str] = {}  # the kernel's own arrays, with their dtypes
+        self.tiles: dict[str, tuple[str, int]] = {}  # those for what is turned, with their dtypes and lengths
         self.barriers: list[Block] = []  # nothing risky may move out of the innermost of these
         self.emitted: set[int] = set()  # stores with loops of their own that are written already
         self.groups: dict[tuple[Index, int], list[Scalar | int]] = {}
@@ -77,13 +79,10 @@ class Emitter:
 
     def run(self) -> Emitted:
         """Write the whole kernel."""
-        block = root = Block(None, frozenset())
-        blocks, headers = [root], []
-        for k, v in enumerate(self.nest.dims):
-            self.variables[v] = f"i{k}"
-            headers.append(f"for i{k} in range({self.size(v.args[0]) if k else 'begin, end'}):")
-            block = Block(block, block.variables | {v})
-            blocks.append(block)
+        root = Block(None, frozenset())
+        crossed = tiles.crossing(self.nest)
+        blocks, headers = self.shared_loops(root) if crossed is None else tiles.open_loops(self, crossed, root)
+        block = blocks[-1]
         if columns.apply(self.nest):
             headers[-1], blocks[-1] = columns.emit(self, blocks[-2])
         if not self.arrays:
@@ -101,11 +100,21 @@ class Emitter:
         lines = [f"{name} = buffers[{k}]" for k, name in enumerate(self.buffers.values())]
         lines += [f"{name} = sizes[{k}]" for k, name in enumerate(self.sizes.values())]
         lines += [f"{name} = {self.call(f'local_{dtype}', str(columns.TILE))}" for name, dtype in self.arrays.items()]
+        lines += [f"{name} = {self.call(f'local_{dtype}', str(n))}" for name, (dtype, n) in self.tiles.items()]
         lines += [*root.lines, "return 0"]
         source = "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in lines)
         spec = KernelSpec(source, tuple(self.buffer_types), len(self.sizes), tuple(sorted(self.imports)))
         extent = self.nest.dims[0].args[0] if self.nest.dims else None
         return Emitted(spec, list(self.buffers), list(self.sizes), extent, list(self.fallible), self.nest)
+
+    def shared_loops(self, root: Block) -> tuple[list[Block], list[str]]:
+        """The blocks of the shared loops, `root` first, and the headers between them."""
+        blocks, headers = [root], []
+        for k, v in enumerate(self.nest.dims):
+            self.variables[v] = f"i{k}"
+            headers.append(f"for i{k} in range({self.size(v.args[0]) if k else 'begin, end'}):")
+            blocks.append(Block(blocks[-1], blocks[-1].variables | {v}))
+        return blocks, headers
 
     # -- names ---------------------------------------------------------------------------------------------------------
 

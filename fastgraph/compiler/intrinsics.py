@@ -20,7 +20,7 @@ from numba.core import cgutils, types
 from numba.core.typing.templates import AbstractTemplate, infer, infer_global
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-from fastgraph.compiler import blocks_cpu, complexmath, vecmath
+from fastgraph.compiler import blocks_cpu, complexmath, turned_cpu, vecmath
 from fastgraph.compiler.lane import ComplexLane, Lane
 
 
@@ -282,4 +282,4 @@ class _Functions(dict[str, Callable[..., Any]]):
 
 
 #: Every function a kernel may call, by the name it is called by.
-FUNCTIONS = _Functions({"product": product, **blocks_cpu.FUNCTIONS})
+FUNCTIONS = _Functions({"product": product, **blocks_cpu.FUNCTIONS, **turned_cpu.FUNCTIONS})

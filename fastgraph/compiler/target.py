@@ -33,7 +33,7 @@ LIBM = (
 #: The files whose text decides what a kernel's calls mean.
 _SOURCES = (
     "vecmath.py", "bessel.py", "complexmath.py", "lane.py", "gamma_cpu.py", "variates_cpu.py", "../temme.py",
-    "blocks_cpu.py", "intrinsics.py", "front_end.py", "objectcode.py", "target.py",
+    "blocks_cpu.py", "intrinsics.py", "front_end.py", "objectcode.py", "target.py", "turned_cpu.py",
 )  # fmt: skip
 
 

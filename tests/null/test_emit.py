@@ -130,3 +130,12 @@ def test_reshapes_of_a_product_move_nothing() -> None:
     assert not any([n.op.name for n in step.nodes] == ["reshape"] for step in kernels(made))
     apart = program(lambda a, b: fg.reshape(fg.matmul(a, b), [2, 3, 2, 2]), (6, 5), (5, 4))
     assert not kernels(apart)
+
+
+def test_what_is_read_across_rows_is_turned_tile_by_tile() -> None:
+    for made in (program(fg.transpose, (40, 50)), program(fg.transpose, (None, 50))):
+        (source,) = sources(made)
+        assert "turned_block(" in source
+    for shape in ((40, 3), (3, 40)):  # too narrow for a block
+        assert "turned_block(" not in sources(program(fg.transpose, shape))[0]
+    assert "turned_block(" not in sources(program(lambda x: fg.transpose(x, [1, 0, 2]), (40, 50, 60)))[0]

@@ -58,6 +58,7 @@ LATE = {
 #: Modules that import such a package as a whole, and so are themselves imported late (or by one another).
 LATE_MODULES = {
     "compiler.blocks_cpu",
+    "compiler.turned_cpu",
     "compiler.gamma_cpu",
     "compiler.complexmath",
     "compiler.front_end",
