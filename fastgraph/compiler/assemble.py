@@ -91,7 +91,7 @@ class Assembler:
             return False
         if not node.outputs:  # unstack along an axis of size 0, where nothing has pruned it
             return False
-        if self.is_gemm(node) or node in self.refused or self.blocks(node) is not None:
+        if self.is_gemm(node) or node in self.refused or self.blocks(node) is not None or self.has_loops(node):
             return False
         return not self.is_bias_gradient(node)
 
@@ -107,6 +107,10 @@ class Assembler:
         if node.op.step != "convolution" or node in self.opaque or node in self.refused or self.is_dynamic(node):
             return None
         return convolution.geometry(node, lambda value: self.avals[value].shape)
+
+    def has_loops(self, node: Node) -> bool:
+        """Whether a kernel of the op's own is better than the loop nest that it has too."""
+        return (node.op.step or "").partition(".")[0] in KINDS and ordered(node, self.number, self.avals) is not None
 
     def is_bias_gradient(self, node: Node) -> bool:
         """Whether a node sums the rows of what a convolution's gradient to its filter takes."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from fastgraph.compiler import spell_cpu as spell
 from fastgraph.compiler.kernel_text import Ordered, Shapes, Text
+from fastgraph.compiler.pool_kernels import pool_kernel
 from fastgraph.compiler.program import Size
 from fastgraph.compiler.random_kernels import random_kernel
 from fastgraph.dtype import DType
@@ -427,6 +428,7 @@ _KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {
     "search": _search,
     "list_set": _list_set,
     "permutation": _permutation,
+    "max_pool": pool_kernel,
 }
 
 #: The kinds of step that this module writes kernels for.

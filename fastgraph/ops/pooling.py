@@ -520,6 +520,7 @@ def max_pool_p(x: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
     infer=lambda x, dy, **attrs: Aval(x.dtype, x.shape),
     groups=("T", "T"),
     dtypes=_MAX_DTYPES,
+    step="max_pool.spread",
     lower=_lower_max_grad,
     vjp=dict(
         dy=lambda dy, x, window, strides, padding: max_pool_pick_p(x, dy, **_attrs(window, strides, padding)),
@@ -550,6 +551,7 @@ def max_pool_grad_p(x: Array, dy: Array, *, window: Any, strides: Any, padding: 
     infer=lambda x, g, **attrs: _infer(x, **attrs),
     groups=("T", "T"),
     dtypes=_MAX_DTYPES,
+    step="max_pool.pick",
     lower=_lower_pick,
     vjp=dict(
         g=lambda dy, x, window, strides, padding: max_pool_grad_p(x, dy, **_attrs(window, strides, padding)),

@@ -52,6 +52,9 @@ class _Assembler(Assembler):
     def blocks(self, node: Node) -> None:
         return None
 
+    def has_loops(self, node: Node) -> bool:
+        return False
+
     def counted(self, node: Node) -> None:
         return None
 

@@ -1,0 +1,79 @@
+"""Gradients of max_pool as kernels that go window by window: eager mode's bits, for known and unknown sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph import flags
+from fastgraph.ops.pooling import max_pool_grad_p, max_pool_p, max_pool_pick_p
+
+#: shape, window, strides, padding
+CASES = {
+    "overlapping": ((2, 9, 8, 5), (3, 3), (2, 2), "SAME"),
+    "every place": ((2, 7, 8, 17), (3, 3), (1, 1), "SAME"),
+    "valid": ((3, 11, 9, 3), (5, 4), (2, 1), "VALID"),
+    "gaps": ((2, 13, 13, 4), (5, 5), (6, 7), "VALID"),
+    "padded": ((2, 6, 7, 2), (5, 3), (2, 2), ((4, 4), (2, 0))),
+    "one channel": ((2, 9, 9, 1), (3, 3), (2, 2), "SAME"),
+    "many channels": ((1, 5, 5, 300), (3, 3), (1, 1), "SAME"),
+    "one axis": ((2, 30, 6), (6,), (1,), "SAME"),
+    "three axes": ((1, 4, 5, 6, 3), (2, 3, 3), (1, 2, 2), "SAME"),
+    "window over all": ((2, 3, 3, 2), (7, 7), (2, 2), "SAME"),
+    "no images": ((0, 9, 9, 4), (3, 3), (1, 1), "SAME"),
+    "no channels": ((2, 9, 9, 0), (3, 3), (1, 1), "SAME"),
+}
+
+
+def sample(shape: tuple[int, ...], dtype: str, seed: int) -> Any:
+    random = np.random.default_rng(seed)
+    made = random.integers(-4, 5, shape).astype(dtype)  # many are equal
+    if dtype.startswith("float"):
+        for number in (np.nan, np.inf, -np.inf, -0.0):
+            made[random.random(shape) < 0.15] = number
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [*[(name, "float32") for name in CASES], *[("overlapping", d) for d in ("float64", "int64", "int8", "float16")]],
+)
+def test_eager_compiled_and_unknown_sizes_have_the_same_bits(name: str, dtype: str) -> None:
+    shape, window, strides, padding = CASES[name]
+    attrs = {"window": window, "strides": strides, "padding": padding}
+    x = sample(shape, dtype, 0)
+    out = max_pool_p(x, **attrs).shape
+    dy = np.random.default_rng(1).integers(-4, 5, out).astype(dtype)
+    g = np.random.default_rng(2).integers(-4, 5, shape).astype(dtype)
+
+    def both(x: Any, dy: Any, g: Any) -> Any:
+        largest = max_pool_p(x, **attrs)  # so that the number of windows is known to be what dy has
+        back = max_pool_grad_p(x, dy + fg.zeros_like(largest), **attrs)
+        return back, max_pool_pick_p(x, g, **attrs)
+
+    expected = max_pool_grad_p(x, dy, **attrs), max_pool_pick_p(x, g, **attrs)
+    unknown = [fg.TensorSpec([None] * len(shape), dtype)] * 3
+    for staged in (fg.function(both), fg.function(both, input_signature=unknown)):
+        with flags.override(tier="last"):
+            got = staged(x, dy, g)
+        for a, b in zip(got, expected, strict=True):
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b)
+
+
+def test_the_source_does_not_grow_with_the_window() -> None:
+    lengths = []
+    for k in (3, 7):
+        gradient = fg.function(
+            lambda x, dy, k=k: max_pool_grad_p(x, dy, window=(k, k), strides=(1, 1), padding="SAME"),
+            input_signature=[fg.TensorSpec([2, 9, 9, 4])] * 2,
+        )
+        x = fg.zeros([2, 9, 9, 4])
+        with flags.override(tier="last"):
+            gradient(x, x)
+        text = gradient.get_concrete_function().explain()
+        lengths.append(text[text.index("# program of") :].count("\n"))
+    assert lengths[0] == lengths[1]
