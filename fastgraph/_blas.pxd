@@ -21,6 +21,6 @@ cdef struct Gemm:
 cdef int choose_way(Gemm* g) except -1
 cdef void gemm_units(Gemm* g, char* a, char* b, char* c, int64_t begin, int64_t end) noexcept nogil
 cdef bint block_product(
-    const float* a, const float* b, float* c, int64_t m, int64_t n, int64_t k, bint transpose_a, bint transpose_b,
-    bint small,
+    bint is_double, char* a, char* b, char* c, int64_t m, int64_t n, int64_t k, bint transpose_a, bint transpose_b,
+    int64_t batch, int64_t* a_offsets, int64_t* b_offsets, bint small,
 ) noexcept nogil

@@ -17,13 +17,17 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from fastgraph import errors, flags
+from fastgraph._pool cimport pool_share, pool_threads
 
 cdef extern from "_blocks.h" nogil:
-    const int64_t FG_DEEPEST
     int fg_block_bits()
-    int fg_blocks_pay(int bits, int64_t m, int64_t n, int64_t k, int64_t a_col, int64_t b_col)
+    int fg_blocks_pay(int bits, int is_double, int64_t m, int64_t n, int64_t k, int64_t a_col, int64_t b_col)
     void fg_block_product(
         int bits, const float* a, const float* b, float* c, int64_t m, int64_t n, int64_t k,
+        int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row,
+    )
+    void fg_block_product_double(
+        int bits, const double* a, const double* b, double* c, int64_t m, int64_t n, int64_t k,
         int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row,
     )
 
@@ -33,6 +37,10 @@ ctypedef void (*sgemm_t)(
 ctypedef void (*dgemm_t)(
     char*, char*, int*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*
 ) noexcept nogil
+
+cdef enum:                      # in floating-point operations of float32; those of float64 count twice
+    SHARED = 6000000            # from here on an eager product is shared among threads: waking one takes 5 to 10 us
+    PIECE = 4000000             # about what a thread takes at a time
 
 cdef sgemm_t _sgemm = NULL
 cdef dgemm_t _dgemm = NULL
@@ -120,15 +128,21 @@ def use_vectors(bits: int) -> int:
     return before
 
 
+cdef int64_t _whole_panels(int64_t columns, bint is_double) noexcept nogil:
+    """So many columns or a few more: no piece but the last then ends in a panel that is partly empty."""
+    cdef int64_t wide = _bits // (32 if is_double else 16)
+    return (columns + wide - 1) // wide * wide if wide else columns
+
+
 cdef int choose_way(Gemm* g) except -1:
     """Set whether blocks compute the pieces of a product; load BLAS if not. Raises ImportError without scipy."""
     cdef int64_t m = g.m if g.along_n else g.piece
     cdef int64_t n = g.piece if g.along_n else g.n
     g.blocks = 0
-    if not g.is_double and fg_blocks_pay(
-        _bits, m, n, g.k, g.m if g.transpose_a else 1, g.k if g.transpose_b else 1
-    ):
+    if fg_blocks_pay(_bits, g.is_double, m, n, g.k, g.m if g.transpose_a else 1, g.k if g.transpose_b else 1):
         g.blocks = _bits
+        if g.along_n:
+            g.piece = _whole_panels(g.piece, g.is_double)
         return 0
     if max(g.m, g.n, g.k) > 0x7fffffff:
         raise errors.InvalidArgumentError(
@@ -139,12 +153,15 @@ cdef int choose_way(Gemm* g) except -1:
 
 cdef void _call(Gemm* g, char* a, char* b, char* c, int64_t m, int64_t n) noexcept nogil:
     """One call on a part of C with m rows and n columns. BLAS is column-major: it is asked for C's transpose."""
-    if g.blocks:
-        fg_block_product(
-            g.blocks, <float*>a, <float*>b, <float*>c, m, n, g.k,
-            1 if g.transpose_a else g.k, g.m if g.transpose_a else 1,
-            1 if g.transpose_b else g.n, g.k if g.transpose_b else 1, g.n,
+    cdef int64_t a_row = 1 if g.transpose_a else g.k, a_col = g.m if g.transpose_a else 1
+    cdef int64_t b_row = 1 if g.transpose_b else g.n, b_col = g.k if g.transpose_b else 1
+    if g.blocks and g.is_double:
+        fg_block_product_double(
+            g.blocks, <double*>a, <double*>b, <double*>c, m, n, g.k, a_row, a_col, b_row, b_col, g.n
         )
+        return
+    if g.blocks:
+        fg_block_product(g.blocks, <float*>a, <float*>b, <float*>c, m, n, g.k, a_row, a_col, b_row, b_col, g.n)
         return
     cdef int im = <int>m, in_ = <int>n, ik = <int>g.k
     cdef int lda = <int>max(g.m if g.transpose_a else g.k, 1)
@@ -187,20 +204,61 @@ cdef void gemm_units(Gemm* g, char* a, char* b, char* c, int64_t begin, int64_t 
                 _call(g, a_i + first * (1 if g.transpose_a else g.k) * size, b_i, c_i + first * g.n * size, count, g.n)
 
 
-cdef bint block_product(
-    const float* a, const float* b, float* c, int64_t m, int64_t n, int64_t k, bint transpose_a, bint transpose_b,
-    bint small,
-) noexcept nogil:
-    """C = op(A) @ op(B) by blocks, all dense; False, having done nothing, where BLAS is as good.
+cdef struct Eager:              # a product whose units are shared among threads
+    Gemm gemm
+    char* a
+    char* b
+    char* c
 
+
+cdef void _eager_part(void* context, int64_t first, int64_t last) noexcept nogil:
+    cdef Eager* all = <Eager*>context
+    gemm_units(&all.gemm, all.a, all.b, all.c, first, last)
+
+
+cdef bint block_product(
+    bint is_double, char* a, char* b, char* c, int64_t m, int64_t n, int64_t k, bint transpose_a, bint transpose_b,
+    int64_t batch, int64_t* a_offsets, int64_t* b_offsets, bint small,
+) noexcept nogil:
+    """C[i] = op(A[i]) @ op(B[i]) by blocks, all dense; False, having done nothing, where BLAS is as good.
+
+    A[i] begins a_offsets[i] elements into a, and so on; threads share what is worth it, which the bits do not show.
     `small`: it competes with no BLAS but with plain loops.
     """
-    cdef int64_t a_row = 1 if transpose_a else k, a_col = m if transpose_a else 1
-    cdef int64_t b_row = 1 if transpose_b else n, b_col = k if transpose_b else 1
+    cdef Eager all
+    cdef Gemm* g = &all.gemm
+    cdef double one = (2 if is_double else 1) * 2.0 * m * n * k  # about 160 of these take a nanosecond
+    cdef int64_t least
     if small:
-        if _bits == 0 or k < 1 or k > FG_DEEPEST:
+        if _bits == 0 or k < 1:
             return False
-    elif not fg_blocks_pay(_bits, m, n, k, a_col, b_col):
+    elif not fg_blocks_pay(_bits, is_double, m, n, k, m if transpose_a else 1, k if transpose_b else 1):
         return False
-    fg_block_product(_bits, a, b, c, m, n, k, a_row, a_col, b_row, b_col, n)
+    all.a = a
+    all.b = b
+    all.c = c
+    g.is_double = is_double
+    g.transpose_a = transpose_a
+    g.transpose_b = transpose_b
+    g.along_n = n >= m
+    g.blocks = _bits
+    g.m = m
+    g.n = n
+    g.k = k
+    g.batch = batch
+    g.pieces = 1
+    g.piece = n if g.along_n else m
+    g.a_offsets = a_offsets
+    g.b_offsets = b_offsets
+    if one * batch < SHARED or pool_threads() == 1:
+        gemm_units(g, a, b, c, 0, batch)
+        return True
+    if batch < 2 * pool_threads():
+        least = 64 if one < 2e8 else 128
+        while g.pieces < 16 and one > 2 * PIECE * g.pieces and g.piece > 2 * least * g.pieces:
+            g.pieces *= 2
+        g.piece = (g.piece + g.pieces - 1) // g.pieces
+        if g.along_n:
+            g.piece = _whole_panels(g.piece, is_double)
+    pool_share(_eager_part, &all, batch * g.pieces, max(<int64_t>1, <int64_t>(PIECE * g.pieces / one)))
     return True

@@ -1,4 +1,4 @@
-/* Products of float32 whose sums stay in vector registers: c[m, n] = a[m, k] @ b[k, n], a or b perhaps transposed.
+/* Products of float32 and float64 whose sums stay in vector registers: c[m, n] = a[m, k] @ b[k, n], a or b perhaps transposed.
  *
  * Rule: each sum goes over k in order, so the bits depend neither on how a product is cut nor on its neighbours. A group
  * of b's columns stays in the second cache while all of a passes by, a few rows at a time; either operand is copied only
@@ -13,8 +13,10 @@
 #include <immintrin.h>
 #include <pthread.h>
 
-#define FG_NEAR 65536 /* numbers of b that pass by all rows before the next ones come: they stay in the second cache */
-#define FG_DEEPEST 2048 /* of larger k a block of rows would not stay in any near cache */
+#define FG_NEAR 524288 /* bytes of b that pass by all rows before the next ones come: they stay in the second cache */
+#define FG_DEEP 4096 /* bytes of a row of a that are taken at a time: of more, few would stay in the nearest cache */
+#define FG_FAR 524288 /* bytes over which the rows of b lie: from here on they are copied */
+#define FG_DEPTH_OF(T) (FG_DEEP / (int64_t)sizeof(T))
 
 /* What does not fit the stack, one for each thread that multiplies; freed when the thread ends. */
 static pthread_key_t fg_room_key;
@@ -23,20 +25,17 @@ static int fg_has_room;
 
 static void fg_make_room(void) { fg_has_room = pthread_key_create(&fg_room_key, free) == 0; }
 
-/* b's panels, then a block of a: 64-byte aligned; NULL without memory. */
-static float *fg_room(void) {
+/* A block of a, then b's panels: 64-byte aligned; NULL without memory. */
+static void *fg_room(void) {
     pthread_once(&fg_room_once, fg_make_room);
     if (!fg_has_room) return NULL;
-    float *room = (float *)pthread_getspecific(fg_room_key);
+    void *room = pthread_getspecific(fg_room_key);
     if (room == NULL) {
-        void *made;
-        size_t size = sizeof(float) * (FG_NEAR + 32 * FG_DEEPEST + 16 * (FG_DEEPEST + 64));
-        if (posix_memalign(&made, 64, size) != 0) return NULL;
-        if (pthread_setspecific(fg_room_key, made) != 0) {
-            free(made);
+        if (posix_memalign(&room, 64, FG_NEAR + 32 * FG_DEEP + 16 * (FG_DEEP + 64 * sizeof(double))) != 0) return NULL;
+        if (pthread_setspecific(fg_room_key, room) != 0) {
+            free(room);
             return NULL;
         }
-        room = (float *)made;
     }
     return room;
 }
@@ -62,14 +61,32 @@ static inline __attribute__((target("avx2"))) void fg_turn(float *to, int64_t to
     }
 }
 
+/* The same of four. */
+static inline __attribute__((target("avx2"))) void fg_turn_double(double *to, int64_t to_row, const double *from,
+                                                                   int64_t from_row) {
+    __m256d r[4], s[4];
+    for (int i = 0; i < 4; i++) r[i] = _mm256_loadu_pd(from + i * from_row);
+    for (int i = 0; i < 4; i += 2) {
+        s[i] = _mm256_unpacklo_pd(r[i], r[i + 1]);
+        s[i + 1] = _mm256_unpackhi_pd(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 2; i++) {
+        _mm256_storeu_pd(to + i * to_row, _mm256_permute2f128_pd(s[i], s[i + 2], 0x20));
+        _mm256_storeu_pd(to + (i + 2) * to_row, _mm256_permute2f128_pd(s[i], s[i + 2], 0x31));
+    }
+}
+
 /* Rows come in threes, whose addresses are base, base + row, base + 2 * row: one register for three. */
 #define FG_ROW(r) (q[(r) / 3] + ((r) % 3) * a_row)
 #define FG_INLINE static inline __attribute__((always_inline))
 
+#define T float
 #define LANES 16
 #define MOST 14
 #define TARGET "avx512f"
 #define NAME(x) x##_512
+#define TILE 8
+#define TURN fg_turn
 typedef __m512 V_512;
 typedef __mmask16 M_512;
 #define LOAD(p) _mm512_loadu_ps(p)
@@ -82,10 +99,13 @@ typedef __mmask16 M_512;
 #define MASK_OF(n) ((__mmask16)((1u << (n)) - 1))
 #include "_blocks_of_width.h"
 
+#define T float
 #define LANES 8
 #define MOST 6
 #define TARGET "avx2,fma"
 #define NAME(x) x##_256
+#define TILE 8
+#define TURN fg_turn
 typedef __m256 V_256;
 typedef __m256i M_256;
 #define LOAD(p) _mm256_loadu_ps(p)
@@ -98,6 +118,44 @@ typedef __m256i M_256;
 #define MASK_OF(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
 #include "_blocks_of_width.h"
 
+#define T double
+#define LANES 8
+#define MOST 14
+#define TARGET "avx512f"
+#define NAME(x) x##_512_double
+#define TILE 4
+#define TURN fg_turn_double
+typedef __m512d V_512_double;
+typedef __mmask8 M_512_double;
+#define LOAD(p) _mm512_loadu_pd(p)
+#define LOAD_PART(p, mask) _mm512_maskz_loadu_pd(mask, p)
+#define STORE(p, v) _mm512_storeu_pd(p, v)
+#define STORE_PART(p, mask, v) _mm512_mask_storeu_pd(p, mask, v)
+#define SET1(x) _mm512_set1_pd(x)
+#define ZERO _mm512_setzero_pd()
+#define FMA(x, y, z) _mm512_fmadd_pd(x, y, z)
+#define MASK_OF(n) ((__mmask8)((1u << (n)) - 1))
+#include "_blocks_of_width.h"
+
+#define T double
+#define LANES 4
+#define MOST 6
+#define TARGET "avx2,fma"
+#define NAME(x) x##_256_double
+#define TILE 4
+#define TURN fg_turn_double
+typedef __m256d V_256_double;
+typedef __m256i M_256_double;
+#define LOAD(p) _mm256_loadu_pd(p)
+#define LOAD_PART(p, mask) _mm256_maskload_pd(p, mask)
+#define STORE(p, v) _mm256_storeu_pd(p, v)
+#define STORE_PART(p, mask, v) _mm256_maskstore_pd(p, mask, v)
+#define SET1(x) _mm256_set1_pd(x)
+#define ZERO _mm256_setzero_pd()
+#define FMA(x, y, z) _mm256_fmadd_pd(x, y, z)
+#define MASK_OF(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x((int64_t)(n)), _mm256_setr_epi64x(0, 1, 2, 3))
+#include "_blocks_of_width.h"
+
 /* 512, 256 or 0: the vectors of this CPU that there are blocks for. */
 static int fg_block_bits(void) {
     __builtin_cpu_init();
@@ -107,43 +165,53 @@ static int fg_block_bits(void) {
 
 /* Whether blocks are faster than BLAS, or as fast: measured on one thread against OpenBLAS 0.3.30 with vectors of 512
  * and of 256 bits (docs/adr/0014-products.md). `a_col`, `b_col`: 1, or how far apart the columns of a turned operand lie. */
-static int fg_blocks_pay(int bits, int64_t m, int64_t n, int64_t k, int64_t a_col, int64_t b_col) {
-    int small = bits == 512 && (double)m * n * k <= 1e6; /* BLAS has kernels of its own for these, which copy nothing */
-    if (bits == 0 || k < 1 || k > FG_DEEPEST) return 0;
+static int fg_blocks_pay(int bits, int is_double, int64_t m, int64_t n, int64_t k, int64_t a_col, int64_t b_col) {
+    /* BLAS has kernels of its own for these, which copy nothing */
+    int small = bits == 512 && !is_double && (double)m * n * k <= 1e6;
+    if (bits == 0 || k < 1) return 0;
     if (m < 2 || n < 2) return 0; /* a matrix by a vector is bound by memory, and most lanes would be empty */
-    if (small && a_col != 1 && b_col != 1) return 0;     /* to BLAS that is one product of operands not turned */
+    if (small && a_col != 1 && b_col != 1) return 0;   /* to BLAS that is one product of operands not turned */
     if (small && n < (a_col != 1 ? 32 : 12)) return 0; /* BLAS takes the rows of c as lanes */
     if (small && m < (b_col != 1 ? 6 : 5)) return 0;   /* few sums wait for themselves */
-    return a_col == 1 || a_col * k <= 1 << 18; /* else copying a block of a, again for each group of columns, costs most */
+    if (is_double && n < 6 && m * k > 65536) return 0; /* half of the lanes are empty */
+    return a_col == 1 || a_col * k <= 1 << 22; /* else copying a block of a, again for each group of columns, costs most */
 }
 
 /* c = a @ b, by blocks; c_row and so on: how far apart rows and columns lie. One of those of a is 1, and of b. */
-static void fg_block_product(int bits, const float *a, const float *b, float *c, int64_t m, int64_t n, int64_t k,
-                             int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row) {
-    if (m == 0) return;
-    float *room = fg_room();
-    if (room == NULL) { /* no memory: slow, but right */
-        for (int64_t i = 0; i < m; i++)
-            for (int64_t j = 0; j < n; j++) {
-                float sum = 0;
-                for (int64_t p = 0; p < k; p++) sum += a[i * a_row + p * a_col] * b[p * b_row + j * b_col];
-                c[i * c_row + j] = sum;
-            }
-    } else if (bits == 512)
-        fg_product_512(room, a, b, c, m, n, k, a_row, a_col, b_row, b_col, c_row);
-    else
-        fg_product_256(room, a, b, c, m, n, k, a_row, a_col, b_row, b_col, c_row);
-}
+#define FG_BLOCK_PRODUCT(NAME, T, OF_512, OF_256)                                                                      \
+    static void NAME(int bits, const T *a, const T *b, T *c, int64_t m, int64_t n, int64_t k, int64_t a_row,           \
+                     int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row) {                                     \
+        if (m == 0) return;                                                                                            \
+        void *room = fg_room();                                                                                        \
+        if (room == NULL) /* no memory: slow, but right */                                                             \
+            for (int64_t i = 0; i < m; i++)                                                                            \
+                for (int64_t j = 0; j < n; j++) {                                                                      \
+                    T sum = 0;                                                                                         \
+                    for (int64_t p = 0; p < k; p++) sum += a[i * a_row + p * a_col] * b[p * b_row + j * b_col];        \
+                    c[i * c_row + j] = sum;                                                                            \
+                }                                                                                                      \
+        else if (bits == 512)                                                                                          \
+            OF_512(room, a, b, c, m, n, k, a_row, a_col, b_row, b_col, c_row);                                         \
+        else                                                                                                           \
+            OF_256(room, a, b, c, m, n, k, a_row, a_col, b_row, b_col, c_row);                                         \
+    }
+FG_BLOCK_PRODUCT(fg_block_product, float, fg_product_512, fg_product_256)
+FG_BLOCK_PRODUCT(fg_block_product_double, double, fg_product_512_double, fg_product_256_double)
 
 #else /* another CPU or compiler: BLAS */
 
-#define FG_DEEPEST 0
 static int fg_block_bits(void) { return 0; }
 
-static int fg_blocks_pay(int bits, int64_t m, int64_t n, int64_t k, int64_t a_col, int64_t b_col) { return 0; }
+static int fg_blocks_pay(int bits, int is_double, int64_t m, int64_t n, int64_t k, int64_t a_col, int64_t b_col) {
+    return 0;
+}
 
 static void fg_block_product(int bits, const float *a, const float *b, float *c, int64_t m, int64_t n, int64_t k,
                              int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row) {}
+
+static void fg_block_product_double(int bits, const double *a, const double *b, double *c, int64_t m, int64_t n,
+                                    int64_t k, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col,
+                                    int64_t c_row) {}
 
 #endif
 #endif

@@ -1,4 +1,4 @@
-# Part of _tensor.pyx: matrix products: by blocks up to a moderate size, integers and small doubles by loops, else BLAS.
+# Part of _tensor.pyx: matrix products: by blocks where those are as fast as BLAS, integers by loops, else NumPy's BLAS.
 
 cdef extern from "_products.h" nogil:
     void fg_product_f32(void*, void*, void*, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t)
@@ -9,7 +9,8 @@ cdef extern from "_products.h" nogil:
 cdef enum:
     SMALL_FLOAT = 32768         # multiplications up to which a product is done here and not by BLAS
     SMALL_DOUBLE = 10000
-    ONE_THREAD = 1000000        # multiplications above which NumPy's BLAS takes several threads, which pays
+    KEEPS_GIL = 300000          # multiplications up to which the GIL is kept: about 4 us
+    MANY_PRODUCTS = 64          # of a batch, up to which their places need no memory but the stack's
 
 cdef object _numpy_matmul = np.matmul
 cdef dict _plain_product = {"transpose_a": False, "transpose_b": False}
@@ -22,7 +23,9 @@ cdef EagerTensor _product(EagerTensor a, EagerTensor b, bint transpose_a, bint t
     cdef int64_t k, a_row, a_col, b_row, b_col, small
     cdef int code = a.dtype_code
     cdef EagerTensor out = None
-    if a.ndim != 2 or b.ndim != 2 or b.dtype_code != code:
+    if a.ndim != 2 or b.ndim != 2:
+        return _product_batch(a, b, transpose_a, transpose_b)
+    if b.dtype_code != code:
         return None
     if code != FLOAT32 and code != FLOAT64 and code != INT32 and code != INT64:
         return None
@@ -33,12 +36,9 @@ cdef EagerTensor _product(EagerTensor a, EagerTensor b, bint transpose_a, bint t
     dims[1] = b.dims[0] if transpose_b else b.dims[1]
     if _count(2, &dims[0]) < 0:
         return None
-    if code == FLOAT32 and <double>dims[0] * dims[1] * k <= ONE_THREAD:
-        out = wrap_block(block_new(dims[0] * dims[1] * 4), code, 2, &dims[0])
-        if block_product(
-            <float*>a.data, <float*>b.data, <float*>out.data, dims[0], dims[1], k, transpose_a, transpose_b,
-            <double>dims[0] * dims[1] * k <= SMALL_FLOAT,
-        ):
+    if code == FLOAT32 or code == FLOAT64:
+        out = wrap_block(block_new(dims[0] * dims[1] * _item_sizes[code]), code, 2, &dims[0])
+        if _by_blocks(a, b, out, dims[0], dims[1], k, transpose_a, transpose_b, 1, &_nowhere, &_nowhere):
             return out
     if code == FLOAT32 or code == FLOAT64:
         small = SMALL_FLOAT if code == FLOAT32 else SMALL_DOUBLE
@@ -61,6 +61,100 @@ cdef EagerTensor _product(EagerTensor a, EagerTensor b, bint transpose_a, bint t
             else:
                 fg_product_i64(a.data, b.data, out.data, dims[0], k, dims[1], a_row, a_col, b_row, b_col)
     return out
+
+
+cdef int64_t _nowhere = 0       # where the only product of a batch of one begins
+
+
+cdef bint _by_blocks(
+    EagerTensor a, EagerTensor b, EagerTensor out, int64_t m, int64_t n, int64_t k, bint transpose_a, bint transpose_b,
+    int64_t batch, int64_t* a_offsets, int64_t* b_offsets
+) noexcept:
+    """Products of float32 or float64 by blocks into `out`; False, having done nothing, where BLAS is as good."""
+    cdef double work = <double>m * n * k
+    cdef bint is_double = out.dtype_code == FLOAT64
+    cdef bint small = work <= (SMALL_DOUBLE if is_double else SMALL_FLOAT)
+    cdef bint done
+    if work * batch <= KEEPS_GIL:
+        return block_product(is_double, a.data, b.data, out.data, m, n, k, transpose_a, transpose_b, batch, a_offsets,
+                             b_offsets, small)
+    with nogil:
+        done = block_product(is_double, a.data, b.data, out.data, m, n, k, transpose_a, transpose_b, batch, a_offsets,
+                             b_offsets, small)
+    return done
+
+
+cdef EagerTensor _product_batch(EagerTensor a, EagerTensor b, bint transpose_a, bint transpose_b):
+    """a @ b of batches of matrices of float32 or float64, broadcasting; None where NumPy's body must do it."""
+    cdef int64_t dims[MAX_RANK]
+    cdef int64_t a_steps[MAX_RANK]      # elements from one matrix to the next along an axis, 0 if broadcast
+    cdef int64_t b_steps[MAX_RANK]
+    cdef int64_t at[MAX_RANK]
+    cdef int64_t places[2 * MANY_PRODUCTS]
+    cdef int64_t m, n, k, x, y, a_size, b_size, a_at = 0, b_at = 0, i
+    cdef int64_t batch = 1
+    cdef int code = a.dtype_code, rank = max(a.ndim, b.ndim) - 2, axis, from_a, from_b
+    cdef int64_t* a_offsets = &places[0]
+    cdef int64_t* b_offsets
+    cdef EagerTensor out
+    if a.ndim < 2 or b.ndim < 2 or b.dtype_code != code or (code != FLOAT32 and code != FLOAT64):
+        return None
+    k = a.dims[a.ndim - 2] if transpose_a else a.dims[a.ndim - 1]
+    if (b.dims[b.ndim - 1] if transpose_b else b.dims[b.ndim - 2]) != k:
+        return None
+    m = a.dims[a.ndim - 1] if transpose_a else a.dims[a.ndim - 2]
+    n = b.dims[b.ndim - 2] if transpose_b else b.dims[b.ndim - 1]
+    a_size = m * k
+    b_size = k * n
+    for axis in range(rank - 1, -1, -1):
+        from_a = axis - rank + a.ndim - 2
+        from_b = axis - rank + b.ndim - 2
+        x = a.dims[from_a] if from_a >= 0 else 1
+        y = b.dims[from_b] if from_b >= 0 else 1
+        if x != y and x != 1 and y != 1:
+            return None
+        a_steps[axis] = a_size if x != 1 else 0
+        b_steps[axis] = b_size if y != 1 else 0
+        dims[axis] = y if x == 1 else x
+        a_size *= x
+        b_size *= y
+        at[axis] = 0
+    dims[rank] = m
+    dims[rank + 1] = n
+    if _count(rank + 2, &dims[0]) <= 0 or k == 0:
+        return None
+    for axis in range(rank):
+        batch *= dims[axis]
+    if b_size == k * n and not transpose_a:  # one right operand for all: the left ones are one matrix
+        m *= batch
+        batch = 1
+    if batch > MANY_PRODUCTS:
+        a_offsets = <int64_t*>malloc(2 * batch * sizeof(int64_t))
+        if a_offsets == NULL:
+            return None
+    b_offsets = a_offsets + batch
+    for i in range(batch):
+        a_offsets[i] = a_at
+        b_offsets[i] = b_at
+        axis = rank - 1
+        while axis >= 0:
+            at[axis] += 1
+            a_at += a_steps[axis]
+            b_at += b_steps[axis]
+            if at[axis] < dims[axis]:
+                break
+            a_at -= a_steps[axis] * dims[axis]
+            b_at -= b_steps[axis] * dims[axis]
+            at[axis] = 0
+            axis -= 1
+    try:
+        out = wrap_block(block_new(batch * m * n * _item_sizes[code]), code, rank + 2, &dims[0])
+        if _by_blocks(a, b, out, m, n, k, transpose_a, transpose_b, batch, a_offsets, b_offsets):
+            return out
+    finally:
+        if a_offsets != &places[0]:
+            free(a_offsets)
+    return None
 
 
 cdef EagerTensor _blas_product(

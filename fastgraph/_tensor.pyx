@@ -9,6 +9,7 @@ from cpython.buffer cimport PyObject_GetBuffer
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from fastgraph._blas cimport block_product

@@ -49,7 +49,7 @@ def gemm_shards(batch: Sequence[int], m: int, n: int, k: int, size: int) -> tupl
     for extent in batch:
         count *= extent
     one = gemm_cost((), m, n, k, size)
-    along_n = n > m
+    along_n = n >= m  # blocks then copy each column of the right operand once
     pieces = 1
     if count < 16:
         while pieces * 2 <= 32 and one / (pieces * 2) >= GEMM_PIECE_NS and max(m, n) // (pieces * 2) >= GEMM_LEAST:
