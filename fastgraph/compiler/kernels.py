@@ -137,7 +137,10 @@ class _Desk:
 
     def request(self, specs: Iterable[KernelSpec]) -> list[Handle]:
         with importing:
-            from fastgraph.compiler.target import kernel_key
+            try:
+                from fastgraph.compiler.target import kernel_key
+            except Exception as error:  # a shared object that does not load, say
+                raise error if isinstance(error, ImportError) else ImportError(_told(error)) from error
 
         handles = []
         missing: list[_Entry] = []
@@ -304,16 +307,16 @@ class _Desk:
             if not self.missing and not self.closing:
                 try:
                     from fastgraph.compiler import objectcode
-                except ImportError as error:
+                except Exception as error:  # Numba raises whatever it likes where another package does not suit it
                     self.miss(error)
                 else:
                     assert objectcode is not None
         return not self.missing
 
-    def miss(self, error: ImportError) -> None:
+    def miss(self, error: Exception) -> None:
         """Compile nothing from now on; say so once."""
         with self.lock:
-            told, self.missing, self.in_place = self.missing, str(error), True
+            told, self.missing, self.in_place = self.missing, _told(error), True
         if not told:
             warn(f"kernels cannot be compiled, every op runs uncompiled: {error}")
 
@@ -638,6 +641,11 @@ if hasattr(os, "register_at_fork"):
 def request(specs: Iterable[KernelSpec]) -> list[Handle]:
     """A handle for each kernel. Those in memory or in the store are ready at once; the others are being compiled."""
     return _desk.request(specs)
+
+
+def _told(error: Exception) -> str:
+    """What an error says, and its class where that is no ImportError; never nothing."""
+    return str(error) if isinstance(error, ImportError) and str(error) else f"{type(error).__name__}: {error}"
 
 
 def miss(error: ImportError) -> None:

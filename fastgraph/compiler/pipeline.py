@@ -160,7 +160,8 @@ class Executable:
                 self._mend(version)
                 return None
             try:
-                made = version.planner.plan(version.program, avals)
+                with resting:
+                    made = version.planner.plan(version.program, avals)
             except CannotPlan:
                 continue  # if it goes on like this, the ops' bodies say what is wrong
             self._plans[key] = made

@@ -89,6 +89,8 @@ class Settled:
         return aval is not None and (aval.is_static or aval.dtype == "resource")
 
     def _split(self, chosen: Iterable[int]) -> tuple[list[int], list[int]]:
+        if self._all_known():
+            return list(chosen), []
         now: list[int] = []
         later: list[int] = []
         waiting: set[int] = set()  # old indices of the steps that come later
@@ -103,6 +105,12 @@ class Settled:
             else:
                 now.append(old)
         return now, later
+
+    def _all_known(self) -> bool:
+        """Whether no size is data: then there is nothing to wait for, and no step needs a look of its own."""
+        if any(self.avals[number] is None or self.aval(number).value is None for number in self.program.shape_values):
+            return False
+        return all([aval is not None and (aval.is_static or aval.dtype.name == "resource") for aval in self.avals])
 
     def _ready(self, step: Step) -> bool:
         sizes = (*step.sizes, step.extent, *step.cost_dims) if isinstance(step, KernelStep) else ()

@@ -291,6 +291,8 @@ def _dims(aval: Aval) -> tuple[int, ...]:
 def _batch_offsets(shape: tuple[int, ...], batch: tuple[int, ...]) -> tuple[int, ...]:
     """Return for each matrix of the result where its operand's matrix begins, in elements; batches broadcast."""
     own = shape[:-2]
+    if not batch:
+        return (0,)
     matrix = shape[-2] * shape[-1]
     numbers = np.arange(int(np.prod(own, dtype=np.int64)), dtype=np.int64).reshape(own) * matrix
     return tuple(np.broadcast_to(numbers, batch).reshape(-1).tolist())

@@ -225,11 +225,12 @@ def test_a_request_goes_on(tmp_path: Path, fault: str) -> None:
 
 
 @pytest.mark.parametrize("package", ["numba", "llvmlite"])
+@pytest.mark.parametrize("error", ["ImportError", "RuntimeError", "OSError", "SystemError"])
 @pytest.mark.parametrize("worker", ["1", "0"])
-def test_a_missing_compiler_is_told_once(tmp_path: Path, package: str, worker: str) -> None:
-    """Whatever the number of Functions: one warning, and their ops run uncompiled."""
+def test_a_missing_or_broken_compiler_is_told_once(tmp_path: Path, package: str, worker: str, error: str) -> None:
+    """Whatever the number of Functions, and whatever its import raises: one warning, and their ops run uncompiled."""
     (tmp_path / package).mkdir()
-    (tmp_path / package / "__init__.py").write_text(f"raise ImportError('No module named {package}')")
+    (tmp_path / package / "__init__.py").write_text(f"raise {error}('No module named {package}')")
     program = (
         "import fastgraph as tf\n"
         "functions = [tf.function(lambda x, i=i: tf.reduce_sum(tf.sin(x) * i), autograph=False) for i in range(3)]\n"
@@ -252,3 +253,4 @@ def test_a_missing_compiler_is_told_once(tmp_path: Path, package: str, worker: s
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("Warning:") == 1 and f"No module named {package}" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr

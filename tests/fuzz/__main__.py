@@ -18,7 +18,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from fastgraph import flags
+from fastgraph import _pool, flags
+from fastgraph.compiler import schedule
 from tests.fuzz.check import Difference, Mode, check, counted, shrink
 from tests.fuzz.draw import draw_program
 from tests.fuzz.flow import FlowProgram, fuzz_flow
@@ -28,13 +29,31 @@ from tests.fuzz.programs import Program
 PASSES = ("prune", "fold", "algebra", "cse", "fuse")
 
 
-def _mode(plain: bool, **values: object) -> Mode:
+def _mode(plain: bool, n_threads: int = 1, **values: object) -> Mode:
     @contextlib.contextmanager
     def mode() -> Iterator[None]:
-        with flags.override(**values), plain_kernels() if plain else contextlib.nullcontext():
+        with (
+            flags.override(**values),
+            plain_kernels() if plain else contextlib.nullcontext(),
+            on_threads(n_threads) if n_threads > 1 else contextlib.nullcontext(),
+        ):
             yield
 
     return mode
+
+
+@contextlib.contextmanager
+def on_threads(n_threads: int) -> Iterator[None]:
+    """Within the block, plans made in it run on so many threads however little there is to do, in three parts a step."""
+    worth_threads, kernel_chunk = schedule.worth_threads, schedule.kernel_chunk
+    schedule.worth_threads = lambda steps: len(steps) > 1  # type: ignore[assignment]
+    schedule.kernel_chunk = lambda extent, _: max(1, -(-extent // 3))  # type: ignore[assignment]
+    _pool.set_num_threads(n_threads)
+    try:
+        yield
+    finally:
+        schedule.worth_threads, schedule.kernel_chunk = worth_threads, kernel_chunk
+        _pool.set_num_threads(None)
 
 
 #: Programs of more elements are compiled: plain Python would take minutes for them.
@@ -42,17 +61,18 @@ MOST_PLAIN = 10_000
 
 
 def modes(program: Program | FlowProgram) -> dict[str, Mode]:
-    """Return the ways in which the program is run: both tiers, one thread and many, all passes and one alone.
+    """Return the ways in which the program is run: both tiers, one thread and two to eight, all passes and one alone.
 
-    Which pass runs alone (or that none does) goes round with the seed. Every tenth program and all large ones are
+    Which pass runs alone (or that none does) and how many threads there are goes round with the seed. Every tenth program and all large ones are
     compiled; the kernels of the others run as plain Python.
     """
     alone = ("", *PASSES)[program.seed % (len(PASSES) + 1)]
+    n_threads = 2 + program.seed // 7 % 7
     plain = program.seed % 10 != 0 and program.n_elements <= MOST_PLAIN
     return {
         "first tier": _mode(plain, tier="first"),
-        "all passes, one thread": _mode(plain, tier="last", threads=1),
-        "all passes, four threads": _mode(plain, tier="last", threads=4),
+        "all passes, one thread": _mode(plain, tier="last"),
+        f"all passes, {n_threads} threads": _mode(plain, n_threads, tier="last"),
         "all passes, unknown sizes": _mode(plain, tier="last"),
         f"only {alone}" if alone else "no passes": _mode(plain, tier="last", passes=alone),
     }
@@ -87,7 +107,7 @@ def fuzz(
     lines = [
         f"fuzz: seeds {first_seed} to {seed - 1}, {time.perf_counter() - started:.0f} s, Python "
         f"{platform.python_version()} on {platform.machine()}",
-        "modes: first tier; all passes on one thread, on four, and with unknown sizes; in turn no passes or one alone: "
+        "modes: first tier; all passes on one thread, on two to eight, and with unknown sizes; in turn no passes or one alone: "
         + ", ".join(PASSES),
         f"programs that contained each op: {counted(counts.elements())}",
         f"programs that differed: {len(failures)}",
