@@ -348,8 +348,44 @@ def inline(graph: Graph) -> Graph:
     """Replace every call by the nodes of what it calls."""
     if not _has_subgraphs(graph) and all(node.op.name != "custom_gradient_identity" for node in graph.nodes):
         return graph
-    rules: dict[str, list[Rule]] = {"call": [_inline], "custom_gradient_identity": [_custom_identity]}
+    rules: dict[str, list[Rule]] = {"call": [_inline_by(_flattened(graph))], "custom_gradient_identity": [_custom_identity]}
     return _with_subgraphs(Rebuild(graph, rules=rules).run(), inline)
+
+
+def _inline_by(flat: dict[Graph, Graph]) -> Rule:
+    """Return the rule that inlines calls, of what `flat` says where it says something."""
+
+    def rule(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
+        called = applied.attrs["graph"]
+        return splice(build, flat.get(called, called), applied.inputs)
+
+    return rule
+
+
+#: Calls in calls that are spliced into each other at once: Python's stack allows a few hundred.
+_NESTED = 32
+
+
+def _flattened(graph: Graph) -> dict[Graph, Graph]:
+    """Return what stands for some of the graphs called from `graph`, so that none of them has many calls in calls."""
+    flat: dict[Graph, Graph] = {}
+    heights: dict[Graph, int] = {}
+    stack = [(graph, False)]
+    while stack:
+        each, called_are_known = stack.pop()
+        called = [node.attrs["graph"] for node in each.nodes if node.op.name == "call"]
+        if not called_are_known:
+            if each not in heights:
+                stack.append((each, True))
+                stack += [(other, False) for other in called if other not in heights]
+            continue
+        if each in heights:
+            continue
+        heights[each] = 1 + max([heights[other] for other in called], default=-1)
+        if heights[each] == _NESTED and each is not graph:
+            flat[each] = Rebuild(each, rules={"call": [_inline_by(flat)]}).run()
+            heights[each] = 0
+    return flat
 
 
 def fold(graph: Graph) -> Graph:
