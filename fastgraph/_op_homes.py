@@ -8,6 +8,7 @@ from __future__ import annotations
 
 #: The primitives of each module.
 PRIMITIVES: dict[str, str] = {
+    "accumulation": "gather_add strided_slice_add",
     "activations": (
         "divide_no_nan elu leaky_relu leaky_relu_grad multiply_no_nan relu relu6 relu6_grad relu_grad selu softplus"
     ),

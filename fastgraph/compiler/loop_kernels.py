@@ -436,11 +436,26 @@ def _list_of(step: KernelStep) -> int:
     return step.inputs[step.in_place[0][0]]
 
 
+def _adds_in_place(step: Step) -> bool:
+    return isinstance(step, KernelStep) and [node.op.name for node in step.nodes] in _ADDED and bool(step.in_place)
+
+
+_ADDED = [["strided_slice_add"], ["gather_add"]]
+
+
 def _writes_last(program: Program) -> list[Step]:
-    """A program's steps, those at the end that write rows which no step looks at: nothing then fails after them."""
+    """A program's steps, those at the end that write rows which no step looks at: nothing then fails after them.
+
+    Sums in place, which never fail, come last of all: others of them may look at what they give.
+    """
+    adds: list[Step] = []
+    for step in reversed(program.steps):
+        taken = {k for other in program.steps if other not in adds for k in other.inputs}
+        if _adds_in_place(step) and taken.isdisjoint(step.outputs):
+            adds.insert(0, step)
     looked_at = {k for step in program.steps for k in step.inputs}
     last = [s for s in program.steps if _writes_row(s) and looked_at.isdisjoint(s.outputs)]
-    return [*[s for s in program.steps if s not in last], *last]
+    return [*[s for s in program.steps if s not in last and s not in adds], *last, *adds]
 
 
 def _may_stop(step: Step) -> bool:

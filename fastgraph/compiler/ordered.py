@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastgraph.compiler import spell_cpu as spell
+from fastgraph.compiler.added_slices import slice_add
 from fastgraph.compiler.kernel_text import Ordered, Shapes, Text
 from fastgraph.compiler.pool_kernels import pool_kernel
 from fastgraph.compiler.program import Size
@@ -143,7 +144,10 @@ class _Layout:
 
 
 def _scatter(node: Node, how: str, shapes: Shapes, layout: _Layout, base: Value | None) -> Ordered | None:
-    """out = base, then for each update in order: out[row] = combination of out[row] and the update."""
+    """out = base, then for each update in order: out[row] = combination of out[row] and the update.
+
+    The result lies over the base, if that is none of the other operands.
+    """
     updates, indices = (node.inputs[i] for i in _PLACES[_kind(node)])
     out = node.outputs[0]
     dtype, index = out.aval.dtype.name, indices.aval.dtype.name
@@ -152,7 +156,13 @@ def _scatter(node: Node, how: str, shapes: Shapes, layout: _Layout, base: Value 
     text = Text()
     new = COMBINE[how](text, spell.register(dtype))
     number = spell.number(identity_of(how, out.aval.dtype), spell.register(dtype))
-    first = "x3[i]" if base is not None else text.store(number, dtype)
+    over = None if base in (updates, indices) else base
+    fill = ""
+    if over is None:  # what the result is before anything comes to it
+        first = "x3[i]" if base is not None else text.store(number, dtype)
+        fill = f"""for r in range(low, high):
+            for i in range(r * inner + left, r * inner + right):
+                x2[i] = {first}"""
     depth = len(layout.extents)
     lines, row = [], "0"
     for d in range(depth):
@@ -167,7 +177,7 @@ def _scatter(node: Node, how: str, shapes: Shapes, layout: _Layout, base: Value 
         elif layout.wrong == "skip":
             fail = ["continue"]
         lines += [f"if {outside}:", *["    " + line for line in fail]]
-    checks = "\n            ".join(lines)
+    checks = "\n                ".join(lines)
     sizes = ["outer", "rows", "inner", "n", "mid", *[f"e{d}" for d in range(depth)]]
     names = "\n    ".join([f"{name} = sizes[{i}]" for i, name in enumerate(sizes)])
     whole = text.call("truncatediv_int64", "low", "rows")
@@ -175,7 +185,7 @@ def _scatter(node: Node, how: str, shapes: Shapes, layout: _Layout, base: Value 
     x0 = buffers[0]
     x1 = buffers[1]
     x2 = buffers[2]
-    {"x3 = buffers[3]" if base is not None else ""}
+    {"x3 = buffers[3]" if base is not over else ""}
     {names}
     low = 0
     high = outer * rows
@@ -188,33 +198,30 @@ def _scatter(node: Node, how: str, shapes: Shapes, layout: _Layout, base: Value 
         low = {_eighth(text, "outer * rows", "begin")}
         high = {_eighth(text, "outer * rows", "end")}
     elif begin > 0:
-        return 0
-    if low >= high:
-        return 0
-    for r in range(low, high):
-        for i in range(r * inner + left, r * inner + right):
-            x2[i] = {first}
-    for o in range({whole}, {text.call("truncatediv_int64", "high - 1", "rows")} + 1):
-        batch = {text.call("truncatediv_int64", "o", "mid")}
-        for j in range(n):
-            {checks}
-            row = o * rows + {row}
-            if row < low or row >= high:
-                continue
-            to = row * inner
-            source = (o * n + j) * inner
-            for c in range(left, right):
-                value = {text.load("x0[source + c]", dtype)}
-                old = {text.load("x2[to + c]", dtype)}
-                x2[to + c] = {text.store(f"({new})", dtype)}
+        high = 0
+    if low < high:
+        {fill}
+        for o in range({whole}, {text.call("truncatediv_int64", "high - 1", "rows")} + 1):
+            batch = {text.call("truncatediv_int64", "o", "mid")}
+            for j in range(n):
+                {checks}
+                row = o * rows + {row}
+                if row < low or row >= high:
+                    continue
+                to = row * inner
+                source = (o * n + j) * inner
+                for c in range(left, right):
+                    value = {text.load("x0[source + c]", dtype)}
+                    old = {text.load("x2[to + c]", dtype)}
+                    x2[to + c] = {text.store(f"({new})", dtype)}
     return 0
 """
-    buffers = (updates, indices, out, *(() if base is None else (base,)))
+    buffers = (updates, indices, out, *(() if base is over else (base,)))
     spec = text.spec(source, [v.aval.dtype.name for v in buffers], len(sizes))
     run_time = (layout.outer, layout.rows, layout.inner, layout.n, layout.mid, *layout.extents)
     work = Size(1, layout.outer.dims + layout.n.dims + layout.inner.dims)
     fallible = layout.wrong != "skip" and depth > 0
-    return Ordered(spec, buffers, run_time, Size(PARTS), 1.5 / PARTS, (work,), fallible)
+    return Ordered(spec, buffers, run_time, Size(PARTS), 1.5 / PARTS, (work,), fallible, over)
 
 
 def _eighth(text: Text, extent: str, unit: str) -> str:
@@ -222,7 +229,7 @@ def _eighth(text: Text, extent: str, unit: str) -> str:
 
 
 #: The inputs that are the updates and the indices, by kind.
-_PLACES = {"scatter_nd": (1, 0), "tensor_scatter": (2, 1), "segment": (0, 1), "gather_grad": (0, 1)}
+_PLACES = {"scatter_nd": (1, 0), "tensor_scatter": (2, 1), "segment": (0, 1), "gather_grad": (0, 1), "gather_add": (1, 2)}
 
 
 def _nd(node: Node, how: str, shapes: Shapes, base: Value | None) -> Ordered | None:
@@ -254,7 +261,15 @@ def _segment(node: Node, how: str, shapes: Shapes) -> Ordered | None:
 
 
 def _gather_grad(node: Node, how: str, shapes: Shapes) -> Ordered | None:
-    indices, out = node.inputs[1], node.outputs[0]
+    return _gathered(node, how, shapes, None)
+
+
+def _gather_add(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    return _gathered(node, how, shapes, node.inputs[0])
+
+
+def _gathered(node: Node, how: str, shapes: Shapes, base: Value | None) -> Ordered | None:
+    indices, out = node.inputs[_PLACES[_kind(node)][1]], node.outputs[0]
     axis = node.attrs["axis"] % shapes.rank(out)
     batch = node.attrs["batch_dims"]
     batch = batch % shapes.rank(indices) if batch < 0 else batch
@@ -268,7 +283,7 @@ def _gather_grad(node: Node, how: str, shapes: Shapes) -> Ordered | None:
         (rows,),
         "skip",
     )
-    return _scatter(node, how, shapes, layout, None)
+    return _scatter(node, how, shapes, layout, base)
 
 
 # ---- the k largest ---------------------------------------------------------------------------------------------------
@@ -424,6 +439,8 @@ _KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {
     "tensor_scatter": _tensor_scatter,
     "segment": _segment,
     "gather_grad": _gather_grad,
+    "gather_add": _gather_add,
+    "slice_add": slice_add,
     "top_k": _top_k,
     "search": _search,
     "list_set": _list_set,

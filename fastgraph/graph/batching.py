@@ -303,6 +303,12 @@ def _strided_slice_grad(a: Application) -> Any:
     return a.apply(a.full(0), a.full(1), *a.args[2:], spec=(_WHOLE, *a.attrs["spec"]))
 
 
+@rule("strided_slice_add")
+def _strided_slice_add(a: Application) -> Any:
+    a.fixed(*range(2, len(a.args)))
+    return a.apply(a.full(0), a.full(1), *a.args[2:], spec=(_WHOLE, *a.attrs["spec"]))
+
+
 @rule("one_hot", "one_hot_dynamic")
 def _one_hot(a: Application) -> Any:
     a.fixed(*range(1, len(a.args)))
@@ -383,6 +389,15 @@ def _gather_grad(a: Application) -> Any:
         raise NoRule
     axis, batch_dims = a.attrs["axis"] % rank, a.attrs["batch_dims"]
     return a.apply(a.full(0), a.full(1), _with_n(a, a.args[2]), axis=axis + 1, batch_dims=batch_dims + 1)
+
+
+@rule("gather_add")
+def _gather_add(a: Application) -> Any:
+    rank = a.node.outputs[0].aval.rank
+    if rank is None:
+        raise NoRule
+    axis, batch_dims = a.attrs["axis"] % rank, a.attrs["batch_dims"]
+    return a.apply(a.full(0), a.full(1), a.full(2), axis=axis + 1, batch_dims=batch_dims + 1)
 
 
 @rule("list_get", "list_set")

@@ -15,6 +15,7 @@ from fastgraph.dtype import DType
 from fastgraph.errors import OpError
 from fastgraph.graph import ir
 from fastgraph.graph import prune as pruning
+from fastgraph.graph.accumulation import accumulate
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.rewrite import Application, Rebuild, Row, Rule, compile_row
 from fastgraph.shapes import Aval
@@ -455,7 +456,12 @@ def ir_const() -> Any:
     return CONST
 
 
-PASSES: tuple[Pass, ...] = (inline, prune, simplify, prune)
+def accumulated(graph: Graph) -> Graph:
+    """Let loops that add parts of a tensor to a sum do so in place."""
+    return accumulate(graph) if "algebra" in flags.get("passes") else graph
+
+
+PASSES: tuple[Pass, ...] = (inline, prune, simplify, accumulated, prune)
 
 
 def optimise(graph: Graph, observe: Callable[[str, Graph], None] | None = None) -> Graph:

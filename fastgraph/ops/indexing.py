@@ -194,17 +194,18 @@ def numpy_key(spec: Spec, shape: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 def _slice_body(x: np.ndarray[Any, Any], *positions: Any, spec: Spec) -> np.ndarray[Any, Any]:
-    part = x[numpy_key(fill_in(spec, _values(positions)), x.shape)]
+    part = x[numpy_key(fill_in(spec, position_values(positions)), x.shape)]
     return part if isinstance(part, np.ndarray) else np.asarray(part, x.dtype)
 
 
 def _grad_body(dy: np.ndarray[Any, Any], x: np.ndarray[Any, Any], *positions: Any, spec: Spec) -> np.ndarray[Any, Any]:
     dx = np.zeros(x.shape, dy.dtype)
-    dx[numpy_key(fill_in(spec, _values(positions)), x.shape)] = dy
+    dx[numpy_key(fill_in(spec, position_values(positions)), x.shape)] = dy
     return dx
 
 
-def _values(positions: Sequence[np.ndarray[Any, Any]]) -> list[int]:
+def position_values(positions: Sequence[np.ndarray[Any, Any]]) -> list[int]:
+    """The numbers of a spec's positions: scalars, or one vector."""
     return [int(n) for p in positions for n in np.reshape(p, -1)]
 
 
@@ -213,7 +214,7 @@ def _known(avals: Sequence[Aval], spec: Spec) -> Spec:
     n = sum(item[1:].count("t") for item in spec)
     values: list[int | None] = []
     for aval in avals:
-        values += [None] * (n if aval.rank == 1 else 1) if aval.value is None else _values([aval.value])
+        values += [None] * (n if aval.rank == 1 else 1) if aval.value is None else position_values([aval.value])
     return fill_in(spec, values)
 
 
