@@ -89,7 +89,11 @@ def infer_loop(node: Node, inputs: Sequence[Aval]) -> list[Aval]:
     final = [Aval(a.dtype, merged(a.shape, b.shape)) for a, b in zip(carried, results[:n_carried], strict=True)]
     stable = all(a == b for a, b in zip(carried, final, strict=True))
     rows = results[n_carried:] if stable else [value.aval for value in body.outputs[n_carried:]]
-    return [*final, *[Aval(a.dtype, None if a.shape is None else (None, *a.shape)) for a in rows]]
+    known = [value.aval.shape[0] if value.aval.shape else None for value in node.outputs[n_carried:]]
+    return [
+        *final,
+        *[Aval(a.dtype, None if a.shape is None else (n, *a.shape)) for a, n in zip(rows, known, strict=True)],
+    ]
 
 
 def merged(a: Shape, b: Shape) -> Shape:

@@ -18,7 +18,7 @@ from fastgraph._tensor import Tensor, bind, convert, current_trace, from_array, 
 from fastgraph.graph.branches import make_cond, make_while, subgraph_name, traced
 from fastgraph.graph.differentiate import Derivative, add_outputs, derive, differentiable, extended
 from fastgraph.graph.ir import Graph, Node, Value, infer
-from fastgraph.graph.structure import CONST, rules
+from fastgraph.graph.structure import CONST, known_trips, rules
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.indexed_slices import IndexedSlices
 from fastgraph.ops import gathering, joining, movement, reduction
@@ -226,6 +226,7 @@ class _Rows:
         fixed |= {value for value, of in forward.shapes.items() if of in fixed}
         wanted = [value for value in derivative.residuals if value not in fixed]
         steady = _steady(forward.graph, n_carried)
+        trips = known_trips(node)
         avals: list[Aval] = []
 
         def save(value: Value, *, vector: bool = False) -> None:
@@ -234,7 +235,7 @@ class _Rows:
             if vector:
                 joined.append(len(body.outputs))
             body.outputs.append(value)
-            avals.append(Aval(value.aval.dtype, (None,) if vector else (None, *(value.aval.shape or ()))))
+            avals.append(Aval(value.aval.dtype, (None,) if vector else (trips, *(value.aval.shape or ()))))
 
         for value in wanted:
             if value in steady:
@@ -320,6 +321,8 @@ def _steady(graph: Graph, n_carried: int) -> set[Value]:
             for node in graph.nodes:
                 if node.op.name != "placeholder":
                     avals = infer(node.op, [table[value] for value in node.inputs], node.attrs)
+                    if node.op.name == "while":  # how often it iterates may be known, and never follows from `number`
+                        avals = tuple([_counted(a, v.aval) for a, v in zip(avals, node.outputs, strict=True)])
                     table.update(zip(node.outputs, avals, strict=True))
         except (TypeError, ValueError):
             continue
@@ -330,6 +333,13 @@ def _steady(graph: Graph, n_carried: int) -> set[Value]:
             return {value for value, aval in table.items() if aval.is_static}
         break
     return {value for node in graph.nodes for value in node.outputs if value.aval.is_static}
+
+
+def _counted(rows: Aval, known: Aval) -> Aval:
+    """What is inferred of a loop's result, with its first extent as it is known."""
+    if rows.shape and rows.shape[0] is None and known.shape:
+        return Aval(rows.dtype, (known.shape[0], *rows.shape[1:]))
+    return rows
 
 
 rules["cond"] = _cond_gradient

@@ -14,7 +14,7 @@ from fastgraph import dtype as dtypes
 from fastgraph._tensor import as_array, from_array, get_slot
 from fastgraph.dtype import DType
 from fastgraph.errors import InternalError
-from fastgraph.graph.ir import Graph
+from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.primitive import Primitive, register
 from fastgraph.shapes import Aval, Shape, common_shape
 
@@ -62,6 +62,36 @@ def _infer_while(
         shape = value.aval.shape
         rows.append(Aval(value.aval.dtype, (None,) if i in joined else None if shape is None else (None, *shape)))
     return (*carried, *rows)
+
+
+def known_trips(node: Node) -> int | None:
+    """How many iterations a while node makes, if it counts by a fixed step from one known number to another."""
+    test, body, n_carried = (node.attrs[key] for key in ("cond_graph", "body_graph", "n_carried"))
+    compared = _itself(test.outputs[0]).node
+    if compared.op.name not in ("less", "greater") or compared.inputs[0] not in test.inputs[:n_carried]:
+        return None
+    k = test.inputs.index(compared.inputs[0])
+    moved = _itself(body.outputs[k]).node
+    if moved.op.name not in ("add", "subtract") or moved.inputs[0] is not body.inputs[k]:
+        return None
+    end = compared.inputs[1]
+    if end in test.parameters:
+        place = test.parameters.index(end)
+        end = node.inputs[place] if place >= n_carried else end
+    numbers = [value.aval.value for value in (node.inputs[k], end, moved.inputs[1])]
+    if any(n is None or n.size != 1 or n.dtype.kind not in "iu" for n in numbers):
+        return None
+    first, last, step = (int(n.reshape(())) for n in numbers)
+    step = -step if moved.op.name == "subtract" else step
+    if step == 0 or (step > 0) is not (compared.op.name == "less"):
+        return None
+    return len(range(first, last, step))
+
+
+def _itself(value: Value) -> Value:
+    while value.node.op.name == "identity":
+        value = value.node.inputs[0]
+    return value
 
 
 def _run_recursive(*operands: Any, callee: Any, specs: Any, effects: Any) -> tuple[Any, ...]:
