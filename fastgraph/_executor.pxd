@@ -1,6 +1,6 @@
 """Plans as C structs and the calls that other extensions make. See _executor.pyx."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from fastgraph._blas cimport Gemm
 from fastgraph._buffer cimport MAX_RANK, Block
@@ -55,6 +55,7 @@ cdef struct SubPlans:       # of a Branch (then, else), a Loop (cond, body) or a
     int32_t n_carried
     int32_t n_outputs
     int32_t varying         # Loop: the body may change a carried shape
+    uint64_t handed         # Loop: bit k: carried value k is what a loop around carries, and nobody takes it later
     CPlan* burst            # Loop: does many iterations, and tells how many; may be NULL
     int32_t* inputs         # slots
     Value* outputs

@@ -312,6 +312,9 @@ cdef class Plan:
             first, second = step.cond_plan, step.body_plan
             sub.n_carried = step.n_carried
             sub.varying = step.again is not None
+            for k in step.handed:
+                if 0 <= k < 64:
+                    sub.handed |= <uint64_t>1 << <int>k
             if step.burst_plan is not None:
                 burst = step.burst_plan
                 if burst.c.n_inputs != sub.n_inputs or burst.c.n_outputs != sub.n_outputs + 1:

@@ -294,7 +294,11 @@ cdef int _add_rows(Frame* f, int32_t i, Block** rows, CPlan* body, int32_t k, in
 
 
 cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
-    """A while loop. The carried Blocks are the loop's own; one that the body replaced is what it writes to next."""
+    """A while loop. The carried Blocks are the loop's own; one that the body replaced is what it writes to next.
+
+    A Block that is handed over by a loop around this one, and that nobody else holds, is shared without a reference
+    (`lent`) until the body replaces it: so it counts as the loop's own, and is written over.
+    """
     cdef SubPlans* sub = s.sub
     cdef CPlan* cond_plan = sub.first
     cdef CPlan* body_plan = sub.second
@@ -318,6 +322,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     cdef int64_t count
     cdef void* plans = NULL
     cdef bint changed
+    cdef uint64_t lent = 0
     if sub.burst != NULL:
         burst = _frame_take(sub.burst, f.call)  # without memory for it the loop goes step by step
     if memory == NULL or cond == NULL or body == NULL:
@@ -327,7 +332,11 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         data[j] = f.data[sub.inputs[j]]
         block[j] = f.block[sub.inputs[j]]
     for j in range(m):
-        block_retain(block[j])
+        if (j < 64 and sub.handed >> j & 1 and block[j].kind == BLOCK_MEMORY and block[j].data == data[j]
+                and fg_atomic_load(&block[j].refs) == 1):
+            lent |= <uint64_t>1 << j
+        else:
+            block_retain(block[j])
         dims[j] = body_plan.inputs[j].dims
     while not failed:
         if fg_load32(&f.call.cancelled):
@@ -381,7 +390,12 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
                 dims[j] = now[0]
         for j in range(m):
             slot = made.plan.outputs[j].slot
-            if (made.plan.slots[slot].place == BLOCK and made.spare[slot] == NULL and old[j].kind == BLOCK_MEMORY
+            if j < 64 and lent >> j & 1:
+                if block[j] == old[j]:
+                    block_release(old[j])  # the reference to what the body gives: one is left, that of the loop around
+                else:
+                    lent &= ~(<uint64_t>1 << j)
+            elif (made.plan.slots[slot].place == BLOCK and made.spare[slot] == NULL and old[j].kind == BLOCK_MEMORY
                     and old[j].nbytes == made.plan.slots[slot].nbytes and fg_atomic_load(&old[j].refs) == 1):
                 made.spare[slot] = old[j]
             else:
@@ -404,8 +418,11 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         if caller and _breathe(f, 50.0):
             failed = -1
     for j in range(m):
+        if j < 64 and lent >> j & 1 and not failed:
+            block_retain(block[j])
         if failed:
-            block_release(block[j])
+            if not (j < 64 and lent >> j & 1):
+                block_release(block[j])
         else:
             _receive(f, &sub.outputs[j], block[j], data[j], &dims[j])
     for j in range(n_rows):

@@ -186,7 +186,8 @@ class Loop(StepSpec):
 
     Where the body may change a carried shape, `again(shapes)` gives the pair of plans for new ones. `burst_plan` does
     many iterations: the next carried values, how many it did (int64[1]), and as many rows of each further result; after
-    none, body_plan does one.
+    none, body_plan does one. The carried values in the places `handed` are those of a loop around this one that nobody
+    takes later: what is written over them need not be copied.
     """
 
     cond_plan: Any = None
@@ -196,6 +197,7 @@ class Loop(StepSpec):
     outputs: tuple[Operand, ...] = ()
     again: Callable[[tuple[tuple[int, ...], ...]], tuple[Any, Any]] | None = None
     burst_plan: Any = None
+    handed: tuple[int, ...] = ()
 
 
 @dataclass

@@ -199,14 +199,7 @@ class StepSpecs(Placement):
 
     def _branch(self, step: CondStep, common: dict[str, Any]) -> StepSpec:
         avals = [self.aval(number) for number in step.inputs[1:]]
-        kept = {*self.program.outputs, *self.rest_inputs}
-        own = tuple(
-            [
-                i
-                for i, number in enumerate(step.inputs[1:])
-                if number in self.own and number not in kept and len(self.consumers[number]) == 1
-            ]
-        )
+        own = self._handed(step.inputs[1:])
         then_plan = self.planner.plan(step.then_program, avals, own)
         else_plan = self.planner.plan(step.else_program, avals, own)
         return specs.Branch(
@@ -217,6 +210,13 @@ class StepSpecs(Placement):
             outputs=self._operands(step.outputs),
             cost=100.0 + max(then_plan.spec.cost, else_plan.spec.cost),
             **common,
+        )
+
+    def _handed(self, numbers: Sequence[int]) -> tuple[int, ...]:
+        """The places of what the loop around carries and only the one step that asks takes."""
+        kept = {*self.program.outputs, *self.rest_inputs}
+        return tuple(
+            [i for i, n in enumerate(numbers) if n in self.own and n not in kept and len(self.consumers[n]) == 1]
         )
 
     def _loop(self, step: WhileStep, common: dict[str, Any]) -> StepSpec:
@@ -252,6 +252,7 @@ class StepSpecs(Placement):
             outputs=self._operands(step.outputs),
             again=None if stable else again,
             burst_plan=burst,
+            handed=self._handed(step.inputs[:n]),
             cost=100.0 + 20 * (cond_plan.spec.cost + body_plan.spec.cost),
             **common,
         )
