@@ -60,6 +60,7 @@ def _loop(node: Node) -> None:
         found = _Sum(body, total, body.outputs[k], likes).rewritten()
         if found is not None and fuel().spend("a sum in place"):
             body.outputs[k] = found()
+            _without_dead(body)
             changed = True
     if changed:
         node.attrs = {**node.attrs, "body_graph": body}
@@ -182,11 +183,21 @@ class _Sum:
                 for part in inside.terms(branch.outputs[i]):
                     after = inside.emit_placed(after, part.node)
             branch.outputs[i] = after
+            _without_dead(branch)
             made[key] = branch
         n_inputs = len(node.attrs["then_graph"].inputs)
         node.attrs = {**node.attrs, **made}
         node.inputs = (*node.inputs[: 1 + n_inputs], value, *node.inputs[1 + n_inputs :])
         return term
+
+
+def _without_dead(graph: Graph) -> None:
+    """Take away what was added up before: a sum that somebody else looks at is not the loop's own."""
+    used = {value for node in graph.nodes for value in node.inputs} | set(graph.outputs)
+    for node in reversed(list(graph.nodes)):
+        if node.op.name in ("add", *_PLACED) and used.isdisjoint(node.outputs):
+            graph.nodes.remove(node)
+            used = {value for other in graph.nodes for value in other.inputs} | set(graph.outputs)
 
 
 def _through_loop(term: Value, value: Value) -> Value:
