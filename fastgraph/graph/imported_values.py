@@ -24,7 +24,8 @@ _DTYPES = {
 }
 
 
-def _dtype(enum: str) -> DType:
+def dtype_of(enum: str) -> DType:
+    """Return the dtype of an enum's name. Raises NotFoundError for what has no equal here."""
     found = _DTYPES.get(str(enum))
     if found is None:
         raise NotFoundError(None, None, f"tensors of type {enum} have no equal here")
@@ -51,7 +52,7 @@ def _plain(name: str, value: Any) -> Any:
     if name == "b":
         return bool(value)
     if name == "type":
-        return _dtype(value)
+        return dtype_of(value)
     if name == "shape":
         return Dims(_dims(value))
     if name == "tensor":
@@ -68,7 +69,7 @@ def _dims(shape: Message) -> tuple[int | None, ...] | None:
 
 def tensor_of(message: Message) -> EagerTensor:
     """Return the tensor of a TensorProto. Raises ValueError if its elements do not fit its shape."""
-    dtype = _dtype(message.dtype)
+    dtype = dtype_of(message.dtype)
     dims = _dims(field_of(message, "tensor_shape", Message())) or ()
     n = math.prod(size or 0 for size in dims)
     if hasattr(message, "tensor_content"):

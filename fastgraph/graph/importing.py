@@ -17,6 +17,7 @@ from fastgraph._tensor import EagerTensor, Tensor, convert, current_trace
 from fastgraph.errors import InvalidArgumentError, NotFoundError
 from fastgraph.graph import control_flow
 from fastgraph.graph.graphdef_ops import Dims, Unreadable, read, signatures
+from fastgraph.graph.imported_calls import Library
 from fastgraph.graph.imported_lists import TensorList
 from fastgraph.graph.imported_types import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
 from fastgraph.graph.imported_values import attribute, field_of
@@ -68,9 +69,8 @@ def import_graph_def(
 def _imported(
     definition: Message, input_map: dict[str, Any], wanted: list[str], returns: bool, name: str | None
 ) -> list[Any] | None:
-    library = {
-        function.signature.name: function for function in getattr(field_of(definition, "library"), "function", [])
-    }
+    held = field_of(definition, "library")
+    library = Library([] if held is None else field_of(held, "function", []))
     nodes = field_of(definition, "node", [])
     names = {node.name for node in nodes}
     missing = [key for key in input_map if key.partition(":")[0].lstrip("^") not in names]
@@ -120,7 +120,7 @@ _OLD_LOOPS = frozenset({"Enter", "Exit", "Merge", "NextIteration", "RefSwitch", 
 class Body:
     """The nodes of a GraphDef, or of a function: made one after the other, each from the tensors before it."""
 
-    def __init__(self, nodes: Sequence[Message], values: dict[str, Any], library: dict[str, Message]) -> None:
+    def __init__(self, nodes: Sequence[Message], values: dict[str, Any], library: Library) -> None:
         self.nodes = {node.name: node for node in nodes}
         self.values = values  # "name:0" -> tensor; of constants, eager ones
         self.library = library
@@ -268,6 +268,11 @@ class Body:
         """Return the results of a function of the library for these tensors."""
         if name not in self.library:
             raise NotFoundError(None, None, f"Function {name} is not in the library of the GraphDef")
+        if name in self.library.recursive:
+            return self.library.call(name, arguments, lambda given: self._function(name, given))
+        return self._function(name, arguments)
+
+    def _function(self, name: str, arguments: Sequence[Any]) -> list[Any]:
         function = self.library[name]
         parameters = field_of(function.signature, "input_arg", [])
         values = {f"{parameter.name}:0": tensor for parameter, tensor in zip(parameters, arguments, strict=True)}
@@ -306,12 +311,16 @@ def _placeholder(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]
     return trace.tensor(trace.placeholder(Aval(attrs["dtype"], shape), current_scope() + name))
 
 
-def _read(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    dtype = attrs["dtype"]
-    shape: Any = None
-    if isinstance(inputs[0], Cell) and (variable := inputs[0].variable()) is not None:
-        shape = None if variable.shape.rank is None else tuple(variable.shape)
-    return bind_named(name, get("read_variable"), (inputs[0],), {"dtype": dtype, "shape": shape})
+def _of_variable(primitive: str) -> Callable[[Body, str, list[Any], dict[str, Any]], Any]:
+    """A read or update of a Variable, which knows the shape."""
+
+    def make(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        shape: Any = None
+        if isinstance(inputs[0], Cell) and (variable := inputs[0].variable()) is not None:
+            shape = None if variable.shape.rank is None else tuple(variable.shape)
+        return bind_named(name, get(primitive), tuple(inputs), {"dtype": attrs["dtype"], "shape": shape})
+
+    return make
 
 
 def _if(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -372,7 +381,9 @@ STRUCTURE: dict[str, Callable[[Body, str, list[Any], dict[str, Any]], Any]] = {
     "Placeholder": _placeholder,
     "PlaceholderV2": _placeholder,
     "PlaceholderWithDefault": lambda body, name, inputs, attrs: inputs[0],
-    "ReadVariableOp": _read,
+    "ReadVariableOp": _of_variable("read_variable"),
+    "AssignAddVariableOp": _of_variable("assign_add_variable"),
+    "AssignSubVariableOp": _of_variable("assign_sub_variable"),
     "If": _if,
     "StatelessIf": _if,
     "While": _while,

@@ -556,3 +556,58 @@ PLANE = [1, 1, 1, 1]
 )  # fmt: skip
 def test_types_that_become_several(op, tensors, attrs, constants, expected) -> None:
     np.testing.assert_allclose(_made(op, tensors, attrs, constants).numpy(), expected().numpy(), rtol=1e-5, atol=1e-6)
+
+
+# Functions that call themselves
+
+
+def _again(original, *names):
+    """The function that an imported graph is; Variables are those that the original captured."""
+    definition, results = original.graph.as_graph_def(), [tensor.name for tensor in original.outputs]
+    held = {value.name: capture().variable() for capture, value in original.graph.captures}
+    return tf.function(
+        lambda *given: tf.import_graph_def(definition, {**dict(zip(names, given, strict=True)), **held}, results)[0]
+    )
+
+
+def test_recursion_is_imported() -> None:
+    @tf.function
+    def fib(n):
+        return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+    again = _again(fib.get_concrete_function(spec(dtype=tf.int32)), "n")
+    assert [int(again(tf.constant(n))) for n in range(9)] == [0, 1, 1, 2, 3, 5, 8, 13, 21]
+
+
+def test_recursion_in_a_circle_with_variables_and_gradients() -> None:
+    factor, count = tf.Variable(2.0), tf.Variable(0.0)
+
+    @tf.function
+    def even(x, n):
+        if n <= 0:
+            return x
+        return odd(x * factor, n - 1)
+
+    @tf.function
+    def odd(x, n):
+        if n <= 0:
+            return x + 1.0
+        return even(x + factor * x, n - 1)
+
+    original = even.get_concrete_function(spec(2), spec(dtype=tf.int32))
+    again = _again(original, "x", "n")
+    counted = _again(tf.function(lambda x, n: (count.assign_add(1.0), even(x, n))[1]).get_concrete_function(
+        spec(2), spec(dtype=tf.int32)), "x", "n")  # fmt: skip
+    x = tf.constant([1.0, 2.0])
+    for n in range(5):
+        x_, n_ = x, tf.constant(n)
+        found = []
+        for function in (original, again):
+            with tf.GradientTape() as tape:
+                tape.watch(x_)
+                y = function(x_, n_)
+            found += [y.numpy().tolist(), tape.gradient(y, x_).numpy().tolist()]
+        assert found[:2] == found[2:]
+        assert counted(x_, n_).numpy().tolist() == found[0]
+        counted(x_, n_)  # by kernels
+    assert float(count) == 10.0
