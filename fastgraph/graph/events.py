@@ -185,7 +185,7 @@ def summary(
         metadata += field(3, description.encode())
     if data_class:
         metadata += varint(4 << 3) + varint(data_class)
-    value = serialized(graphdef.tensor_message(tensor), "TensorProto")
+    value = serialized(graphdef.tensor_message(tensor))
     return field(1, field(1, tag.encode()) + field(8, value) + field(9, metadata))
 
 

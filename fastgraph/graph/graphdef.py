@@ -16,7 +16,25 @@ from fastgraph.graph.branches import subgraph_name
 from fastgraph.graph.graphdef_loops import widened
 from fastgraph.graph.graphdef_ops import Definition, Dims, definitions
 from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.graph.protocol import Enum, Message, as_protocol_buffer
+from fastgraph.graph.messages import (
+    ArgAttrs,
+    ArgDef,
+    AttrValue,
+    Dim,
+    Enum,
+    FunctionDef,
+    FunctionDefLibrary,
+    GraphDef,
+    ListValue,
+    Message,
+    NameAttrList,
+    NodeDef,
+    OpDef,
+    TensorProto,
+    TensorShapeProto,
+    VersionDef,
+)
+from fastgraph.graph.protocol import as_protocol_buffer
 from fastgraph.op_errors import enum_name
 from fastgraph.shapes import Shape
 
@@ -69,22 +87,22 @@ def message(graph: Graph) -> Message:
             if name not in done:
                 done[name] = _function(each, name, library)
     if done:
-        fields["library"] = Message(function=[done[name] for name in sorted(done)])
-    fields["versions"] = Message(producer=PRODUCER, min_consumer=MIN_CONSUMER)
-    return Message(**fields)
+        fields["library"] = FunctionDefLibrary(function=[done[name] for name in sorted(done)])
+    fields["versions"] = VersionDef(producer=PRODUCER, min_consumer=MIN_CONSUMER)
+    return GraphDef(**fields)
 
 
 def function_def(graph: Graph, name: str) -> Any:
     """Return the FunctionDef of a graph."""
     library = Library()
     library.names[graph] = _unique(name, library._taken)
-    return as_protocol_buffer(_function(graph, name, library), "FunctionDef")
+    return as_protocol_buffer(_function(graph, name, library))
 
 
 def node_def(definition: Definition) -> Any:
     """Return the NodeDef of one operation."""
     names = {value: value.node.name if value.index == 0 else value.name for value in definition.inputs}
-    return as_protocol_buffer(_node(definition, names, Library()), "NodeDef")
+    return as_protocol_buffer(_node(definition, names, Library()))
 
 
 def _nodes(graph: Graph, library: Library) -> list[Message]:
@@ -104,27 +122,27 @@ def _node(definition: Definition, names: dict[Value, str], library: Library) -> 
     if isinstance(definition.attrs.get("body"), Graph):
         library.loops.update({definition.attrs[part]: definition.node for part in ("cond", "body")})
     fields["attr"] = {name: _attr(value, library) for name, value in definition.attrs.items()}
-    return Message(**fields)
+    return NodeDef(**fields)
 
 
 def _shape(shape: Shape) -> Message:
     if shape is None:
-        return Message(unknown_rank=True)
-    return Message(dim=[Message(size=-1 if size is None else size) for size in shape])
+        return TensorShapeProto(unknown_rank=True)
+    return TensorShapeProto(dim=[Dim(size=-1 if size is None else size) for size in shape])
 
 
 def _attr(attr: Any, library: Library) -> Message:
     """An AttrValue."""
     if isinstance(attr, list):
-        return Message(list=_list(attr))
-    if isinstance(attr, Graph):
-        return Message(func=Message(name=library.name_of(attr)))
-    field, value = _single(attr)
-    return Message(**{field: value})
+        return AttrValue(list=_list(attr, library))
+    field, value = _single(attr, library)
+    return AttrValue(**{field: value})
 
 
-def _single(attr: Any) -> tuple[str, Any]:
+def _single(attr: Any, library: Library) -> tuple[str, Any]:
     """The field of an AttrValue and what stands in it."""
+    if isinstance(attr, Graph):
+        return "func", NameAttrList(name=library.name_of(attr))
     if isinstance(attr, bool):
         return "b", attr
     if isinstance(attr, int):
@@ -138,15 +156,15 @@ def _single(attr: Any) -> tuple[str, Any]:
     if isinstance(attr, EagerTensor):
         return "tensor", tensor_message(attr)
     if isinstance(attr, tuple) and all(isinstance(item, int) for item in attr):
-        return "list", Message(i=list(attr))
-    return "s", attr if isinstance(attr, bytes | str) else repr(attr)
+        return "list", ListValue(i=list(attr))
+    return "s", attr if isinstance(attr, bytes) else (attr if isinstance(attr, str) else repr(attr)).encode()
 
 
-def _list(items: list[Any]) -> Message:
+def _list(items: list[Any], library: Library) -> Message:
     if not items:
-        return Message()
-    pairs = [_single(item) for item in items]
-    return Message(**{pairs[0][0]: [value for _, value in pairs]})
+        return ListValue()
+    pairs = [_single(item, library) for item in items]
+    return ListValue(**{pairs[0][0]: [value for _, value in pairs]})
 
 
 def attribute(attr: Any) -> Any:
@@ -156,10 +174,10 @@ def attribute(attr: Any) -> Any:
     if isinstance(attr, list):
         return [attribute(item) for item in attr]
     if isinstance(attr, Dims):
-        return as_protocol_buffer(_shape(attr.shape), "TensorShapeProto")
+        return as_protocol_buffer(_shape(attr.shape))
     if isinstance(attr, EagerTensor):
-        return as_protocol_buffer(tensor_message(attr), "TensorProto")
-    return Message(name=attr.name) if isinstance(attr, Graph) else attr
+        return as_protocol_buffer(tensor_message(attr))
+    return NameAttrList(name=attr.name) if isinstance(attr, Graph) else attr
 
 
 def tensor_message(tensor: Any) -> Message:
@@ -171,12 +189,12 @@ def tensor_message(tensor: Any) -> Message:
     if name == "half_val":
         flat = flat.view(np.uint16)
     if flat.size and name not in ("scomplex_val", "dcomplex_val") and _is_one_number(flat):
-        fields[name] = flat[0]
+        fields[name] = [flat[0]]
     elif name == "string_val":
         fields[name] = list(flat)
     elif flat.size:
         fields["tensor_content"] = np.ascontiguousarray(array).tobytes()
-    return Message(**fields)
+    return TensorProto(**fields)
 
 
 def _is_one_number(flat: np.ndarray) -> bool:
@@ -203,24 +221,24 @@ def _function(graph: Graph, name: str, library: Library) -> Message:
         for slot, value in zip(definition.slots, definition.outputs, strict=False):
             names[value] = f"{definition.name}:{slot}"
     fields: dict[str, Any] = {
-        "signature": Message(
+        "signature": OpDef(
             name=name,
-            input_arg=[Message(name=each, type=_enum(value)) for value, each in arguments.items()],
-            output_arg=[Message(name=each, type=_enum(value)) for each, value in zip(results, returned, strict=True)],
+            input_arg=[ArgDef(name=each, type=_enum(value)) for value, each in arguments.items()],
+            output_arg=[ArgDef(name=each, type=_enum(value)) for each, value in zip(results, returned, strict=True)],
         ),
         "node_def": [_node(definition, names, library) for definition in found],
         "ret": {each: names[value] for each, value in zip(results, returned, strict=True)},
-        "attr": {"_construction_context": Message(s="kEagerRuntime")},
+        "attr": {"_construction_context": AttrValue(s=b"kEagerRuntime")},
         "arg_attr": {
-            i: Message(attr={"_output_shapes": Message(list=Message(shape=[_shape(value.aval.shape)]))})
+            i: ArgAttrs(attr={"_output_shapes": AttrValue(list=ListValue(shape=[_shape(value.aval.shape)]))})
             for i, value in enumerate(parameters)
         },
     }
     effects = [definition.name for definition in found if definition.type == "NoOp"]
     if effects:
-        fields["signature"].control_output = list(effects)
+        fields["signature"].control_output.extend(effects)
         fields["control_ret"] = {each: each for each in effects}
-    return Message(**fields)
+    return FunctionDef(**fields)
 
 
 def _enum(value: Value) -> Enum:

@@ -17,7 +17,7 @@ from fastgraph.errors import NotFoundError
 from fastgraph.graph import recursion
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.imported_values import attribute, dtype_of, field_of
-from fastgraph.graph.protocol import Message
+from fastgraph.graph.messages import Message
 from fastgraph.graph.structure import CALL
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.shapes import Aval

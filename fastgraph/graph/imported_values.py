@@ -11,12 +11,12 @@ from fastgraph._tensor import EagerTensor, from_array
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.errors import NotFoundError
 from fastgraph.graph.graphdef_ops import Dims
-from fastgraph.graph.protocol import Message
+from fastgraph.graph.messages import Enum, Message, TensorShapeProto
 from fastgraph.op_errors import enum_name
 from fastgraph.ops.arguments import known_value
 
 _DTYPES = {
-    enum_name(as_dtype(name)): as_dtype(name)
+    int(Enum(enum_name(as_dtype(name)))): as_dtype(name)
     for name in (
         *("bfloat16", "bool", "complex64", "complex128", "float16", "float32", "float64", "int8", "int16", "int32"),
         *("int64", "resource", "string", "uint8", "uint16", "uint32", "uint64", "variant"),
@@ -24,29 +24,29 @@ _DTYPES = {
 }
 
 
-def dtype_of(enum: str) -> DType:
-    """Return the dtype of an enum's name. Raises NotFoundError for what has no equal here."""
-    found = _DTYPES.get(str(enum))
+def dtype_of(enum: int) -> DType:
+    """Return the dtype of a number of the enum DataType. Raises NotFoundError for what has no equal here."""
+    found = _DTYPES.get(int(enum))
     if found is None:
-        raise NotFoundError(None, None, f"tensors of type {enum} have no equal here")
+        raise NotFoundError(None, None, f"tensors of type {Enum(enum).name} have no equal here")
     return found
 
 
 def field_of(message: Message, name: str, default: Any = None) -> Any:
     """Return a field, or what is there where it was not written."""
-    return getattr(message, name, default)
+    return message.__dict__.get(name, default)
 
 
 def attribute(message: Message) -> Any:
     """Return an AttrValue as the table has it: a number, str, DType, Dims, tensor, name of a function, or a list."""
-    for name, value in message.__dict__.items():
-        return _plain(name, value)
+    for field, value in message._set():
+        return _plain(field.name, value)
     return None
 
 
 def _plain(name: str, value: Any) -> Any:
     if name == "list":
-        return [_plain(kind, item) for kind, items in value.__dict__.items() for item in items]
+        return [_plain(field.name, item) for field, items in value._set() for item in items]
     if name == "s":
         return value.decode(errors="surrogateescape")
     if name == "b":
@@ -70,12 +70,12 @@ def _dims(shape: Message) -> tuple[int | None, ...] | None:
 def tensor_of(message: Message) -> EagerTensor:
     """Return the tensor of a TensorProto. Raises ValueError if its elements do not fit its shape."""
     dtype = dtype_of(message.dtype)
-    dims = _dims(field_of(message, "tensor_shape", Message())) or ()
+    dims = _dims(field_of(message, "tensor_shape", TensorShapeProto())) or ()
     n = math.prod(size or 0 for size in dims)
-    if hasattr(message, "tensor_content"):
+    if field_of(message, "tensor_content"):
         array = np.frombuffer(message.tensor_content, dtype.numpy_dtype).copy()
     else:
-        listed: list[Any] = next((value for key, value in message.__dict__.items() if key.endswith("_val")), [])
+        listed: list[Any] = next((value for field, value in message._set() if field.name.endswith("_val")), [])
         if dtype.name == "string":
             array = np.array([*listed], object)
         elif dtype.is_complex:

@@ -22,7 +22,8 @@ from fastgraph.graph.imported_lists import TensorList
 from fastgraph.graph.imported_types import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
 from fastgraph.graph.imported_values import attribute, field_of
 from fastgraph.graph.ir import Graph
-from fastgraph.graph.protocol import Message, parsed
+from fastgraph.graph.messages import Enum, Message
+from fastgraph.graph.protocol import parsed
 from fastgraph.names import current_scope, name_scope
 from fastgraph.ops.families import bind_named
 from fastgraph.primitive import get
@@ -95,7 +96,8 @@ def _imported(
 
 
 def _is_resource(node: Message) -> bool:
-    return str(field_of(node.attr.get("dtype", Message()), "type")) == "DT_RESOURCE"
+    said = node.attr.get("dtype")
+    return said is not None and said.type == RESOURCE
 
 
 class _Nothing:
@@ -110,6 +112,7 @@ def _full(name: str) -> str:
     return name if ":" in name else f"{name}:0"
 
 
+RESOURCE = Enum("DT_RESOURCE")
 _OWN = (TensorList, Broadcast)  # what is no tensor here
 _OLD_LOOPS = frozenset({"Enter", "Exit", "Merge", "NextIteration", "RefSwitch", "Switch"})
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import pickle
 import re
 
 import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph.graph import graphdef, graphdef_ops, naming, protocol
+from fastgraph.graph import graphdef, graphdef_ops, messages, naming, protocol
 from fastgraph.primitive import all_primitives, get
 
 
@@ -205,9 +207,9 @@ def test_round_trips(name, rows) -> None:
 
 
 def test_loops_of_the_old_kind_are_refused() -> None:
-    node = protocol.Message(name="e", op="Enter", input=["x"], attr={})
-    x = protocol.Message(name="x", op="Placeholder", attr={"dtype": protocol.Message(type=protocol.Enum("DT_FLOAT"))})
-    content = protocol.serialized(protocol.Message(node=[x, node]))
+    node = messages.NodeDef(name="e", op="Enter", input=["x"], attr={})
+    x = messages.NodeDef(name="x", op="Placeholder", attr={"dtype": messages.AttrValue(type=messages.Enum("DT_FLOAT"))})
+    content = protocol.serialized(messages.GraphDef(node=[x, node]))
     with pytest.raises(
         tf.errors.NotFoundError, match="Node 'e': .* as Enter have no equal here; write .* While and If"
     ):
@@ -405,9 +407,7 @@ def test_tensors_in_messages(value) -> None:
     from fastgraph.graph.imported_values import tensor_of
 
     tensor = tf.constant(value)
-    found = tensor_of(
-        protocol.parsed(protocol.serialized(graphdef.tensor_message(tensor), "TensorProto"), "TensorProto")
-    )
+    found = tensor_of(protocol.parsed(protocol.serialized(graphdef.tensor_message(tensor)), "TensorProto"))
     assert found.dtype == tensor.dtype and found.shape == tensor.shape
     np.testing.assert_array_equal(found.numpy(), tensor.numpy())
 
@@ -488,7 +488,7 @@ def test_functions_of_one_name_are_apart() -> None:
 
 
 def test_zeros_keep_their_signs() -> None:
-    content = protocol.serialized(graphdef.tensor_message(tf.constant([0.0, -0.0])), "TensorProto")
+    content = protocol.serialized(graphdef.tensor_message(tf.constant([0.0, -0.0])))
     assert content.endswith(bytes(7) + b"\x80")
 
 
@@ -500,15 +500,15 @@ def _made(op, tensors, attrs, constants=()):
     nodes = []
     names = [f"in{i}" for i in range(len(tensors))]
     for i, (name, tensor) in enumerate(zip(names, tensors, strict=True)):
-        value = protocol.Message(tensor=graphdef.tensor_message(tensor))
+        value = messages.AttrValue(tensor=graphdef.tensor_message(tensor))
         dtype = graphdef._attr(tensor.dtype, graphdef.Library())
         kind = {"op": "Const", "attr": {"dtype": dtype, "value": value}}
         if i not in constants:
             kind = {"op": "Placeholder", "attr": {"dtype": dtype}}
-        nodes.append(protocol.Message(name=name, **kind))
+        nodes.append(messages.NodeDef(name=name, **kind))
     written = {name: graphdef._attr(value, graphdef.Library()) for name, value in attrs.items()}
-    nodes.append(protocol.Message(name="made", op=op, input=names, attr=written))
-    definition = protocol.GraphDef(node=nodes)
+    nodes.append(messages.NodeDef(name="made", op=op, input=names, attr=written))
+    definition = messages.GraphDef(node=nodes)
     given = {name: tensor for i, (name, tensor) in enumerate(zip(names, tensors, strict=True)) if i not in constants}
     outputs = ["made:0"]
     run = tf.function(
@@ -611,3 +611,83 @@ def test_recursion_in_a_circle_with_variables_and_gradients() -> None:
         assert counted(x_, n_).numpy().tolist() == found[0]
         counted(x_, n_)  # by kernels
     assert float(count) == 10.0
+
+
+# Messages as protocol buffers are used
+
+
+@pytest.fixture
+def structure():
+    return graphdef.message(concrete(lambda x: tf.concat([x, x * [2.0, 3.0]], 0), spec(2)).graph)
+
+
+def test_fields_that_are_not_set_read_as_their_defaults(structure) -> None:
+    assert structure.library.function == [] and not structure.HasField("library")
+    node = structure.node[0]
+    assert (node.device, list(node.input), node.attr["dtype"].type, node.attr["dtype"].s) == ("", [], 1, b"")
+    assert node.attr["dtype"].tensor.tensor_shape.unknown_rank is False
+    assert "nothing" not in node.attr and node.attr["nothing"].WhichOneof("value") is None
+    assert tf.as_dtype(node.attr["dtype"].type) is tf.float32
+    with pytest.raises(AttributeError, match="NodeDef has no field 'nothing'; it has name, op, input"):
+        _ = node.nothing
+    with pytest.raises(ValueError, match='has no "nothing" field'):
+        node.HasField("nothing")
+    with pytest.raises(ValueError, match="no presence"):
+        node.HasField("name")
+    with pytest.raises(ValueError, match='Protocol message NodeDef has no "x" field'):
+        messages.NodeDef(x=1)
+
+
+def test_messages_are_filled_in() -> None:
+    made = messages.GraphDef()
+    node = made.node.add(name="x", op="Placeholder")
+    node.attr["dtype"].type = tf.float32.as_datatype_enum
+    node.attr["shape"].shape.dim.add(size=2)
+    made.versions.producer = 898
+    made.library.function.add().signature.name = "f"
+    assert [field.name for field, _ in made.ListFields()] == ["node", "library", "versions"]
+    assert made.HasField("library") and node.attr["shape"].HasField("shape")
+    assert str(node) == (
+        'name: "x"\nop: "Placeholder"\nattr {\n  key: "dtype"\n  value {\n    type: DT_FLOAT\n  }\n}\n'
+        'attr {\n  key: "shape"\n  value {\n    shape {\n      dim {\n        size: 2\n      }\n    }\n  }\n}\n'
+    )
+    node.attr["dtype"].i = 0
+    assert node.attr["dtype"].WhichOneof("value") == "i" and str(node.attr["dtype"]) == "i: 0\n"
+    node.attr["dtype"].list.i.extend([1, 2])
+    assert node.attr["dtype"].WhichOneof("value") == "list"
+    node.attr["dtype"].ClearField("value")
+    assert node.attr["dtype"].WhichOneof("value") is None
+    node.attr["empty"].shape.CopyFrom(messages.TensorShapeProto())
+    node.attr["none"].list.SetInParent()
+    assert node.attr["empty"].HasField("shape") and str(node.attr["none"]) == "list {\n}\n"
+    for wrong, error in ((("name", 3), TypeError), (("nothing", 3), AttributeError), (("attr", {}), AttributeError)):
+        with pytest.raises(error):
+            setattr(node, *wrong)
+    with tf.Graph().as_default() as graph:
+        node.attr["dtype"].type = 1
+        made.ClearField("library")
+        tf.import_graph_def(made, name="")
+    assert graph.get_tensor_by_name("x:0").shape == [2]
+
+
+def test_messages_are_copied_and_compared(structure) -> None:
+    copied = messages.GraphDef()
+    copied.CopyFrom(structure)
+    again = pickle.loads(pickle.dumps(structure))
+    assert copied == again == structure == copy.deepcopy(structure) == messages.GraphDef.FromString(
+        structure.SerializeToString())  # fmt: skip
+    _ = copied.library.function, copied.node[0].device, copied.node[0].experimental_debug_info.original_node_names
+    assert copied == structure and copied.ByteSize() == structure.ByteSize()
+    copied.node[0].name = "y"
+    assert copied != structure and structure.node[0].name == "x"
+    copied.MergeFrom(structure)
+    assert len(copied.node) == 2 * len(structure.node) and copied.node[-1] is not structure.node[-1]
+    copied.Clear()
+    assert copied == messages.GraphDef() and not copied.SerializeToString()
+    with pytest.raises(TypeError, match="expected GraphDef got NodeDef"):
+        copied.CopyFrom(structure.node[0])
+
+
+def test_text_is_escaped() -> None:
+    assert str(messages.AttrValue(s=b"a\"b'\n\t\\\xff")) == 's: "a\\"b\\\'\\n\\t\\\\\\377"\n'
+    assert str(messages.AttrValue(f=0.1)) == "f: 0.1\n" and str(messages.AttrValue(b=False)) == "b: false\n"
