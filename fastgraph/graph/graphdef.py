@@ -13,8 +13,8 @@ import numpy as np
 from fastgraph._tensor import EagerTensor
 from fastgraph.dtype import DType
 from fastgraph.graph.branches import subgraph_name
-from fastgraph.graph.graphdef_loops import widened
-from fastgraph.graph.graphdef_ops import Definition, Dims, definitions
+from fastgraph.graph.graphdef_loops import in_order, widened
+from fastgraph.graph.graphdef_ops import SMALL, Definition, Dims, One, definitions
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.messages import (
     ArgAttrs,
@@ -62,6 +62,7 @@ class Library:
     def __init__(self) -> None:
         self.names: dict[Graph, str] = {}
         self.loops: dict[Graph, Node] = {}  # of a loop's test or body: the loop
+        self.branches: dict[Graph, tuple[Value, ...]] = {}  # of a branch: what its node passes to it
         self._taken: set[str] = set()
 
     def name_of(self, graph: Graph) -> str:
@@ -121,8 +122,13 @@ def _node(definition: Definition, names: dict[Value, str], library: Library) -> 
         fields["device"] = definition.device
     if isinstance(definition.attrs.get("body"), Graph):
         library.loops.update({definition.attrs[part]: definition.node for part in ("cond", "body")})
+    if isinstance(definition.attrs.get("then_branch"), Graph):
+        library.branches.update({definition.attrs[part]: definition.inputs[1:] for part in _BRANCHES})
     fields["attr"] = {name: _attr(value, library) for name, value in definition.attrs.items()}
     return NodeDef(**fields)
+
+
+_BRANCHES = ("then_branch", "else_branch")
 
 
 def _shape(shape: Shape) -> Message:
@@ -155,6 +161,8 @@ def _single(attr: Any, library: Library) -> tuple[str, Any]:
         return "shape", _shape(attr.shape)
     if isinstance(attr, EagerTensor):
         return "tensor", tensor_message(attr)
+    if isinstance(attr, One):
+        return "tensor", tensor_message(attr.tensor, True)
     if isinstance(attr, tuple) and all(isinstance(item, int) for item in attr):
         return "list", ListValue(i=list(attr))
     return "s", attr if isinstance(attr, bytes) else (attr if isinstance(attr, str) else repr(attr)).encode()
@@ -175,20 +183,24 @@ def attribute(attr: Any) -> Any:
         return [attribute(item) for item in attr]
     if isinstance(attr, Dims):
         return as_protocol_buffer(_shape(attr.shape))
-    if isinstance(attr, EagerTensor):
-        return as_protocol_buffer(tensor_message(attr))
+    if isinstance(attr, EagerTensor | One):
+        return as_protocol_buffer(_single(attr, Library())[1])
     return NameAttrList(name=attr.name) if isinstance(attr, Graph) else attr
 
 
-def tensor_message(tensor: Any) -> Message:
-    """Return a TensorProto: one value where all are the same, the bytes of larger tensors."""
+def tensor_message(tensor: Any, is_one: bool = False) -> Message:
+    """Return a TensorProto: bytes; one value where that `is_one`, or where a large tensor has the same everywhere."""
     array = np.asarray(tensor.numpy())
     fields: dict[str, Any] = {"dtype": Enum(enum_name(tensor.dtype)), "tensor_shape": _shape(tuple(array.shape))}
     name = _VALUE_FIELDS.get(tensor.dtype.name, "int_val")
     flat = array.reshape(-1)
     if name == "half_val":
         flat = flat.view(np.uint16)
-    if flat.size and name not in ("scomplex_val", "dcomplex_val") and _is_one_number(flat):
+    if (
+        flat.size
+        and name not in ("scomplex_val", "dcomplex_val")
+        and (flat.size == 1 or ((is_one or flat.size > SMALL) and _is_one_number(flat)))
+    ):
         fields[name] = [flat[0]]
     elif name == "string_val":
         fields[name] = list(flat)
@@ -213,13 +225,17 @@ def _function(graph: Graph, name: str, library: Library) -> Message:
         value: _unique(_plain(value.node.name) + ("_0" if value in passed else ""), taken) for value in parameters
     }
     taken = set()
-    results = [_unique(_plain(value.node.name), taken) for value in returned]
+    users = _names_of_users(graph, parameters, library)
     own = {value.node for value in graph.parameters}  # those of captured tensors are written as constants elsewhere
-    found = [*[d for d in definitions(graph) if d.type != "Placeholder" and d.node not in own], *more]
+    found = [d for d in definitions(graph) if d.type != "Placeholder" and d.node not in own]
+    if graph in library.loops:
+        found = in_order(graph, found, more)
     names = dict(arguments)
     for definition in found:
         for slot, value in zip(definition.slots, definition.outputs, strict=False):
             names[value] = f"{definition.name}:{slot}"
+    called = {value: definition.name for definition in found for value in definition.outputs}
+    results = [_unique(_plain(called.get(value, value.node.name)), taken) for value in returned]
     fields: dict[str, Any] = {
         "signature": OpDef(
             name=name,
@@ -229,16 +245,29 @@ def _function(graph: Graph, name: str, library: Library) -> Message:
         "node_def": [_node(definition, names, library) for definition in found],
         "ret": {each: names[value] for each, value in zip(results, returned, strict=True)},
         "attr": {"_construction_context": AttrValue(s=b"kEagerRuntime")},
-        "arg_attr": {
-            i: ArgAttrs(attr={"_output_shapes": AttrValue(list=ListValue(shape=[_shape(value.aval.shape)]))})
-            for i, value in enumerate(parameters)
-        },
+        "arg_attr": {i: _argument(value, said) for i, (value, said) in enumerate(zip(parameters, users, strict=True))},
     }
     effects = [definition.name for definition in found if definition.type == "NoOp"]
     if effects:
         fields["signature"].control_output.extend(effects)
         fields["control_ret"] = {each: each for each in effects}
     return FunctionDef(**fields)
+
+
+def _names_of_users(graph: Graph, parameters: list[Value], library: Library) -> list[str]:
+    """What the user, or the graph around a branch, calls each parameter; "" where that is not said."""
+    if graph in library.branches:
+        return [value.node.name for value in library.branches[graph]]
+    own = set(graph.inputs) if graph.trace is not None and graph.trace.kind == "function" else set()
+    return [value.node.attrs.get("name") or "" if value in own else "" for value in parameters]
+
+
+def _argument(value: Value, said: str) -> Message:
+    """The attributes of a function's argument."""
+    attrs = {"_output_shapes": AttrValue(list=ListValue(shape=[_shape(value.aval.shape)]))}
+    if said:
+        attrs["_user_specified_name"] = AttrValue(s=said.encode())
+    return ArgAttrs(attr=attrs)
 
 
 def _enum(value: Value) -> Enum:

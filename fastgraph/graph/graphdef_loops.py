@@ -124,6 +124,30 @@ def _widened(node: Node, graph: Graph) -> Widened:
     return Widened(parameters, [*first, *graph.outputs[:n], *pushed, *own[n:]], frozenset(own[n:]), more)
 
 
+def in_order(graph: Graph, found: list[Definition], more: list[Definition]) -> list[Definition]:
+    """Return the operations of a loop's test or body with those `more`, the results last.
+
+    The results' Identities are numbered as they come: the counter's and the bound's first.
+    """
+    outputs = {value.node for value in graph.outputs}
+    results = [each for each in found if each.node in outputs and each.type == "Identity"]
+    ours = [each for each in more if each.type == "Identity"]
+    if not ours or len(results) < len(outputs):
+        return [*found, *more]
+    rest = [each for each in found if each.node not in outputs]
+    pushes = [each for each in more if each.type == "TensorListPushBack"]
+    before = [each for each in more if each.type not in ("Identity", "TensorListPushBack")]
+    ordered = [*ours, *results]
+    for each, name in zip(ordered, sorted([each.name for each in ordered], key=_number), strict=True):
+        each.name = name
+    return [*rest, *before, *ordered, *pushes]
+
+
+def _number(name: str) -> tuple[int, str]:
+    """What names that count are ordered by."""
+    return len(name), name
+
+
 def _value(node: Node, aval: Aval, name: str) -> Value:
     return Node(node.op, (), {}, (aval,), name, node.source).outputs[0]
 

@@ -19,6 +19,7 @@ from fastgraph.dtype import DType, as_dtype
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.signatures import TEXT
 from fastgraph.graph.structure import CONST
+from fastgraph.ops.arguments import Listed
 from fastgraph.shapes import Aval, Shape
 
 #: Eager tensors that a function uses are written as constants up to this many elements, as TensorFlow does.
@@ -27,6 +28,16 @@ SMALL = 128
 
 class Unwritable(ValueError):
     """An application that has no equal there."""
+
+
+#: Tensors of one number, fewer elements than these, are constants.
+MOST_WRITTEN = 1000
+
+
+class One(NamedTuple):
+    """A tensor that has the same element everywhere, which is written once."""
+
+    tensor: EagerTensor
 
 
 class Dims(NamedTuple):
@@ -106,9 +117,8 @@ def _axes(axes: Any, node: Node) -> Any:
         shape = node.inputs[0].aval.shape
         if shape is None:
             raise Unwritable("all axes of a tensor of unknown rank")
-        axes = range(len(shape))
-        return np.array(axes, np.int32)
-    return np.array(axes[0] if len(axes) == 1 else axes, np.int32)
+        return np.arange(len(shape), dtype=np.int32)
+    return np.array(axes[0] if len(axes) == 1 and not isinstance(axes, Listed) else axes, np.int32)
 
 
 def _one(items: Any, node: Node) -> Any:
@@ -253,7 +263,8 @@ def _parsed(text: str) -> Row:
 @functools.cache
 def row_of(name: str) -> Row | None:
     """Return the row of the primitive `name`; None if its attributes have no equal there."""
-    from fastgraph.graph.graphdef_parts import RANDOM, SEVERAL
+    from fastgraph.graph.graphdef_parts import SEVERAL
+    from fastgraph.graph.graphdef_random import RANDOM
     from fastgraph.primitive import get
 
     if name in ROWS:
@@ -280,10 +291,11 @@ def rows_for(op: str) -> tuple[tuple[str, Row], ...]:
 class Definition:
     """One operation as it is written: its name, type, inputs and attributes there.
 
-    `outputs` are the values it makes, `names` their results in the signature, for references inside of functions.
+    `outputs` are the values it makes, `slots` their results in the signature, for references inside of functions.
+    A name that is `free` is no other's only by chance: the graph makes it unique.
     """
 
-    __slots__ = ("attrs", "control", "device", "inputs", "name", "node", "outputs", "slots", "type")
+    __slots__ = ("attrs", "control", "device", "free", "inputs", "name", "node", "outputs", "slots", "type")
 
     def __init__(
         self, node: Node, op: str, inputs: Sequence[Value], attrs: dict[str, Any], *, name: str | None = None
@@ -294,6 +306,7 @@ class Definition:
         self.inputs = tuple(inputs)
         self.attrs = attrs
         self.control: tuple[str, ...] = ()
+        self.free = False
         self.device = node.device
         self.outputs: tuple[Value, ...] = node.outputs
         self.slots = [f"output:{i}" for i in range(len(node.outputs))]
@@ -301,7 +314,7 @@ class Definition:
 
 def definitions(graph: Graph) -> list[Definition]:
     """Return what the nodes of the graph are written as, in program order."""
-    from fastgraph.graph.graphdef_parts import RANDOM, without_states
+    from fastgraph.graph.graphdef_random import RANDOM, without_states
     from fastgraph.graph.graphdef_structure import STRUCTURE, control_of
 
     if graph.trace is not None:
@@ -324,10 +337,42 @@ def definitions(graph: Graph) -> list[Definition]:
                 known = [as_is(node)]
             cache[node] = known
             for definition in known:  # a name that the user took already
+                if definition.free:
+                    definition.name = graph.unique_name(definition.name)
+                    continue
                 taken = definition.name != node.name and definition.name.lower() in graph._names
                 definition.name += "_of_graph" if taken else ""
-        found += known
-    return control_of(graph, without_states(graph, found))
+        found += _after_constants(graph, found, known)
+    return control_of(graph, without_states(graph, _without_implied(graph, found)))
+
+
+def _after_constants(graph: Graph, found: list[Definition], known: list[Definition]) -> list[Definition]:
+    """Return what a node is written as, after it took the constants that it implies, in the order of its arguments."""
+    last = known[-1]
+    order = {value.node: i for i, value in enumerate(last.inputs)}
+    if len(known) == 1 or not found or found[-1].node not in graph.implied or found[-1].node not in order:
+        return known
+    before = known[:-1]
+    if not all(each.node in order for each in before):
+        return known
+    while found and found[-1].node in graph.implied and found[-1].node in order:
+        before.append(found.pop())
+    return [*sorted(before, key=lambda each: order[each.node]), last]
+
+
+def _without_implied(graph: Graph, found: list[Definition]) -> list[Definition]:
+    """Leave out the constants of Python values that no operation takes, as written."""
+    if not graph.implied:
+        return found
+    taken = {value.node for definition in found for value in definition.inputs}
+    taken.update(value.node for value in graph.outputs)
+    return [each for each in found if each.node in taken or each.node not in graph.implied or each.type != "Const"]
+
+
+def scoped(node: Node, name: str) -> str:
+    """Return a name beside the node's."""
+    scope, slash, _ = node.name.rpartition("/")
+    return f"{scope}{slash}{name}"
 
 
 def constant(array: Any, node: Node, argument: str, dtype: DType | None = None) -> Node:
@@ -368,6 +413,8 @@ def written(node: Node, row: Row | None = None) -> list[Definition]:
             array = CODECS[codec][0](node.attrs[attr], node)
             extra = constant(array, node, argument.name, types.get(argument.kind))
             before.append(const_definition(extra))
+            if codec == "axes" and node.attrs[attr] is None:
+                before[-1].name, before[-1].free = scoped(node, "Const"), True
             taken = [extra.outputs[0]]
         elif argument.name in row.places:
             taken = [node.inputs[row.places[argument.name]]]

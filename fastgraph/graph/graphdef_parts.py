@@ -1,5 +1,5 @@
 """Nodes that are written as several operations: a small writer of definitions, and what it writes: sums over what was
-broadcast, lists of tensors, random numbers.
+broadcast, lists of tensors, orders.
 
 Rule: the last operation has the node's name and gives its results; the names of those before it begin with the node's.
 A list is a tensor here, its elements along the first axis, and stays one.
@@ -14,8 +14,7 @@ import numpy as np
 
 from fastgraph import dtype as dtypes
 from fastgraph.graph.graphdef_ops import Definition, Unwritable, const_definition, constant
-from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.ops.generators import generators
+from fastgraph.graph.ir import Node, Value
 from fastgraph.shapes import Aval
 
 
@@ -214,74 +213,6 @@ def _padded(parts: Parts, buffer: Value, index: Value) -> tuple[tuple[Value, ...
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Random numbers: the operation draws by itself, from what its seeds stand for
-
-
-def _seeds(node: Node, graph: Graph) -> dict[str, int]:
-    """The seeds of the generator that an op draws from; Unwritable where it is no op's own."""
-    drawn = node.inputs[0].node
-    cell = None
-    if drawn.op.name == "draw" and graph.trace is not None:
-        cell = graph.trace.handle(drawn.inputs[0])
-    if cell is None or cell not in generators.traced:
-        raise Unwritable("random numbers of a generator that is a Variable")
-    first, second = generators.traced[cell] or (0, 0)
-    return {"seed": first, "seed2": second}
-
-
-def _shape_input(parts: Parts, node: Node) -> Value:
-    if node.op.name == "random_numbers":
-        return parts.const(np.array(node.attrs["shape"], np.int32), "shape")
-    return node.inputs[1]
-
-
-_STATEFUL = {"unit": "RandomUniform", "normal": "RandomStandardNormal"}
-_STATELESS = {"unit": "StatelessRandomUniformV2", "normal": "StatelessRandomNormalV2"}
-
-
-def random_numbers(node: Node, graph: Graph) -> list[Definition]:
-    """Numbers of a distribution: drawn, or of a seed that the program gives."""
-    dtype, kind = node.attrs["dtype"], node.attrs["kind"]
-    if kind not in _STATEFUL:
-        raise Unwritable("random words")
-    parts = Parts(node)
-    state = node.inputs[0].node
-    shape = _shape_input(parts, node)
-    if state.op.name != "state_of_seed":
-        return parts.last(
-            _STATEFUL[kind], (shape,), "output", **_seeds(node, graph), dtype=dtype, T=shape.aval.dtype
-        )  # fmt: skip
-    seed = state.inputs[0]
-    both = Node(state.op, (), {}, (Aval(dtypes.uint64, (1,)), Aval(dtypes.uint64, (2,))), f"{node.name}/{_KEYS}")
-    keys = Definition(both, _KEYS, (seed,), {"Tseed": seed.aval.dtype})
-    keys.slots = ["key:0", "counter:0"]
-    parts.made.append(keys)
-    philox = parts.const(1, "alg", dtypes.int32)
-    return parts.last(_STATELESS[kind], (shape, *both.outputs, philox), "output", dtype=dtype, Tshape=shape.aval.dtype)
-
-
-_KEYS = "StatelessRandomGetKeyCounter"
-
-
-def truncated_numbers(node: Node, graph: Graph) -> list[Definition]:
-    """Numbers of the normal distribution, none further than two deviations out."""
-    shape = node.inputs[1]
-    attrs = {"dtype": node.attrs["dtype"], "T": shape.aval.dtype}
-    return Parts(node).last("TruncatedNormal", (shape,), "output", **_seeds(node, graph), **attrs)
-
-
-def permutation(node: Node, graph: Graph) -> list[Definition]:
-    """The numbers below n, shuffled."""
-    seeds = _seeds(node, graph)
-    parts = Parts(node)
-    n = node.inputs[1]
-    kind = n.aval.dtype
-    zero, one = parts.const(0, "range/start", kind), parts.const(1, "range/delta", kind)
-    numbers = parts.op("Range", (zero, n, one), node.outputs[0].aval.without_value(), "output", Tidx=kind)
-    return parts.last("RandomShuffle", (numbers,), "output", **seeds, T=kind)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # Order, and what is a constant
 
 
@@ -320,7 +251,7 @@ def eye(node: Node) -> list[Definition]:
     return parts.last("Identity", (ones,), "output", T=dtype)
 
 
-#: What is written as several operations; of random numbers, with the graph that knows their generators.
+#: What is written as several operations.
 SEVERAL = {
     "sum_to_like": sum_to_like,
     "sum_to_shape": sum_to_like,
@@ -334,26 +265,3 @@ SEVERAL = {
     "argsort": argsort,
     "eye": eye,
 }
-RANDOM = {
-    "random_numbers": random_numbers,
-    "random_numbers_dynamic": random_numbers,
-    "truncated_numbers": truncated_numbers,
-    "permutation": permutation,
-}
-
-
-def without_states(graph: Graph, found: list[Definition]) -> list[Definition]:
-    """Leave out the states of generators that no operation takes any more, and the generators' placeholders."""
-    states = {node for node in graph.nodes if node.op.name in ("draw", "state_of_seed")}
-    if not states:
-        return found
-    held = {value.node for node in states for value in node.inputs if value.aval.dtype == dtypes.resource}
-    outputs = {value.node for value in graph.outputs}
-    for group in (states, {value.node for node in states for value in node.inputs}):
-        used = {value.node for definition in found for value in definition.inputs} | outputs
-        found = [
-            each
-            for each in found
-            if each.node not in group or each.node in used or (each.type == "Placeholder" and each.node not in held)
-        ]
-    return found

@@ -5,25 +5,31 @@ Rule: the names of what is added are TensorFlow's (`cond/Identity`, `NoOp`); the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from fastgraph._tensor import from_array
 from fastgraph.graph import ir
 from fastgraph.graph.graphdef_loops import while_definitions
 from fastgraph.graph.graphdef_ops import (
+    MOST_WRITTEN,
     Definition,
     Dims,
+    One,
     Row,
     Unwritable,
     const_definition,
     constant,
+    scoped,
     shapes_of,
     types_of,
     written,
 )
-from fastgraph.graph.graphdef_parts import SEVERAL
+from fastgraph.graph.graphdef_parts import SEVERAL, Parts
+from fastgraph.graph.graphdef_transforms import TRANSFORMS
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.shapes import Aval
 
@@ -105,15 +111,20 @@ def _call(node: Node) -> list[Definition]:
     return [_called(node, node.attrs["graph"], types_of(node.outputs), op)]
 
 
+#: How a function runs, as TensorFlow writes it for the CPU alone (the message ConfigProto).
+CONFIG = b"\n\x07\n\x03CPU\x10\x01\n\x07\n\x03GPU\x10\x002\x02J\x008\x01\x82\x01\x00\x92\x01\x02J\x00"
+
+
 def _called(node: Node, graph: Graph, results: Any, op: str) -> Definition:
     attrs = {
         "Tin": types_of(node.inputs),
         "Tout": results,
         "f": graph,
         "config": "",
-        "config_proto": "",
+        "config_proto": CONFIG,
         "executor_type": "",
         "_read_only_resource_inputs": [],
+        "_collective_manager_ids": [],
     }
     return Definition(node, op, node.inputs, attrs)
 
@@ -209,8 +220,6 @@ def _stacks(node: Node, positions: list[Value]) -> tuple[list[Definition], list[
                 end = total.outputs[0]
             else:
                 end = begin + 1
-                if end == 0:
-                    masks["end"] |= 1 << i
         else:
             begin, end, step = [positions.pop(0) if part == "t" else part for part in item[1:]]
             if begin is None:
@@ -255,7 +264,7 @@ def _print(node: Node) -> list[Definition]:
     pieces = node.attrs["pieces"]
     end = "\n" if pieces[-1].endswith("\n") else ""
     template = "{}".join([*pieces[:-1], pieces[-1][: len(pieces[-1]) - len(end)]])
-    text = Node(node.op, (), {}, (Aval(_string(), ()),), f"{node.name}/StringFormat", node.source)
+    text = Node(node.op, (), {}, (Aval(_string(), ()),), scoped(node, "StringFormat"), node.source)
     attrs = {
         "T": types_of(node.inputs),
         "template": template,
@@ -263,8 +272,76 @@ def _print(node: Node) -> list[Definition]:
         "summarize": node.attrs["summarize"],
     }
     before = Definition(text, "StringFormat", node.inputs, attrs)
+    before.free = True
     after = Definition(node, "PrintV2", text.outputs, {"output_stream": node.attrs["stream"], "end": end})
     return [before, after]
+
+
+def _pad(node: Node) -> list[Definition]:
+    """Zeros around a tensor are a Pad, others a PadV2."""
+    filler = node.inputs[1].node
+    if filler.op.name != "const" or filler.attrs["value"].num_elements != 1 or filler.attrs["value"].numpy():
+        return written(node)
+    x = node.inputs[0]
+    paddings = constant(np.reshape(np.array(node.attrs["paddings"], np.int32), (-1, 2)), node, "paddings")
+    attrs = {"T": x.aval.dtype, "Tpaddings": paddings.outputs[0].aval.dtype}
+    return [const_definition(paddings), Definition(node, "Pad", (x, paddings.outputs[0]), attrs)]
+
+
+def _alike(node: Node) -> list[Definition]:
+    """Ones or zeros in the shape of a tensor: a constant where the shape is known."""
+    number = int(node.op.name.startswith("ones"))
+    aval = node.outputs[0].aval
+    if aval.shape is None or None in aval.shape or aval.dtype.name in ("string", "variant", "resource"):
+        return written(node)
+    return _filled(node, number)
+
+
+def _filled(node: Node, value: Any) -> list[Definition]:
+    """One number everywhere, as a constant if it is small."""
+    aval = node.outputs[0].aval
+    dtype = aval.dtype
+    if (aval.size or 0) < MOST_WRITTEN:
+        tensor = from_array(np.full(aval.shape or (), value, dtype.numpy_dtype), dtype)
+        return [Definition(node, "Const", (), {"dtype": dtype, "value": One(tensor)})]
+    parts = Parts(node)
+    dims = parts.const(np.array(aval.shape, np.int32), "shape_as_tensor")
+    number = parts.const(np.asarray(value).astype(dtype.numpy_dtype), "Const", dtype)
+    return parts.last("Fill", (dims, number), "output", T=dtype, index_type=dims.aval.dtype)
+
+
+def _shape(node: Node) -> list[Definition]:
+    """A shape that is known is a constant."""
+    shape = node.inputs[0].aval.shape
+    if shape is None or None in shape:
+        return written(node)
+    dtype = node.outputs[0].aval.dtype
+    value = from_array(np.array(shape, dtype.numpy_dtype), dtype)
+    return [Definition(node, "Const", (), {"dtype": dtype, "value": value})]
+
+
+def _python(node: Node) -> list[Definition]:
+    """A call of Python: what it gives, without the number of its tape."""
+    attrs = {
+        "token": str(node.attrs["key"]),
+        "is_async": False,
+        "Tin": types_of(node.inputs),
+        "Tout": types_of(node.outputs[:-1]),
+    }
+    definition = Definition(node, "EagerPyFunc", node.inputs, attrs)
+    definition.device = definition.device or "/job:localhost/replica:0/task:0"
+    return [definition]
+
+
+_ONES_AND_ZEROS = re.compile(r"(.*/)?(ones|zeros)(_\d+)?\Z")
+
+
+def _fill(node: Node) -> list[Definition]:
+    """`tf.ones` and `tf.zeros` are constants, `tf.fill` is a Fill."""
+    value = node.inputs[0].node
+    if value.op.name != "const" or not _ONES_AND_ZEROS.match(node.name) or value.attrs["value"].dtype.name == "string":
+        return written(node)
+    return _filled(node, value.attrs["value"].numpy())
 
 
 def _string() -> Any:
@@ -290,6 +367,12 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "custom_gradient_identity": _custom_gradient,
     "apart": _apart,
     "matmul": _matmul,
+    "pad": _pad,
+    "ones_like": _alike,
+    "zeros_like": _alike,
+    "fill": _fill,
+    "shape": _shape,
+    "eager_py_func": _python,
     "swap_last": _swap_last,
     "split": _split,
     "strided_slice": _strided_slice,
@@ -299,6 +382,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "assign_variable": _assign,
     "take_variable": _assign,
     **SEVERAL,
+    **TRANSFORMS,
 }
 
 
@@ -314,11 +398,13 @@ def control_of(graph: Graph, found: list[Definition]) -> list[Definition]:
     said: dict[Node, tuple[Node, ...]] = graph.control
     function = graph.building_function
     effectful = {node: waits for node, waits in zip(graph.nodes, ir.control_inputs(graph.nodes), strict=True) if waits}
-    must_run = [node for node in graph.nodes if node.inputs and ir.effects(node)] if function else []
+    there = {definition.node for definition in found}
+    must_run = []
+    if function:  # what draws from an op's own generator does so by itself, whoever takes it
+        must_run = [n for n in graph.nodes if n.inputs and ir.effects(n) and (n.op.name != "draw" or n in there)]
     if not said and not effectful and not must_run:
         return found
     outputs = {value.node for value in graph.outputs}
-    there = {definition.node for definition in found}
 
     def shown(nodes: Iterable[Node]) -> list[str]:
         """The names of what runs; for the state of a generator, of what draws from it."""

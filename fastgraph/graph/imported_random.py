@@ -9,7 +9,7 @@ from fastgraph import dtype as dtypes
 from fastgraph.ops.arguments import extents
 from fastgraph.ops.creation import ones
 from fastgraph.ops.elementwise import cast
-from fastgraph.ops.generators import Source, generators, numbers, state_of_seed
+from fastgraph.ops.generators import RESERVED, Source, draw, generators, numbers, state_of_seed
 from fastgraph.ops.joining import concat
 from fastgraph.ops.random import categorical_of, shuffled, standard_normal, truncated_of, uniform_of
 from fastgraph.primitive import public_function
@@ -66,6 +66,8 @@ def _keyed(kind: str) -> Callable[[str, list[Any], dict[str, Any]], Any]:
     def made(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         size, dtype = extents(inputs[0]), attrs.get("dtype", dtypes.float32)
         source = _Keyed(*inputs[1:3])
+        if kind == "bits":
+            return cast(numbers(source, size, kind, dtypes.as_dtype(f"uint{8 * dtype.size}")), dtype)
         return numbers(source, size, "unit", dtype) if kind == "unit" else standard_normal(source, size, dtype)
 
     return made
@@ -76,15 +78,22 @@ def _keyed_int(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return uniform_of(_Keyed(key, counter), extents(size), low, high, attrs["dtype"], "StatelessRandomUniformInt", name)
 
 
+def _drawn(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    resource, _, delta = inputs
+    return draw(resource, cast(delta, dtypes.int64) * RESERVED)
+
+
 RANDOM: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Multinomial": _multinomial,
     "RandomShuffle": _shuffle,
     "RandomStandardNormal": _normal,
     "RandomUniform": _uniform,
     "RandomUniformInt": _uniform_int,
+    "RngReadAndSkip": _drawn,
     "StatelessRandomGetAlg": lambda name, inputs, attrs: cast(ones([]), dtypes.int32),
     "StatelessRandomGetKeyCounter": _keys,
     "StatelessRandomNormalV2": _keyed("normal"),
+    "StatelessRandomUniformFullIntV2": _keyed("bits"),
     "StatelessRandomUniformIntV2": _keyed_int,
     "StatelessRandomUniformV2": _keyed("unit"),
     "TruncatedNormal": _truncated,

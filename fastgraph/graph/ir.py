@@ -107,6 +107,7 @@ class Graph(GraphElements):
         self.control: dict[Node, tuple[Node, ...]] = {}  # what the user said that a node waits for
         self.library: dict[str, Graph] = {}  # functions that its GraphDef has besides those that it calls
         self.interpreter: Any = None  # the graph prepared for being interpreted; it may lead back here
+        self.implied: set[Node] = set()  # constants of Python values, named after what takes them
         self._names: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[Node]:
@@ -201,6 +202,12 @@ _OPERATOR_NAMES = {
     "Unpack": "unstack",
     "SplitV": "split",
     "PadV2": "Pad",
+    "OnesLike": "ones_like",
+    "RFFTND": "rfft",
+    "IRFFTND": "irfft",
+    "FFTND": "FFT",
+    "BooleanMask": "boolean_mask",
+    "ZerosLike": "zeros_like",
     "Conv3DBackpropInputV2": "Conv3DBackpropInput",
     "Conv3DBackpropFilterV2": "Conv3DBackpropFilter",
 }

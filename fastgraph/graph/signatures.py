@@ -92,6 +92,7 @@ DivNoNan x:T y:T -> z:T | T:type
 DynamicPartition data:T partitions:int32 -> outputs:num_partitions*T | num_partitions:int T:type
 Eig input:T -> e:Tout v:Tout | compute_v:bool=True T:type Tout:type
 Einsum inputs:N*T -> output:T | equation:string N:int T:type
+EagerPyFunc input:*Tin -> output:*Tout | token:string is_async:bool=False Tin:types Tout:types
 Elu features:T -> activations:T | T:type
 EmptyTensorList element_shape:shape_type max_num_elements:int32 -> handle:variant | element_dtype:type shape_type:type
 EnsureShape input:T -> output:T | shape:shape T:type
@@ -103,6 +104,9 @@ Exp x:T -> y:T | T:type
 ExpandDims input:T dim:Tdim -> output:T | T:type Tdim:type=int32
 Expint x:T -> y:T | T:type
 Expm1 x:T -> y:T | T:type
+FFT input:Tcomplex -> output:Tcomplex | Tcomplex:type=complex64
+FFT2D input:Tcomplex -> output:Tcomplex | Tcomplex:type=complex64
+FFT3D input:Tcomplex -> output:Tcomplex | Tcomplex:type=complex64
 Fill dims:index_type value:T -> output:T | T:type index_type:type=int32
 Floor x:T -> y:T | T:type
 FloorDiv x:T y:T -> z:T | T:type
@@ -118,6 +122,12 @@ GatherV2 params:Tparams indices:Tindices axis:Taxis -> output:Tparams | batch_di
   Taxis:type
 Greater x:T y:T -> z:bool | T:type
 GreaterEqual x:T y:T -> z:bool | T:type
+IFFT input:Tcomplex -> output:Tcomplex | Tcomplex:type=complex64
+IFFT2D input:Tcomplex -> output:Tcomplex | Tcomplex:type=complex64
+IFFT3D input:Tcomplex -> output:Tcomplex | Tcomplex:type=complex64
+IRFFT input:Tcomplex fft_length:int32 -> output:Treal | Treal:type=float32 Tcomplex:type=complex64
+IRFFT2D input:Tcomplex fft_length:int32 -> output:Treal | Treal:type=float32 Tcomplex:type=complex64
+IRFFT3D input:Tcomplex fft_length:int32 -> output:Treal | Treal:type=float32 Tcomplex:type=complex64
 Identity input:T -> output:T | T:type
 IdentityN input:*T -> output:*T | T:types
 If cond:Tcond input:*Tin -> output:*Tout | Tcond:type Tin:types Tout:types then_branch:func else_branch:func
@@ -177,6 +187,7 @@ NotEqual x:T y:T -> z:bool | T:type incompatible_shape_error:bool=True
 OneHot indices:TI depth:int32 on_value:T off_value:T -> output:T | axis:int=-1 T:type TI:type=int64
 OnesLike x:T -> y:T | T:type
 Pack values:N*T -> output:T | N:int T:type axis:int=0
+Pad input:T paddings:Tpaddings -> output:T | T:type Tpaddings:type=int32
 PadV2 input:T paddings:Tpaddings constant_values:T -> output:T | T:type Tpaddings:type=int32
 PartitionedCall args:*Tin -> output:*Tout | Tin:types Tout:types f:func config:string= config_proto:string=
   executor_type:string=
@@ -190,6 +201,9 @@ Prod input:T reduction_indices:Tidx -> output:T | keep_dims:bool=False T:type Ti
 Qr input:T -> q:T r:T | full_matrices:bool=False T:type
 RandomShuffle value:T -> output:T | seed:int=0 seed2:int=0 T:type
 RandomStandardNormal shape:T -> output:dtype | seed:int=0 seed2:int=0 dtype:type T:type
+RFFT input:Treal fft_length:int32 -> output:Tcomplex | Treal:type=float32 Tcomplex:type=complex64
+RFFT2D input:Treal fft_length:int32 -> output:Tcomplex | Treal:type=float32 Tcomplex:type=complex64
+RFFT3D input:Treal fft_length:int32 -> output:Tcomplex | Treal:type=float32 Tcomplex:type=complex64
 RandomUniform shape:T -> output:dtype | seed:int=0 seed2:int=0 dtype:type T:type
 RandomUniformInt shape:T minval:Tout maxval:Tout -> output:Tout | seed:int=0 seed2:int=0 Tout:type T:type
 Range start:Tidx limit:Tidx delta:Tidx -> output:Tidx | Tidx:type=int32
@@ -207,6 +221,7 @@ Reshape tensor:T shape:Tshape -> output:T | T:type Tshape:type=int32
 ReverseV2 tensor:T axis:Tidx -> output:T | Tidx:type=int32 T:type
 RightShift x:T y:T -> z:T | T:type
 Rint x:T -> y:T | T:type
+RngReadAndSkip resource:resource alg:int32 delta:uint64 -> value:int64 |
 Roll input:T shift:Tshift axis:Taxis -> output:T | T:type Tshift:type Taxis:type
 Round x:T -> y:T | T:type
 Rsqrt x:T -> y:T | T:type
@@ -251,6 +266,8 @@ StatelessIf cond:Tcond input:*Tin -> output:*Tout | Tcond:type Tin:types Tout:ty
 StatelessRandomGetKeyCounter seed:Tseed -> key:uint64 counter:uint64 | Tseed:type=int64
 StatelessRandomNormalV2 shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype | dtype:type=float32
   Tshape:type=int32
+StatelessRandomUniformFullIntV2 shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype
+  | dtype:type=uint64 Tshape:type=int32
 StatelessRandomUniformIntV2 shape:Tshape key:uint64 counter:uint64 alg:int32 minval:dtype maxval:dtype -> output:dtype
   | dtype:type Tshape:type=int32
 StatelessRandomUniformV2 shape:Tshape key:uint64 counter:uint64 alg:int32 -> output:dtype | dtype:type=float32

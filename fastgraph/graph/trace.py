@@ -452,6 +452,8 @@ class GraphTrace(Trace):
             made = value.node
             if not made.name:
                 made.name = self.graph.unique_name(f"{node.name}/{self._base(made) or argument_name(node.op, i)}")
+                if made.op is CONST:
+                    self.graph.implied.add(made)
                 self._name_inputs(made)
 
     def _base(self, node: Node) -> str:
@@ -479,7 +481,10 @@ class GraphTrace(Trace):
         """Name the nodes that nothing has taken yet."""
         if self._unnamed:
             for node in self.graph.nodes:
-                self.settle(node)
+                if not node.name:
+                    self.settle(node)
+                    if node.op is CONST:
+                        self.graph.implied.add(node)
             self._unnamed = False
 
     def placeholder(self, aval: Aval, name: str) -> Value:

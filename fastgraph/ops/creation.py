@@ -138,6 +138,7 @@ def _constant(shape: Any, number: Any, dtype: Any, name: str | None) -> Any:
             return from_array(make(dims, target.numpy_dtype), target, False)
         except (MemoryError, ValueError):  # NumPy's ValueError: more bytes than can be counted
             raise ResourceExhaustedError(None, None, out_of_memory(dims, target)) from None
+    name = ("ones" if number else "zeros") if name is None and current_trace() is not None else name
     return fill(shape, as_tensor(b"" if target is string else target.as_numpy_dtype(number), target), name)
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph import conversion, devices, printing  # noqa: F401 - they fill slots of their own
-from fastgraph._tensor import bind, register_slot
+from fastgraph._tensor import bind, current_trace, register_slot
 from fastgraph.ops import elementwise as e
+from fastgraph.ops.arguments import named
 from fastgraph.ops.contraction import matmul_p
 from fastgraph.ops.exponentials import pow as pow_
 from fastgraph.ops.movement import shape, sum_to_like
@@ -21,7 +22,9 @@ def _multiply(x: Any, y: Any) -> Any:
 
 
 def _matmul(x: Any, y: Any) -> Any:
-    return matmul_p(x, y, transpose_a=False, transpose_b=False)
+    if current_trace() is None:
+        return matmul_p(x, y, transpose_a=False, transpose_b=False)
+    return named("matmul", matmul_p, x, y, transpose_a=False, transpose_b=False)
 
 
 def _by_kind(logical: Any, bitwise: Any) -> Any:

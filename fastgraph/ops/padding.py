@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor
+from fastgraph._tensor import Tensor, current_trace
 from fastgraph.dtype import int32
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, whole, word
@@ -239,6 +239,8 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
     pairs = tuple((int(a), int(b)) for a, b in np.reshape(amounts, (-1, 2)))
     if kind != "CONSTANT":
         return named(name, mirror_pad_p, tensor, paddings=pairs, mode=kind)
+    if name is None and (isinstance(constant_values, Tensor) or constant_values) and current_trace() is not None:
+        name = "PadV2"
     return named(name, pad_p, tensor, constant_values, paddings=pairs)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph._tensor import current_trace
 from fastgraph.errors import UnimplementedError
 from fastgraph.ops.arguments import as_tensor, named, whole
 from fastgraph.ops.families import invalid, public
@@ -46,6 +47,8 @@ def _pool(
     """One pooling of a public function: arguments checked, other layouts transposed."""
     first = is_channels_first(data_format, rank)
     x = as_tensor(x)
+    if name is None and rank == 2 and current_trace() is not None:
+        name = "MaxPool2d" if primitive is max_pool_p else "AvgPool2D"
     window, batch, depth = _window(ksize, rank, first)
     stride, batch_step, depth_step = _window(strides, rank, first) if _full(strides, rank) else (
         steps(strides, rank, "strides", first), 1, 1

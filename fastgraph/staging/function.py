@@ -514,7 +514,7 @@ def _placeholder_name(name: str) -> str:
 
 def _plain(name: str) -> str:
     """Return a name that a node can have."""
-    return "".join(c if c.isalnum() or c in "_./-" else "_" for c in name).strip("_") or "fn"
+    return "".join(c if c.isalnum() or c in "_./-<>" else "_" for c in name).strip("_") or "fn"
 
 
 # ---------------------------------------------------------------------------------------------------------------------

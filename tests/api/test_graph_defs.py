@@ -189,14 +189,26 @@ ROUND_TRIPS = {
     "gradient": lambda x: tf.gradients(tf.reduce_sum(tf.reduce_max(x, 1, True) * x + [1.0]), x)[0],
     "gradient of slices": lambda x: tf.gradients(tf.reduce_sum(x[1:, ::2] ** 2) + x[tf.shape(x)[0] - 1, 1], x)[0],
     "strings": lambda x: tf.strings.as_string(x, precision=2) + "!",
+    "masked": lambda x: tf.boolean_mask(x, x[:, 0] > 3.0),
+    "masked elements": lambda x: tf.boolean_mask(x, x > 3.0),
+    "gradient of a mask": lambda x: tf.gradients(tf.boolean_mask(x, x > 3.0) ** 2.0, x)[0],
+    "real to complex": lambda x: tf.signal.rfft(x) * tf.signal.rfft(x, [3]),
+    "there and back": lambda x: tf.signal.irfft2d(tf.signal.rfft2d(x)),
+    "complex": lambda x: tf.signal.ifft(tf.signal.fft2d(tf.cast(x, tf.complex64))),
+}
+OF_KNOWN_SHAPES = {
+    "gradient of a transform": lambda x: tf.gradients(tf.abs(tf.signal.rfft(x)), x)[0],
+    "gradient of a transform back": lambda x: tf.gradients(tf.signal.irfft(tf.cast(x, tf.complex64)) ** 2.0, x)[0],
 }
 
 
-@pytest.mark.parametrize("name", ROUND_TRIPS)
-@pytest.mark.parametrize("rows", [4, None])
+@pytest.mark.parametrize(
+    ("name", "rows"), [(name, rows) for name in ROUND_TRIPS for rows in (4, None)] + [(n, 4) for n in OF_KNOWN_SHAPES]
+)
 def test_round_trips(name, rows) -> None:
-    original = concrete(ROUND_TRIPS[name], spec(rows, 3))
+    original = concrete({**ROUND_TRIPS, **OF_KNOWN_SHAPES}[name], spec(rows, 3))
     definition, result = original.graph.as_graph_def(), original.outputs[0].name
+    assert not {node.op for node in definition.node} - set(graphdef_ops.signatures()) - {"NoOp"}
 
     @tf.function
     def again(x):
@@ -204,6 +216,25 @@ def test_round_trips(name, rows) -> None:
 
     x = tf.reshape(tf.range(12.0), [4, 3])
     np.testing.assert_array_equal(again(x).numpy(), original(x).numpy())
+
+
+def test_random_numbers_of_a_variable() -> None:
+    generator = tf.random.Generator.from_seed(3)
+
+    def draws(x):
+        return generator.uniform([3]), generator.normal(tf.shape(x)), generator.uniform_full_int([2])
+
+    original = concrete(draws, spec(None))
+    definition, names = original.graph.as_graph_def(), [tensor.name for tensor in original.outputs]
+    assert [node.op for node in definition.node].count("RngReadAndSkip") == 3
+    assert not {node.op for node in definition.node} - set(graphdef_ops.signatures()) - {"NoOp"}
+    held = {value.name: generator.state for _, value in original.graph.captures}
+    again = tf.function(lambda x: tf.import_graph_def(definition, {"x": x, **held}, names, name=""))
+    found = []
+    for function in (original, again):
+        generator.reset_from_seed(5)
+        found.append([each.numpy().tolist() for _ in range(2) for each in function(tf.zeros([4]))])
+    assert found[0] == found[1] and found[0][0] != found[0][3]
 
 
 def test_loops_of_the_old_kind_are_refused() -> None:

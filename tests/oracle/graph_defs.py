@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.oracle import processes
+from tests.oracle import processes, small_graphs
 
 Case = tuple[str, Callable[..., Any], list[np.ndarray], Any]
 
@@ -293,6 +293,34 @@ def other_cases(tf: Any, a: Callable[..., np.ndarray]) -> Iterator[Case]:
         lambda x: (x, tf.random.uniform([5], seed=3), tf.random.normal(tf.shape(x), seed=4), tf.random.shuffle([1], 4)),
         [a(3)], [tf.TensorSpec([3])],
     )  # fmt: skip
+    generator = tf.random.Generator.from_seed(3)
+    yield (
+        "random numbers of a Variable",
+        lambda x: (generator.uniform([3]), generator.normal(tf.shape(x)), generator.uniform([2], 1, 9, tf.int32)),
+        [a(3)], None,
+    )  # fmt: skip
+    matrix = [tf.TensorSpec([None, None])]
+    yield "masks", lambda x: (tf.boolean_mask(x, x > 0.0), tf.boolean_mask(x, x[:, 0] > 0.0)), [a(4, 3)], matrix
+    yield (
+        "Fourier transforms",
+        lambda x: (
+            tf.signal.rfft(x), tf.signal.rfft2d(x), tf.signal.irfft(tf.signal.rfft(x)), tf.signal.rfft(x, [3]),
+            tf.signal.irfft2d(tf.signal.rfft2d(x)), tf.signal.fft(tf.cast(x, tf.complex64)),
+            tf.signal.ifft2d(tf.cast(x, tf.complex64)), tf.signal.rfft(x, [9]),
+        ),
+        [a(4, 6)], [tf.TensorSpec([4, 6])],
+    )  # fmt: skip
+
+    def of_transforms(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.abs(tf.signal.rfft(x))) + tf.reduce_sum(tf.boolean_mask(x, x > 0.0) ** 2.0)
+            y += tf.reduce_sum(tf.abs(tf.signal.ifft(tf.cast(x, tf.complex64)))) + tf.reduce_sum(
+                tf.signal.irfft(tf.cast(x, tf.complex64)) ** 2.0
+            )
+        return tape.gradient(y, x)
+
+    yield "gradient of transforms", of_transforms, [a(4, 6)], [tf.TensorSpec([4, 6])]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -302,15 +330,17 @@ def other_cases(tf: Any, a: Callable[..., np.ndarray]) -> Iterator[Case]:
 def written(tf: Any, ours: bool) -> dict[str, Any]:
     """Return for each case its GraphDef, arguments and Variables by tensors' names, the outputs' names and values."""
     found = {}
-    for name, function, arrays, specs in cases(tf):
+    for name, function, arrays, specs in [*cases(tf), *small_graphs.cases(tf)]:
+        if name in small_graphs.NOT_ACROSS:
+            continue
         if specs is None:
             specs = [tf.TensorSpec([None, *x.shape[1:]], tf.as_dtype(x.dtype)) for x in arrays]
         concrete = tf.function(function).get_concrete_function(*specs)
-        results = [_array(each.numpy()) for each in tf.nest.flatten(concrete(*[tf.constant(x) for x in arrays]))]
         feeds = {tensor.name: x for tensor, x in zip(concrete.inputs, arrays, strict=False)}
         variables = {}
-        for outer, inner_name in _captures(tf, concrete, ours):
+        for outer, inner_name in _captures(tf, concrete, ours):  # before the call, which may assign
             (variables if isinstance(outer, tf.Variable) else feeds)[inner_name] = outer.numpy()
+        results = [_array(each.numpy()) for each in tf.nest.flatten(concrete(*[tf.constant(x) for x in arrays]))]
         names = [tensor.name for tensor in concrete.outputs]
         definition = concrete.graph.as_graph_def().SerializeToString()
         found[name] = definition, feeds, variables, names, results
