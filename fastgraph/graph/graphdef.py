@@ -258,6 +258,12 @@ def _names_of_users(graph: Graph, parameters: list[Value], library: Library) -> 
     """What the user, or the graph around a branch, calls each parameter; "" where that is not said."""
     if graph in library.branches:
         return [value.node.name for value in library.branches[graph]]
+    if graph in library.loops:
+        node = library.loops[graph]
+        before = [f"{node.name}/loop_counter", f"{node.name}/maximum_iterations"]
+        n_own, captured = node.attrs["n_carried"], node.inputs[node.attrs["n_carried"] :]
+        n_lists = len(parameters) - 2 - n_own - len(captured)
+        return [*before, *[""] * (n_own + n_lists), *[value.node.name for value in captured]]
     own = set(graph.inputs) if graph.trace is not None and graph.trace.kind == "function" else set()
     return [value.node.attrs.get("name") or "" if value in own else "" for value in parameters]
 

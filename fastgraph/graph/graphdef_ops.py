@@ -19,7 +19,6 @@ from fastgraph.dtype import DType, as_dtype
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.signatures import TEXT
 from fastgraph.graph.structure import CONST
-from fastgraph.ops.arguments import Listed
 from fastgraph.shapes import Aval, Shape
 
 #: Eager tensors that a function uses are written as constants up to this many elements, as TensorFlow does.
@@ -118,7 +117,7 @@ def _axes(axes: Any, node: Node) -> Any:
         if shape is None:
             raise Unwritable("all axes of a tensor of unknown rank")
         return np.arange(len(shape), dtype=np.int32)
-    return np.array(axes[0] if len(axes) == 1 and not isinstance(axes, Listed) else axes, np.int32)
+    return np.array(axes[0] if len(axes) == 1 else axes, np.int32)
 
 
 def _one(items: Any, node: Node) -> Any:
@@ -336,6 +335,9 @@ def definitions(graph: Graph) -> list[Definition]:
             except Unwritable:
                 known = [as_is(node)]
             cache[node] = known
+            if node in graph.listed and len(known) == 2:
+                value = known[0].attrs["value"]
+                known[0].attrs["value"] = from_array(np.reshape(value.numpy(), 1), value.dtype)
             for definition in known:  # a name that the user took already
                 if definition.free:
                     definition.name = graph.unique_name(definition.name)
@@ -350,7 +352,7 @@ def _after_constants(graph: Graph, found: list[Definition], known: list[Definiti
     """Return what a node is written as, after it took the constants that it implies, in the order of its arguments."""
     last = known[-1]
     order = {value.node: i for i, value in enumerate(last.inputs)}
-    if len(known) == 1 or not found or found[-1].node not in graph.implied or found[-1].node not in order:
+    if not found or found[-1].node not in graph.implied or found[-1].node not in order or last.type == "OneHot":
         return known
     before = known[:-1]
     if not all(each.node in order for each in before):

@@ -59,8 +59,7 @@ def random_numbers(node: Node, graph: Graph) -> list[Definition]:
     state = node.inputs[0].node
     shape = _shape_input(parts, node)
     if state.op.name != "state_of_seed" and _own(state, graph) is None:
-        keys = key_and_counter(parts, node.inputs[0])
-        return _stateless(parts, shape, keys, dtype, kind)
+        return _stateless(parts, shape, key_and_counter(parts, node.inputs[0]), dtype, kind)
     if kind not in _STATEFUL:
         raise Unwritable("random words")
     if state.op.name != "state_of_seed":

@@ -108,6 +108,7 @@ class Graph(GraphElements):
         self.library: dict[str, Graph] = {}  # functions that its GraphDef has besides those that it calls
         self.interpreter: Any = None  # the graph prepared for being interpreted; it may lead back here
         self.implied: set[Node] = set()  # constants of Python values, named after what takes them
+        self.listed: set[Node] = set()  # reductions over one axis that was given as a list
         self._names: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[Node]:

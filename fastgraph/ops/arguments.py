@@ -155,15 +155,8 @@ def static_axes(axis: Any) -> tuple[int, ...] | None:
             raise NotImplementedError("An axis must be known while a function is traced; give it as a Python int.")
         return tuple(_held(int(a)) for a in np.ravel(found))
     if isinstance(axis, (list, tuple, np.ndarray, range)):
-        found = tuple(_axis(a) for a in (np.ravel(axis) if isinstance(axis, np.ndarray) else axis))
-        return Listed(found) if len(found) == 1 and current_trace() is not None else found
+        return tuple(_axis(a) for a in (np.ravel(axis) if isinstance(axis, np.ndarray) else axis))
     return (_axis(axis),)
-
-
-class Listed(tuple[int, ...]):
-    """One axis that was given as a list: graphs that one reads say so."""
-
-    __slots__ = ()
 
 
 def _axis(axis: Any) -> int:

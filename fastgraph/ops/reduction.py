@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph._tensor import current_trace
 from fastgraph.dtype import DType, as_dtype, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.op_errors import message_name
@@ -320,8 +321,15 @@ def _reducer(primitive: Callable[..., Any], name: str, what: str) -> Callable[..
     def reduce_(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
         axes = axis if axis is None else static_axes(axis)
         if name is not None:
-            return named(name, primitive, input_tensor, axes=axes, keepdims=bool(keepdims))
-        return primitive(input_tensor, axes=axes, keepdims=bool(keepdims))
+            made = named(name, primitive, input_tensor, axes=axes, keepdims=bool(keepdims))
+        else:
+            made = primitive(input_tensor, axes=axes, keepdims=bool(keepdims))
+        trace: Any = current_trace()
+        if trace is not None and type(axis) in (list, tuple) and len(axis) == 1:
+            value = getattr(made, "value", None)
+            if getattr(made, "trace", None) is trace and value is not None:
+                trace.graph.listed.add(value.node)
+        return made
 
     reduce_.__name__ = reduce_.__qualname__ = f"reduce_{name}"
     reduce_.__doc__ = f"""{what} along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
