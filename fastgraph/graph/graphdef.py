@@ -13,6 +13,7 @@ import numpy as np
 from fastgraph._tensor import EagerTensor
 from fastgraph.dtype import DType
 from fastgraph.graph.branches import subgraph_name
+from fastgraph.graph.collector import resting
 from fastgraph.graph.graphdef_loops import in_order, widened
 from fastgraph.graph.graphdef_ops import SMALL, Definition, Dims, One, definitions
 from fastgraph.graph.ir import Graph, Node, Value
@@ -25,8 +26,10 @@ from fastgraph.graph.messages import (
     FunctionDef,
     FunctionDefLibrary,
     GraphDef,
+    Later,
     ListValue,
     Message,
+    MessageMap,
     NameAttrList,
     NodeDef,
     OpDef,
@@ -34,7 +37,7 @@ from fastgraph.graph.messages import (
     TensorShapeProto,
     VersionDef,
 )
-from fastgraph.graph.protocol import as_protocol_buffer
+from fastgraph.graph.protocol import as_protocol_buffer, serialized
 from fastgraph.op_errors import enum_name
 from fastgraph.shapes import Shape
 
@@ -53,7 +56,8 @@ def graph_def(graph: Graph) -> Any:
 
     A protocol buffer where the tensorboard package is there, a Message that reads and prints the same otherwise.
     """
-    return as_protocol_buffer(message(graph))
+    with resting:
+        return as_protocol_buffer(message(graph))
 
 
 class Library:
@@ -108,10 +112,14 @@ def node_def(definition: Definition) -> Any:
 
 def _nodes(graph: Graph, library: Library) -> list[Message]:
     found = definitions(graph)
-    names = {}
-    for definition in found:
-        for i, value in enumerate(definition.outputs):
-            names[value] = definition.name if i == 0 else f"{definition.name}:{i}"
+    known = graph.__dict__.get("_written_names")
+    if known is None or known[0] is not found:
+        names = {}
+        for definition in found:
+            for i, value in enumerate(definition.outputs):
+                names[value] = definition.name if i == 0 else f"{definition.name}:{i}"
+        known = graph.__dict__["_written_names"] = found, names
+    names = known[1]
     return [_node(definition, names, library) for definition in found]
 
 
@@ -124,8 +132,49 @@ def _node(definition: Definition, names: dict[Value, str], library: Library) -> 
         library.loops.update({definition.attrs[part]: definition.node for part in ("cond", "body")})
     if isinstance(definition.attrs.get("then_branch"), Graph):
         library.branches.update({definition.attrs[part]: definition.inputs[1:] for part in _BRANCHES})
-    fields["attr"] = {name: _attr(value, library) for name, value in definition.attrs.items()}
-    return NodeDef(**fields)
+    if definition.type in _WITH_FUNCTIONS:  # which are to be known
+        return NodeDef(**fields, attr={name: _attr(value, library) for name, value in definition.attrs.items()})
+    made = NodeDef(**fields)
+    made.__dict__[""] = {"attr": _Attributes(definition.attrs)}
+    return made
+
+
+_WITH_FUNCTIONS = frozenset(
+    [state + kind for state in ("", "Stateless", "Stateful") for kind in ("If", "While", "Case", "PartitionedCall")]
+)
+#: Attributes in the wire format, of values that many nodes have.
+_ENTRIES: dict[tuple[str, type, Any], bytes] = {}
+_FEW = (DType, bool, int, str)
+
+
+class _Attributes(Later):
+    """The attributes of a node, which few programs look at."""
+
+    __slots__ = ("attrs",)
+
+    def __init__(self, attrs: dict[str, Any]) -> None:
+        self.attrs = attrs
+
+    def made(self) -> Any:
+        """Return the field."""
+        library = Library()
+        return MessageMap(AttrValue, {name: _attr(value, library) for name, value in self.attrs.items()})
+
+    def serialized(self) -> bytes:
+        """Return the field in the wire format."""
+        parts = []
+        for name in sorted(self.attrs):
+            value = self.attrs[name]
+            known = None
+            if isinstance(value, _FEW):
+                key = (name, type(value), value)
+                known = _ENTRIES.get(key)
+            if known is None:
+                known = serialized(NodeDef(attr={name: _attr(value, Library())}))
+                if isinstance(value, _FEW) and len(_ENTRIES) < 100_000:
+                    _ENTRIES[key] = known
+            parts.append(known)
+        return b"".join(parts)
 
 
 _BRANCHES = ("then_branch", "else_branch")

@@ -318,6 +318,11 @@ def definitions(graph: Graph) -> list[Definition]:
 
     if graph.trace is not None:
         graph.trace.settle_names()
+    state = (len(graph.nodes), len(graph.captures), list(graph.outputs), dict(graph.control))
+    before = graph.__dict__.get("_definitions")
+    if before is not None and before[0] == state:
+        whole: list[Definition] = before[1]
+        return whole
     cache: dict[Node, list[Definition]] = graph.__dict__.setdefault("_written", {})
     held = {value.node: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)}
     found: list[Definition] = []
@@ -345,7 +350,9 @@ def definitions(graph: Graph) -> list[Definition]:
                 taken = definition.name != node.name and definition.name.lower() in graph._names
                 definition.name += "_of_graph" if taken else ""
         found += _after_constants(graph, found, known)
-    return control_of(graph, without_states(graph, _without_implied(graph, found)))
+    found = control_of(graph, without_states(graph, _without_implied(graph, found)))
+    graph.__dict__["_definitions"] = state, found
+    return found
 
 
 def _after_constants(graph: Graph, found: list[Definition], known: list[Definition]) -> list[Definition]:

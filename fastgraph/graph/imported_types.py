@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph._tensor import current_trace
+from fastgraph._tensor import convert, current_trace
 from fastgraph.errors import NotFoundError
 from fastgraph.gradient import GradientTape
 from fastgraph.graph.imported_lists import LISTS
@@ -171,6 +171,27 @@ def _matrix_diag(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return public_function("linalg.diag")(diagonal, name, k, rows, columns, padding_value, align)
 
 
+def _slope(slope: Callable[[Any], Any]) -> Callable[[str, list[Any], dict[str, Any]], Any]:
+    """A gradient that follows from the result: dy times a slope of y."""
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        y, dy = inputs
+        return bind_named(name, get("multiply"), (dy, slope(y)), {})
+
+    return make
+
+
+def _concat_offset(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """Where each of several tensors begins in their concatenation."""
+    axis = int(fixed(inputs[0], f"Node '{name}': the axis"))
+    found, begin = [], movement.reshape(public_function("zeros_like")(inputs[1][:1]), [])
+    for shape in inputs[1:]:
+        unit = convert(np.eye(shape.shape[0])[axis].astype(shape.dtype.numpy_dtype))
+        found.append(unit * begin)
+        begin = begin + shape[axis]
+    return found
+
+
 #: Types that no row has.
 COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Add": lambda name, inputs, attrs: bind_named(name, get("add"), tuple(inputs), {}),
@@ -179,6 +200,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "BroadcastGradientArgs": _broadcast_axes,
     "BatchMatMulV2": _batched,
     "BatchMatMulV3": _batched,
+    "ConcatOffset": _concat_offset,
     "DepthwiseConv2dNative": _depthwise,
     "Einsum": lambda name, inputs, attrs: einsum(attrs["equation"], *inputs, name=name),
     "FusedBatchNorm": _fused_batch_norm,
@@ -201,12 +223,20 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "RFFT": _public("signal.rfft"),
     "RFFT2D": _public("signal.rfft2d"),
     "RFFT3D": _public("signal.rfft3d"),
+    "ReciprocalGrad": _slope(lambda y: -(y * y)),
+    "RsqrtGrad": _slope(lambda y: y * y * y * -0.5),
     "Select": lambda name, inputs, attrs: bind_named(name, get("select"), tuple(inputs), {}),
+    "ShapeN": lambda name, inputs, attrs: [
+        public_function("shape")(each, attrs.get("out_type", "int32")) for each in inputs
+    ],
+    "SigmoidGrad": _slope(lambda y: y * (1 - y)),
     "Snapshot": lambda name, inputs, attrs: bind_named(name, get("identity"), tuple(inputs), {}),
     "Split": lambda name, inputs, attrs: joining.split(
         inputs[1], attrs["num_split"], int(fixed(inputs[0], f"Node '{name}': the axis")), name=name
     ),
+    "SqrtGrad": _slope(lambda y: 0.5 / y),
     "StridedSlice": _slice,
+    "TanhGrad": _slope(lambda y: 1 - y * y),
     "Unique": _public("unique", "out_idx"),
     "UniqueWithCounts": _public("unique_with_counts", "out_idx"),
     "UpperBound": _search("right"),
@@ -218,6 +248,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
 #: Types that a row has, for the attributes that it does not.
 VARIANTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Conv2D": _conv2d,
+    "Tile": _public("tile"),
     "MaxPool": _pool(pools.max_pool2d),
     "AvgPool": _pool(pools.avg_pool2d),
     "Equal": lambda name, inputs, attrs: inputs[0] == inputs[1],  # False where the shapes do not fit

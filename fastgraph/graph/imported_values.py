@@ -69,6 +69,7 @@ def _dims(shape: Message) -> tuple[int | None, ...] | None:
 
 def tensor_of(message: Message) -> EagerTensor:
     """Return the tensor of a TensorProto. Raises ValueError if its elements do not fit its shape."""
+    message._set()
     dtype = dtype_of(message.dtype)
     dims = _dims(field_of(message, "tensor_shape", TensorShapeProto())) or ()
     n = math.prod(size or 0 for size in dims)

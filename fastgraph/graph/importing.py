@@ -16,13 +16,14 @@ from fastgraph._buffer import Cell
 from fastgraph._tensor import EagerTensor, Tensor, convert, current_trace
 from fastgraph.errors import InvalidArgumentError, NotFoundError
 from fastgraph.graph import control_flow
+from fastgraph.graph.collector import resting
 from fastgraph.graph.graphdef_ops import Dims, Unreadable, read, signatures
 from fastgraph.graph.imported_calls import Library
 from fastgraph.graph.imported_lists import TensorList
 from fastgraph.graph.imported_types import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
 from fastgraph.graph.imported_values import attribute, field_of
 from fastgraph.graph.ir import Graph
-from fastgraph.graph.messages import Enum, Message
+from fastgraph.graph.messages import Enum, GraphDef, Message
 from fastgraph.graph.protocol import parsed
 from fastgraph.names import current_scope, name_scope
 from fastgraph.ops.families import bind_named
@@ -47,8 +48,17 @@ def import_graph_def(
     operations ("x") to return. In eager mode the graph is a new one. Raises TypeError, ValueError, or NotFoundError for
     a type of operation that has no equal here. Source: tf.import_graph_def.
     """
+    with resting:
+        return _import(graph_def, input_map, return_elements, name)
+
+
+def _import(
+    graph_def: Any, input_map: Mapping[str, Any] | None, return_elements: Sequence[str] | None, name: str | None
+) -> list[Any] | None:
     serialize = getattr(graph_def, "SerializeToString", None)
-    if isinstance(graph_def, bytes):
+    if isinstance(graph_def, GraphDef):
+        definition = _settled(graph_def)
+    elif isinstance(graph_def, bytes):
         definition = parsed(graph_def, "GraphDef")
     elif serialize is not None:
         definition = parsed(serialize(), "GraphDef")
@@ -93,6 +103,19 @@ def _imported(
         if not returns:
             return None
         return [body.tensor(element) if ":" in element else body.tensor(f"{element}:0").op for element in wanted]
+
+
+def _settled(definition: Message) -> Message:
+    """A message whose fields, and those of its functions, can be read one by one."""
+    definition._set()
+    held = field_of(definition, "library")
+    functions = [] if held is None else field_of(held, "function", [])
+    for message in [*([] if held is None else [held]), *functions, *field_of(definition, "node", [])]:
+        message._set()
+    for function in functions:
+        for message in field_of(function, "node_def", []):
+            message._set()
+    return definition
 
 
 def _is_resource(node: Message) -> bool:

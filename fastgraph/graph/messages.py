@@ -129,10 +129,24 @@ class MessageMap(dict[Any, Any]):
         return self[key]
 
 
+class Later:
+    """A field of a message that is made when it is first asked for."""
+
+    __slots__ = ()
+
+    def made(self) -> Any:
+        """Return the field."""
+        raise NotImplementedError
+
+    def serialized(self) -> bytes:
+        """Return the field, with its number, in the wire format."""
+        raise NotImplementedError
+
+
 class Message:
     """A message. `_fields` are those of its type by name, in the order of their numbers.
 
-    Of messages that were asked for and are not set, the attribute "" knows.
+    Of messages that were asked for and are not set, and of fields to be made later, the attribute "" knows.
     """
 
     __slots__ = ("__dict__", "_touched")
@@ -159,7 +173,10 @@ class Message:
             raise AttributeError(f"{type(self).__name__} has no field {name!r}; it has {', '.join(self._fields)}")
         kind = KINDS.get(field.kind)
         made: Any
-        if field.key is not None:
+        later = self.__dict__.get("")
+        if later is not None and isinstance(later.get(name), Later):
+            made = self.__dict__[name] = later.pop(name).made()
+        elif field.key is not None:
             made = self.__dict__[name] = {} if kind is None else MessageMap(kind)
         elif field.repeated:
             made = self.__dict__[name] = [] if kind is None else Messages(kind)
@@ -193,7 +210,9 @@ class Message:
         asked = held.get("", ())
         for name in list(asked):
             child = asked[name]
-            if child._touched or child._set():
+            if isinstance(child, Later):
+                held[name] = asked.pop(name).made()
+            elif child._touched or child._set():
                 del asked[name]
                 if self._fields[name].oneof:
                     self._drop_others(name)
@@ -301,9 +320,11 @@ class Message:
 
     def SerializeToString(self, deterministic: bool | None = None) -> bytes:
         """Return the message in the wire format."""
+        from fastgraph.graph.collector import resting
         from fastgraph.graph.protocol import serialized
 
-        return serialized(self)
+        with resting:
+            return serialized(self)
 
     SerializePartialToString = SerializeToString
 

@@ -10,7 +10,7 @@ import functools
 import struct
 from typing import Any
 
-from fastgraph.graph.messages import KINDS, Enum, Field, Message
+from fastgraph.graph.messages import KINDS, Enum, Field, Later, Message
 
 _ONE_BYTE = [bytes([number]) for number in range(128)]
 
@@ -55,7 +55,15 @@ def _written(number: int, kind: str, value: Any) -> bytes:
 def serialized(message: Message) -> bytes:
     """Return a message in the wire format."""
     parts: list[bytes] = []
-    for (_, number, kind, repeated, key, _), value in message._set():
+    last = b""
+    asked = message.__dict__.get("")
+    if asked and len(asked) == 1 and isinstance(later := next(iter(asked.values())), Later):
+        last = later.serialized()  # the last field of its message
+        asked = message.__dict__.pop("")
+    fields = message._set()
+    if last:
+        message.__dict__[""] = asked
+    for (_, number, kind, repeated, key, _), value in fields:
         if key is not None:
             parts += [field(number, _written(1, key, each) + _written(2, kind, value[each])) for each in sorted(value)]
         elif not repeated:
@@ -64,7 +72,7 @@ def serialized(message: Message) -> bytes:
             parts += [_written(number, kind, item) for item in value]
         else:
             parts.append(field(number, b"".join([_scalar_bytes(kind, item) for item in value])))
-    return b"".join(parts)
+    return b"".join(parts) + last
 
 
 # Reading the wire format: what `serialized` writes, in any order of fields, unknown ones left out.
