@@ -16,6 +16,7 @@ from fastgraph.graph.branches import subgraph_name
 from fastgraph.graph.collector import resting
 from fastgraph.graph.graphdef_loops import in_order, widened
 from fastgraph.graph.graphdef_ops import SMALL, Definition, Dims, One, definitions
+from fastgraph.graph.imported_values import attribute as attribute_of
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.messages import (
     ArgAttrs,
@@ -142,6 +143,19 @@ def _node(definition: Definition, names: dict[Value, str], library: Library) -> 
 _WITH_FUNCTIONS = frozenset(
     [state + kind for state in ("", "Stateless", "Stateful") for kind in ("If", "While", "Case", "PartitionedCall")]
 )
+
+
+def _read_again(value: Any) -> Any:
+    """What an attribute is once it was written and read."""
+    if isinstance(value, DType | str | bool | int | Dims | EagerTensor):
+        return value
+    if isinstance(value, list):
+        return [_read_again(item) for item in value]
+    if isinstance(value, One):
+        return value.tensor
+    return attribute_of(_attr(value, Library()))
+
+
 #: Attributes in the wire format, of values that many nodes have.
 _ENTRIES: dict[tuple[str, type, Any], bytes] = {}
 _FEW = (DType, bool, int, str)
@@ -159,6 +173,10 @@ class _Attributes(Later):
         """Return the field."""
         library = Library()
         return MessageMap(AttrValue, {name: _attr(value, library) for name, value in self.attrs.items()})
+
+    def values(self) -> dict[str, Any]:
+        """Return the attributes as they are read again."""
+        return {name: _read_again(value) for name, value in self.attrs.items()}
 
     def serialized(self) -> bytes:
         """Return the field in the wire format."""

@@ -11,7 +11,7 @@ from fastgraph._tensor import EagerTensor, from_array
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.errors import NotFoundError
 from fastgraph.graph.graphdef_ops import Dims
-from fastgraph.graph.messages import Enum, Message, TensorShapeProto
+from fastgraph.graph.messages import Enum, Later, Message, TensorShapeProto
 from fastgraph.op_errors import enum_name
 from fastgraph.ops.arguments import known_value
 
@@ -42,6 +42,15 @@ def attribute(message: Message) -> Any:
     for field, value in message._set():
         return _plain(field.name, value)
     return None
+
+
+def attributes(node: Message) -> dict[str, Any]:
+    """Return the attributes of a node by name, see `attribute`."""
+    later = node.__dict__.get("")
+    if later and isinstance(later.get("attr"), Later):
+        found: dict[str, Any] = later["attr"].values()
+        return found
+    return {key: attribute(value) for key, value in field_of(node, "attr", {}).items()}
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -21,9 +21,9 @@ from fastgraph.graph.graphdef_ops import Dims, Unreadable, read, signatures
 from fastgraph.graph.imported_calls import Library
 from fastgraph.graph.imported_lists import TensorList
 from fastgraph.graph.imported_types import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
-from fastgraph.graph.imported_values import attribute, field_of
+from fastgraph.graph.imported_values import attribute, attributes, field_of
 from fastgraph.graph.ir import Graph
-from fastgraph.graph.messages import Enum, GraphDef, Message
+from fastgraph.graph.messages import Enum, GraphDef, Later, Message
 from fastgraph.graph.protocol import parsed
 from fastgraph.names import current_scope, name_scope
 from fastgraph.ops.families import bind_named
@@ -110,11 +110,12 @@ def _settled(definition: Message) -> Message:
     definition._set()
     held = field_of(definition, "library")
     functions = [] if held is None else field_of(held, "function", [])
-    for message in [*([] if held is None else [held]), *functions, *field_of(definition, "node", [])]:
-        message._set()
-    for function in functions:
-        for message in field_of(function, "node_def", []):
-            message._set()
+    bodies = [field_of(function, "node_def", []) for function in functions]
+    for messages in ([] if held is None else [held], functions, field_of(definition, "node", []), *bodies):
+        for message in messages:
+            asked = message.__dict__.get("")
+            if asked and not all(isinstance(each, Later) for each in asked.values()):
+                message._set()
     return definition
 
 
@@ -136,6 +137,8 @@ def _full(name: str) -> str:
 
 
 RESOURCE = Enum("DT_RESOURCE")
+#: Attributes that are types alone: what they are read as does not depend on what is known of the inputs.
+_PLAIN = frozenset({"T", "Tidx", "Treal", "Tcomplex"})
 _OWN = (TensorList, Broadcast)  # what is no tensor here
 _OLD_LOOPS = frozenset({"Enter", "Exit", "Merge", "NextIteration", "RefSwitch", "Switch"})
 
@@ -152,6 +155,7 @@ class Body:
         self.library = library
         self.texts: dict[str, tuple[Message, list[Any]]] = {}
         self.made: set[str] = set()
+        self.known: dict[Any, Any] = {}
 
     def run(self, wanted: Sequence[str] | None = None) -> None:
         """Make all nodes, or those that `wanted` names need, and those with effects."""
@@ -187,6 +191,8 @@ class Body:
                 stack.append((name, True))
                 for given in field_of(self.nodes[name], "input", []):
                     source = given.lstrip("^").partition(":")[0]
+                    if state.get(source) == 2:
+                        continue
                     if source in self.nodes:
                         if state.get(source) == 1:
                             raise ValueError(f"Node '{name}': its input '{given}' comes after it, in a circle")
@@ -216,7 +222,7 @@ class Body:
 
     def lazy(self, given: str) -> Any:
         """Return a tensor, of a constant an eager one."""
-        key = self._key(given)
+        key = given if given in self.values else self._key(given)
         if key not in self.values:
             raise ValueError(f"Tensor '{key}' is not made by its operation, or has no equal here")
         return self.values[key]
@@ -235,7 +241,7 @@ class Body:
         name, op = node.name, node.op
         if f"{name}:0" in self.values:  # mapped
             return
-        attrs = {key: attribute(value) for key, value in field_of(node, "attr", {}).items()}
+        attrs = attributes(node)
         given = [each for each in field_of(node, "input", []) if not each.startswith("^")]
         if op == "Const":
             self.values[f"{name}:0"] = attrs["value"]
@@ -264,7 +270,7 @@ class Body:
         if op in COMPOSITES:
             return COMPOSITES[op](name, [self.tensor(each) for each in given], attrs)
         try:
-            found = read(op, [_aval(tensor) for tensor in lazy], attrs)
+            found = self._read(op, lazy, attrs)
         except Unreadable as reason:
             if op in VARIANTS:
                 return VARIANTS[op](name, [self.tensor(each) for each in given], attrs)
@@ -277,6 +283,19 @@ class Body:
             return bind_named(name, get(primitive), inputs, ours)
         except (TypeError, ValueError) as error:
             raise ValueError(f"Node '{name}' ({op}): {error}") from error
+
+    def _read(self, op: str, lazy: list[Any], attrs: dict[str, Any]) -> Any:
+        """The primitive that an operation is, see `read`; operations of few attributes alike are read once."""
+        key = None
+        if attrs.keys() <= _PLAIN:
+            key = (op, len(lazy), tuple(attrs.items()))
+            found = self.known.get(key)
+            if found is not None:
+                return (found[0], found[1], dict(found[2]))
+        found = read(op, [_aval(tensor) for tensor in lazy], attrs)
+        if key is not None and found is not None and len(found[1]) == len(lazy):
+            self.known[key] = found
+        return found
 
     def _print(self, text: str, attrs: dict[str, Any]) -> None:
         node, values = self.texts[text]

@@ -142,6 +142,10 @@ class Later:
         """Return the field, with its number, in the wire format."""
         raise NotImplementedError
 
+    def values(self) -> dict[str, Any]:
+        """Return what the entries of a map stand for, as `imported_values` reads them."""
+        raise NotImplementedError
+
 
 class Message:
     """A message. `_fields` are those of its type by name, in the order of their numbers.
