@@ -176,9 +176,10 @@ PUBLIC: dict[str, str] = {
     "DeviceSpec": "device_spec:DeviceSpec",
     **_same(
         "context",
-        "CriticalSection control_dependencies get_current_name_scope get_logger get_static_value inside_function "
+        "CriticalSection control_dependencies get_current_name_scope get_static_value inside_function "
         "is_symbolic_tensor",
     ),
+    "get_logger": "logs:get_logger",
     "zeros_initializer": "keras.initializers:Zeros",
     "ones_initializer": "keras.initializers:Ones",
     "constant_initializer": "keras.initializers:ConstantOfAnyType",

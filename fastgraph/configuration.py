@@ -6,7 +6,6 @@ Rule: nothing here computes; it reads and writes flags, and describes the machin
 from __future__ import annotations
 
 import importlib.metadata
-import logging
 import os
 import platform
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 import fastgraph
 from fastgraph import flags, op_errors
 from fastgraph.devices import CPU, PhysicalDevice, list_physical_devices
+from fastgraph.logs import get_logger
 
 VERSION = fastgraph.__version__
 GIT_VERSION = "unknown"
@@ -100,7 +100,7 @@ def set_log_device_placement(enabled: bool) -> None:
     """Say whether the devices of ops are logged; there is one, which is logged now. Source: tf.debugging."""
     _switches["log_device_placement"] = bool(enabled)
     if enabled:
-        logging.getLogger("tensorflow").info("All ops run on %s", CPU)
+        get_logger().info("All ops run on %s", CPU)
 
 
 def is_traceback_filtering_enabled() -> bool:

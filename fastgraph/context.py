@@ -5,7 +5,6 @@ Rule: nothing here makes a node. Effects keep program order by themselves, so wa
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -101,8 +100,3 @@ class CriticalSection:
         """Return what `fn()` gives, as tensors, once no other body is running."""
         with self._lock:
             return nesting.map_structure(lambda x: None if x is None else convert_to_tensor(x), fn())
-
-
-def get_logger() -> logging.Logger:
-    """Return the logger that messages go to, which programs know by the name "tensorflow". Source: tf.get_logger."""
-    return logging.getLogger("tensorflow")

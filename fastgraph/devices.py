@@ -183,10 +183,10 @@ def copy_to(tensor: Tensor, name: str) -> Tensor:
     method = name.partition(":")[0].lower()
     if method not in _warned:
         _warned.add(method)
-        import logging
+        from fastgraph.logs import get_logger
 
         caller = sys._getframe(1)  # the methods are compiled and have no frame of their own
-        logging.getLogger("tensorflow").warning(
+        get_logger().warning(
             "From %s:%d: _EagerTensorBase.%s (from tensorflow.python.framework.ops) is deprecated and will be removed "
             "in a future version.\nInstructions for updating:\nUse tf.identity%s instead.",
             caller.f_code.co_filename,

@@ -5,7 +5,6 @@ Rule: what is computed stands in the tape's forward recorder (`_tape_forward.pxi
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from fastgraph import nesting
@@ -13,8 +12,7 @@ from fastgraph import primitive as primitives
 from fastgraph._tape import ForwardRecorder
 from fastgraph._tensor import Tensor, convert
 from fastgraph.gradient import UnconnectedGradients, is_trainable, is_variable
-
-_logger = logging.getLogger("fastgraph")
+from fastgraph.logs import get_logger
 
 
 class ForwardAccumulator(ForwardRecorder):
@@ -48,7 +46,7 @@ class ForwardAccumulator(ForwardRecorder):
                 )
             seen.add(item.id)
             if not is_trainable(primal.dtype):
-                _logger.warning(
+                get_logger().warning(
                     "The dtype of the watched primal must be floating (e.g. tf.float32), got %r", primal.dtype
                 )
                 continue

@@ -6,7 +6,6 @@ Rule: the walk is the tape's (`_tape.pyx`); what stands here is structures, chec
 from __future__ import annotations
 
 import enum
-import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -17,9 +16,9 @@ from fastgraph._buffer import Cell
 from fastgraph._tape import Tape, user_place
 from fastgraph._tensor import Tensor, convert, get_slot
 from fastgraph.dtype import DType, int32
+from fastgraph.logs import get_logger
 from fastgraph.shapes import n_elements
 
-_logger = logging.getLogger("tensorflow")
 _logged: dict[str, int] = {}
 _MOST_WARNINGS = 50
 
@@ -275,7 +274,7 @@ def _log_few(key: str, times: int, message: str, *args: Any) -> None:
     """Log a warning, at most `times` times in this process for this key."""
     if _logged.get(key, 0) < times:
         _logged[key] = _logged.get(key, 0) + 1
-        _logger.warning(message, *args)
+        get_logger().warning(message, *args)
 
 
 def _name_of(item: Any) -> str:

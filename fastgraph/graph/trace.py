@@ -408,8 +408,9 @@ class GraphTrace(Trace):
             if len(error.args) == 1 and isinstance(error.args[0], str):
                 error.args = (error.args[0] + _misfit(self.graph, prim, name, values),)
             raise
-        if self.control:
-            self.graph.control[node] = self.control
+        if self.control:  # what it takes it waits for in any case
+            taken = {value.node for value in values}
+            self.graph.control[node] = tuple([each for each in dict.fromkeys(self.control) if each not in taken])
         if self._unnamed:
             self._name_inputs(node)
         checked = state.extra.get("check_numerics")

@@ -205,7 +205,7 @@ class ConcreteFunction(FastCall):
 
     def _call_slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the graph. Raises TypeError for arguments that do not fit, InvalidArgumentError for wrong dtypes."""
-        leaves = self._bind(args, kwargs)
+        leaves = self.leaves_of_call(args, kwargs)
         if current_state().trace is None:
             self.offer(self, args, kwargs, leaves)
             self.note()
@@ -272,7 +272,26 @@ class ConcreteFunction(FastCall):
 
     def leaves_of_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """Return the input tensors that a call's arguments hold. Raises as a call does."""
-        return self._bind(args, kwargs)
+        try:
+            return self._bind(args, kwargs)
+        except TypeError as error:
+            if error.__cause__ is None and (also := self._flat_misfit(args, kwargs)):
+                raise error from TypeError(also)
+            raise
+
+    def _flat_misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """Say why the call does not fit the graph's tensors alone either, in the order of the graph; "" if it does."""
+        names = [value.node.attrs["name"] for value in self.graph.inputs]
+        summary = f"{self.signature.name}({', '.join(names)})"
+        if unknown := [name for name in kwargs if name not in names]:
+            return f"{summary} got unexpected keyword arguments: {', '.join(unknown)}."
+        if twice := [name for name in kwargs if name in names[: len(args)]]:
+            return f"{summary} got two values for '{twice[0]}'."
+        if len(args) > len(names):
+            return f"{summary} takes {len(names)} positional arguments, got {len(args)}."
+        if missing := [name for name in names[len(args) :] if name not in kwargs]:
+            return f"{summary} missing required arguments: {', '.join(missing)}."
+        return ""
 
     def run_flat(self, operands: list[Any]) -> Any:
         """Run the graph on all that it takes, outside of traces and tapes."""
@@ -405,9 +424,19 @@ class ConcreteFunction(FastCall):
 
     def _fit(self, i: int, leaf: Any, value: Value) -> Any:
         """Return argument i as a tensor of the dtype and shape that was traced."""
-        aval = value.aval
+        aval, given = value.aval, leaf
         if not isinstance(leaf, Tensor):
-            leaf = convert(leaf) if isinstance(leaf, bool) or keys.is_array(leaf) else _convert(leaf, aval.dtype)
+            try:
+                leaf = convert(leaf) if isinstance(leaf, bool) or keys.is_array(leaf) else _convert(leaf, aval.dtype)
+                wrong = leaf.dtype != aval.dtype and not keys.is_array(given)
+            except (TypeError, ValueError):
+                wrong = True
+            if wrong:
+                names = ", ".join([value.node.attrs["name"] for value in self.graph.inputs])
+                raise TypeError(
+                    f"{self.signature.name}({names}): expected argument #{i}(zero-based) to be a Tensor; got "
+                    f"{type(given).__name__} ({given!s}), which is no {message_name(aval.dtype)} tensor"
+                )
         if leaf.dtype != aval.dtype:
             raise InvalidArgumentError(
                 None,

@@ -6,7 +6,6 @@ Rule: what is kept of earlier traces is their specs and Python values; objects a
 from __future__ import annotations
 
 import itertools
-import logging
 import types
 import weakref
 from collections import deque
@@ -15,10 +14,9 @@ from typing import Any
 
 from fastgraph import nesting
 from fastgraph.locks import Lock
+from fastgraph.logs import get_logger
 from fastgraph.shapes import TensorSpec, TypeSpec
 from fastgraph.staging.keys import Held
-
-_log = logging.getLogger("tensorflow")
 
 # Source: TensorFlow's detector of frequent tracing: it looks at so many calls, warns of so many traces, so many times.
 _LATEST_CALLS, _MANY_TRACES, _MOST_WARNINGS = 10, 5, 2
@@ -200,7 +198,7 @@ class Detector:
             if n_traces < _MANY_TRACES or self._n_warnings >= _MOST_WARNINGS:
                 return
             self._n_warnings += 1
-        _log.warning(
+        get_logger().warning(
             "%d out of the last %d calls to %s triggered tf.function retracing. Tracing is expensive and the "
             "excessive number of tracings could be due to (1) creating @tf.function repeatedly in a loop, (2) "
             "passing tensors with different shapes, (3) passing Python objects instead of tensors. For (1), please "

@@ -117,10 +117,23 @@ def test_bound_python_values():
     square = power.get_concrete_function(a=spec(None, fg.float32), b=2)
     assert float(square(fg.constant(10.0))) == 100.0 and float(square(fg.constant(10.0), b=2)) == 100.0
     message = r"ConcreteFunction power\(a, b\) was constructed with int value 2 in b, but was called with int value 3"
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(TypeError, match=message) as raised:
         square(fg.constant(10.0), b=3)
-    with pytest.raises(TypeError, match=message):
+    assert isinstance(raised.value.__cause__, TypeError)
+    assert str(raised.value.__cause__) == "power(a) got unexpected keyword arguments: b."
+    with pytest.raises(TypeError, match=message) as raised:
         square(fg.constant(10.0), 3)
+    assert str(raised.value.__cause__) == "power(a) takes 1 positional arguments, got 2."
+    with pytest.raises(TypeError, match="missing") as raised:
+        square()
+    assert str(raised.value.__cause__) == "power(a) missing required arguments: a."
+
+
+@pytest.mark.parametrize("value", ["text", None, object, 1.5])
+def test_what_is_no_tensor_of_the_dtype(value):
+    concrete = fg.function(lambda x, y: x + y).get_concrete_function(spec([], fg.int32), spec([], fg.int32))
+    with pytest.raises(TypeError, match=r"expected argument #1\(zero-based\) to be a Tensor; got \w+ \(.*\)"):
+        concrete(1, value)
 
 
 def test_wrong_dtype():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -81,6 +83,42 @@ def test_device_specs() -> None:
         fg.DeviceSpec.from_string("/foo:1")
     with fg.device(fg.DeviceSpec(device_type="CPU", device_index=0)):
         assert c(1).device.endswith("CPU:0")
+
+
+def test_what_a_node_takes_is_no_control_input_besides() -> None:
+    @fg.function
+    def f(x: Any, y: Any) -> Any:
+        a, b = x + 1.0, y * 2.0
+        with fg.control_dependencies([a, b, a]):
+            return fg.identity(a)
+
+    scalar = fg.TensorSpec([], fg.float32)
+    node = f.get_concrete_function(scalar, scalar).graph.get_operation_by_name("Identity")
+    assert [value.name for value in node.inputs] == ["add:0"]
+    assert [op.name for op in node.control_inputs] == ["mul"]
+
+
+def test_messages_are_prefixed_unless_the_program_says_where_they_go() -> None:
+    source = """
+import logging, sys
+if sys.argv[1] == "root":
+    logging.basicConfig(format="mine %(message)s")
+import fastgraph as fg
+if sys.argv[1] == "quiet":
+    fg.get_logger().setLevel("ERROR")
+f = fg.function(lambda x: x)
+for i in range(6):
+    f(i)
+"""
+    said = {
+        how: subprocess.run([sys.executable, "-c", source, how], capture_output=True, text=True, check=True).stderr
+        for how in ("plain", "root", "quiet")
+    }
+    assert (
+        said["plain"].startswith("WARNING:tensorflow:5 out of the last 5 calls") and said["plain"].count("5 out") == 1
+    )
+    assert said["root"].startswith("mine 5 out of the last 5 calls") and said["root"].count("5 out") == 1
+    assert said["quiet"] == ""
 
 
 def test_control_dependencies_keep_program_order_which_holds_anyway() -> None:

@@ -355,6 +355,45 @@ def row_of_rows_written(x: Any) -> Any:
 
 
 MUST = r"must also be initialized in the (main|else) branch"
+
+
+def up(x: Any) -> Any:
+    return x + 1
+
+
+def down(x: Any) -> Any:
+    return x - 1
+
+
+def functions_in_branches(x: Any) -> Any:
+    if x > 0:
+        f = up
+    else:
+        f = down
+    return f(x)
+
+
+def functions_in_a_loop(x: Any) -> Any:
+    f = up
+    while x > 0:
+        x = f(x)
+        f = down
+    return x
+
+
+def functions_in_expression(x: Any) -> Any:
+    f = up if x > 0 else down
+    return f(x)
+
+
+def objects_in_expression(x: Any) -> Any:
+    return object() if x > 0 else x
+
+
+def none_in_expression(x: Any) -> Any:
+    return x if x > 0 else None
+
+
 CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (branch_dtype, TypeError, r"'y' has dtype int32 in the main branch, but dtype float32 in the else branch"),
     (branch_structure, TypeError, r"'y' must have the same nested structure in the main and else branches"),
@@ -404,6 +443,11 @@ CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (unlike_element_put, TypeError, r"a list that a tensor is the index of must be alike"),
     (number_of_a_changed_list, TypeError, r"length of 'values', .*AutoGraph converts"),
     (row_of_rows_written, TypeError, r"cannot be a Python index"),
+    (functions_in_branches, TypeError, r"'f' must .* it holds function 'up' .* function 'down' .*tf\.cond"),
+    (functions_in_a_loop, TypeError, r"'f' must .* it holds function 'up' before and function 'down' .*switch_case"),
+    (functions_in_expression, TypeError, r"`\.\.\. if .*x > 0.* else .*` gives function 'up'.*test_messages\.py:\d+"),
+    (objects_in_expression, TypeError, r"gives <object objec.*both values must be tensors or numbers\."),
+    (none_in_expression, ValueError, r"`\.\.\. if .*x > 0.* is None in the else branch"),
     (expression_dtypes, TypeError, r"conditional expression `.*x > 0.*` must have the same structure and dtypes"),
 ]
 

@@ -5,7 +5,6 @@ Rule: a step is written in ops and Variables, so that it runs eagerly, or as par
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from fastgraph.dtype import float32, int64
 from fastgraph.gradient import GradientTape
 from fastgraph.indexed_slices import IndexedSlices
 from fastgraph.keras.optimizers import schedules
+from fastgraph.logs import get_logger
 from fastgraph.names import name_scope
 from fastgraph.ops.creation import zeros
 from fastgraph.ops.elementwise import cast, clip_by_value, maximum, minimum, square
@@ -24,7 +24,6 @@ from fastgraph.ops.movement import shape
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.variable import Variable
 
-_log = logging.getLogger("tensorflow")
 Rate = float | Callable[[Any], Any]
 
 
@@ -257,7 +256,7 @@ def _without_empty(pairs: tuple[tuple[Any, Variable], ...]) -> list[tuple[Any, V
     if pairs and not kept:
         raise ValueError(f"No gradients provided for any variable: {(names,)}. Provided `grads_and_vars` is {pairs}.")
     if names:
-        _log.warning(
+        get_logger().warning(
             "Gradients do not exist for variables %s when minimizing the loss. If you're using `model.compile()`, did "
             "you forget to provide a `loss` argument?", names,
         )  # fmt: skip

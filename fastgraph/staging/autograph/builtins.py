@@ -28,7 +28,16 @@ from fastgraph.staging.autograph.iterables import (
     zip_,
 )
 from fastgraph.staging.autograph.lists import StagedList, as_rows, not_moved
-from fastgraph.staging.autograph.state import condition, in_state, is_tensor, is_undefined, user_place
+from fastgraph.staging.autograph.state import (
+    condition,
+    in_state,
+    is_tensor,
+    is_undefined,
+    leaves_of,
+    named,
+    results_instead,
+    user_place,
+)
 
 
 def decides(value: Any) -> bool:
@@ -54,16 +63,49 @@ def if_exp(cond: Any, if_true: Any, if_false: Any, expr_repr: str) -> Any:
     if not decides(cond):
         return if_true() if cond else if_false()
     pred = condition(cond, "conditional expression")
+    expression = f"the conditional expression `... if {expr_repr.strip()} else ...`"
+    values: dict[str, Any] = {}
+
+    def noted(branch: str, part: Callable[[], Any]) -> Callable[[], Any]:
+        def run() -> Any:
+            values[branch] = part()
+            return values[branch]
+
+        return run
+
     try:
-        return _chosen(pred, if_true, if_false, if_true, if_false)
+        return _chosen(pred, noted("main", if_true), noted("else", if_false), if_true, if_false)
     except TypeError as error:
         if "true_fn and false_fn" not in str(error):
             raise
         details = str(error).rpartition("Error details:\n")[2]
         raise TypeError(
-            f"the two values of the conditional expression `{expr_repr.strip()}` must have the same structure and "
-            f"dtypes, for a tensor decides between them: {details}"
+            f"the two values of {expression} must have the same structure and dtypes, for a tensor decides between "
+            f"them: {details}"
         ) from None
+    except ValueError as error:
+        told = _no_tensor(expression, values, error)
+        if told is None:
+            raise
+        raise told from None
+
+
+def _no_tensor(expression: str, values: dict[str, Any], error: ValueError) -> Exception | None:
+    """Return the error for a conditional expression of which a value is no tensor; None for another error."""
+    nothing = [branch for branch, value in values.items() if value is None]
+    if len(values) == 2 and len(nothing) == 1:
+        return ValueError(
+            f"{expression} is None in the {nothing[0]} branch, and a tensor in the other: a graph has no None, and a "
+            f"tensor decides ({user_place()}). Give a tensor in both"
+        )
+    leaves = [leaf for value in values.values() for leaf in leaves_of(value)]
+    if "with an unsupported type" not in str(error) or all(is_tensor(leaf) for leaf in leaves):
+        return None
+    found = " or ".join(named(value) for value in values.values())
+    return TypeError(
+        f"{expression} gives {found} ({user_place()}): a tensor decides, so both values must be tensors or numbers."
+        f"{results_instead(*leaves)}"
+    )
 
 
 class _Changed(BaseException):

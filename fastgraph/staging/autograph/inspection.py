@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import enum
-import logging
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from fastgraph.locks import parsing
+from fastgraph.logs import get_logger
 from fastgraph.staging import autograph
-
-_log = logging.getLogger("tensorflow")
 
 
 class Feature(enum.Enum):
@@ -74,7 +72,7 @@ def _observer(level: int, to_stdout: bool) -> Callable[[types.FunctionType], Non
         said = f"AutoGraph converts {function.__qualname__} ({code.co_filename}:{code.co_firstlineno})"
         if level >= 3:
             said += f":\n{autograph.to_code(function)}"
-        _log.warning("%s", said)
+        get_logger().warning("%s", said)
         if to_stdout:
             print(said)
 

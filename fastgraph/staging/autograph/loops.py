@@ -36,9 +36,11 @@ from fastgraph.staging.autograph.state import (
     is_variable,
     leaves_of,
     longer,
+    named,
     not_begun,
     of_state,
     packed,
+    results_instead,
     same_leaf,
     same_structure,
     stand_in,
@@ -161,8 +163,8 @@ class _Carried:
                 if not same_leaf(leaf, value):
                     raise TypeError(
                         f"{told(self.name)} must have the same non-tensor values before the loop and after an "
-                        f"iteration: it holds {reprlib.repr(leaf)} before and {reprlib.repr(value)} after one. Only "
-                        "tensors and numbers can change in a loop that a tensor decides."
+                        f"iteration: it holds {named(leaf)} before and {named(value)} after one. Only tensors "
+                        f"and numbers can change in a loop that a tensor decides.{results_instead(leaf, value)}"
                     )
                 continue
             found.append(self._checked(value, next(shapes), relax))

@@ -134,6 +134,23 @@ def is_text(leaf: Any) -> bool:
     return isinstance(leaf, (str, bytes))
 
 
+def named(value: Any) -> str:
+    """Return how an error calls a value: a function or class by its name."""
+    name = getattr(value, "__name__", None)
+    kind = "class" if isinstance(value, type) else type(value).__name__
+    return f"{kind} {name!r}" if callable(value) and isinstance(name, str) else reprlib.repr(value)
+
+
+def results_instead(*values: Any) -> str:
+    """Return what to do where a tensor chooses between functions, "" where there is none among these."""
+    if not any(callable(value) and not isinstance(value, Tensor) for value in values):
+        return ""
+    return (
+        " A graph cannot hold functions: call each of them in its branch, `tf.cond(pred, lambda: f(x), lambda: g(x))`, "
+        "or `tf.switch_case` for more than two, and use the results."
+    )
+
+
 def leaves_of(value: Any) -> list[Any]:
     """Return the leaves of a value, composites taken apart."""
     return nesting.flatten(value, expand_composites=True)
@@ -326,8 +343,8 @@ class Join:
         if not same_leaf(a, b):
             raise TypeError(
                 f"{told(self.name)} must have the same non-tensor values in both branches of a conditional that a "
-                f"tensor decides: it holds {reprlib.repr(a)} in the main branch and {reprlib.repr(b)} in the else "
-                "branch. Only tensors and numbers can differ."
+                f"tensor decides: it holds {named(a)} in the main branch and {named(b)} in the else branch. Only "
+                f"tensors and numbers can differ.{results_instead(a, b)}"
             )
         return a
 
