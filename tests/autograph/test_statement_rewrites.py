@@ -248,3 +248,31 @@ def test_a_handler_gets_what_a_symbolic_tensor_does_not_have() -> None:
         return y
 
     assert int(with_fallback(fg.constant(2))) == 6
+
+
+def test_what_stands_within_a_chain_of_comparisons_is_evaluated_once() -> None:
+    seen: list[int] = []
+
+    def at(place: int, value: Any) -> Any:
+        seen.append(place)
+        return value
+
+    def chain(x: Any) -> Any:
+        return at(0, x) < at(1, 2) <= at(2, 2) != at(3, 5) > at(4, 4) < x + 10
+
+    def part(x: Any) -> Any:
+        return 0 <= at(0, x) < 10
+
+    def names(x: Any) -> Any:
+        y = x + 1
+        return x < y < at(0, y + 1) < 100 < at(1, 200)
+
+    def new(f: Callable[[Any], Any], x: Any) -> tuple[bool, list[int]]:
+        seen.clear()
+        return bool(f(x)), list(seen)
+
+    for f in (chain, part, names):
+        for value in (1, 3, 30, -1):
+            assert new(fg.function(f), value) == new(f, value)
+            result, places = new(fg.function(f), fg.constant(value))
+            assert result == f(value) and len(places) == len(set(places))

@@ -146,6 +146,27 @@ class _Statements(ast.NodeTransformer):
                 node.args = [_placed(ast.ListComp(given.elt, given.generators), given)]
         return self.generic_visit(node)
 
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        """In a chain malt writes what stands between two comparisons twice: here it is evaluated once."""
+        self.generic_visit(node)
+        return node if _binds(node) else _placed(self._once(node), node)
+
+    def _once(self, node: ast.Compare) -> Any:
+        middle = node.comparators[0]
+        if len(node.ops) < 2:
+            return node
+        if isinstance(middle, ast.Name | ast.Constant):
+            rest = self._once(_placed(ast.Compare(_again(middle), node.ops[1:], node.comparators[1:]), node))
+            first = ast.Compare(node.left, node.ops[:1], [middle])
+            return node if isinstance(rest, ast.Compare) else ast.BoolOp(ast.And(), [first, rest])
+        left, value = self.new_name("left"), self.new_name("middle")
+        rest = self._once(_placed(ast.Compare(_load(value), node.ops[1:], node.comparators[1:]), node))
+        first = ast.Compare(_load(left), node.ops[:1], [_load(value)])
+        names = ast.arguments(
+            posonlyargs=[], args=[ast.arg(left), ast.arg(value)], kwonlyargs=[], kw_defaults=[], defaults=[]
+        )
+        return ast.Call(ast.Lambda(names, ast.BoolOp(ast.And(), [first, rest])), [node.left, middle], [])
+
     def visit_Starred(self, node: ast.Starred) -> Any:
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Load):
