@@ -199,6 +199,8 @@ PUBLIC: dict[str, str] = {
     ),
     **_same("configuration", "show_config"),
     "device": "devices:device",
+    "OptionalSpec": "data.optionals:OptionalSpec",
+    **_same("data.optionals", "Optional", ("experimental",)),
     **_same("configuration", "VERSION GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION", ("version",)),
     **_same("configuration", "get_build_info get_include get_lib", ("sysconfig",)),
 }

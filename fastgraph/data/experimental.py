@@ -6,8 +6,9 @@ from typing import Any
 
 from fastgraph._namespaces import lookup
 from fastgraph.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset
+from fastgraph.data.optionals import Optional, get_next_as_optional
 
-__all__ = ["AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "cardinality"]
+__all__ = ["AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "Optional", "cardinality", "get_next_as_optional"]
 
 
 def cardinality(dataset: Dataset) -> Any:

@@ -37,6 +37,27 @@ def iterator_get_next(iterator: Array, *, types: tuple[tuple[int, Any], ...]) ->
         raise OutOfRangeError(None, None, "End of sequence") from None
 
 
+def _infer_next_as_optional(iterator: Aval, *, types: tuple[tuple[int, Any], ...]) -> tuple[Aval, ...]:
+    return (Aval(bool_, ()), *_infer_next(iterator, types=types))
+
+
+@custom(
+    op="IteratorGetNextAsOptional",
+    infer=_infer_next_as_optional,
+    groups=("int64",),
+    n_outputs=None,
+    effect="host",
+    reason=_REASON,
+)
+def iterator_get_next_as_optional(iterator: Array, *, types: tuple[tuple[int, Any], ...]) -> Any:
+    """Whether an iterator has another element, and this or zeros. i64[] -> bool[], tensors of the given types."""
+    try:
+        return (np.bool_(True), *map(as_array, resolve(iterator).take()))
+    except StopIteration:
+        empty = [np.zeros([size or 0 for size in shape or ()], from_code(code).as_numpy_dtype) for code, shape in types]
+        return (np.bool_(False), *empty)
+
+
 @custom(op="IteratorHasNext", infer=lambda iterator: Aval(bool_, ()), groups=("int64",), effect="host", reason=_REASON)
 def iterator_has_next(iterator: Array) -> Any:
     """Whether an iterator has another element. i64[] -> bool[]."""
@@ -69,6 +90,12 @@ def get_next(handle: Any, spec: Any) -> Any:
     """Return the tensors of the next element, when the graph runs."""
     types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
     return bind(get("iterator_get_next"), (handle,), {"types": types})
+
+
+def get_next_as_optional(handle: Any, spec: Any) -> Any:
+    """Return, when the graph runs, whether there is another element, and its tensors or zeros."""
+    types = tuple([(leaf.dtype.code, leaf.aval.shape) for leaf in tensor_specs(spec)])
+    return bind(get("iterator_get_next_as_optional"), (handle,), {"types": types})
 
 
 def has_next(handle: Any) -> Any:

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from fastgraph import nesting
-from fastgraph._tensor import Tensor, current_trace, init_scope
+from fastgraph._tensor import Tensor, convert, current_trace, init_scope
 from fastgraph.data import in_graphs
 from fastgraph.data.handles import HANDLE, Handled, resolve
+from fastgraph.data.optionals import Optional
 from fastgraph.data.sources import Source
 from fastgraph.data.structures import Element, packed
 from fastgraph.errors import OutOfRangeError
@@ -111,6 +112,16 @@ class OwnedIterator(IteratorBase):
             return self.__next__()
         except StopIteration:
             raise OutOfRangeError(None, None, "End of sequence [Op:IteratorGetNext]") from None
+
+    def get_next_as_optional(self) -> Optional:
+        """Return the next element as an Optional, an empty one after the last. Source: tf.data.Iterator."""
+        if current_trace() is None and self._cursor is not None:
+            try:
+                return Optional(self._spec, convert(True), self._cursor.take())
+            except StopIteration:
+                return Optional.empty(self._spec)
+        has_value, *components = in_graphs.get_next_as_optional(self.handle, self._spec)
+        return Optional(self._spec, has_value, components)
 
     def _next_in_graph(self) -> Any:
         self._n_in_graphs += 1

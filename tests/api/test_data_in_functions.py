@@ -441,3 +441,93 @@ def test_unconverted_loop_is_told_apart() -> None:
         tf.function(lambda: Dataset.range(3).as_numpy_iterator())()
     with pytest.raises(TypeError, match=r"use `cardinality\(\)`"):
         tf.function(lambda d: len(d))(Dataset.range(3))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Optional
+
+
+def test_optionals_hold_a_value_or_none() -> None:
+    full = tf.experimental.Optional.from_value({"a": 1, "b": [1.0, 2.0]})
+    empty = tf.experimental.Optional.empty(tf.TensorSpec([None], tf.string))
+    assert bool(full.has_value()) and not bool(empty.has_value())
+    assert int(full.get_value()["a"]) == 1 and full.get_value()["b"].numpy().tolist() == [1.0, 2.0]
+    assert full.element_spec == {"a": tf.TensorSpec([], tf.int32), "b": tf.TensorSpec([2], tf.float32)}
+    assert tf.type_spec_from_value(empty) == tf.OptionalSpec(tf.TensorSpec([None], tf.string))
+    with pytest.raises(errors.InvalidArgumentError, match="The given optional does not have a value"):
+        empty.get_value()
+
+
+def test_next_as_optional() -> None:
+    iterator = iter(Dataset.range(2))
+    found = [iterator.get_next_as_optional() for _ in range(4)]
+    assert [bool(each.has_value()) for each in found] == [True, True, False, False]
+    assert [int(each.get_value()) for each in found[:2]] == [0, 1]
+    assert found[2].element_spec == tf.TensorSpec([], tf.int64)
+
+
+def test_next_as_optional_in_a_staged_loop() -> None:
+    @tf.function
+    def f(iterator: Any) -> Any:
+        n, text = tf.constant(0), tf.constant("")
+        optional = iterator.get_next_as_optional()
+        while optional.has_value():
+            n += tf.reduce_sum(optional.get_value()["n"])
+            text += tf.strings.reduce_join(optional.get_value()["text"])
+            optional = iterator.get_next_as_optional()
+        return n, text
+
+    dataset = Dataset.from_tensor_slices({"n": [1, 2, 3], "text": ["x", "y", "z"]}).batch(2)
+    for _ in range(3):
+        n, text = f(iter(dataset))
+        assert int(n) == 6 and text.numpy() == b"xyz"
+    assert f.experimental_get_tracing_count() == 1
+
+    @tf.function
+    def each(iterator: Any) -> Any:
+        s = tf.constant(0, tf.int64)
+        for _ in tf.range(5):
+            optional = iterator.get_next_as_optional()
+            if optional.has_value():
+                s += optional.get_value()
+            else:
+                s += tf.constant(100, tf.int64)
+        return s
+
+    assert int(each(iter(Dataset.range(3)))) == 203
+
+
+def test_optionals_cross_functions_branches_and_loops() -> None:
+    @tf.function
+    def make(x: Any) -> Any:
+        if x > 0.0:
+            return tf.experimental.Optional.from_value(x)
+        return tf.experimental.Optional.empty(tf.TensorSpec([], tf.float32))
+
+    @tf.function
+    def use(optional: Any) -> Any:
+        return optional.get_value() * 2.0 if optional.has_value() else -1.0
+
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = make(x).get_value() ** 2.0
+    assert float(tape.gradient(y, x)) == 6.0
+    assert float(use(make(x))) == 6.0 and float(use(make(-x))) == -1.0
+    assert use.experimental_get_tracing_count() == 1
+
+    @tf.function
+    def grown(n: Any) -> Any:
+        optional = tf.experimental.Optional.empty(tf.TensorSpec([None], tf.float32))
+        for _ in tf.range(n):
+            optional = tf.experimental.Optional.from_value(tf.ones([3]))
+        return optional.has_value()
+
+    assert [bool(grown(tf.constant(n))) for n in (0, 2)] == [False, True]
+
+    @tf.function
+    def missing() -> Any:
+        return tf.experimental.Optional.empty(tf.TensorSpec([], tf.int32)).get_value()
+
+    with pytest.raises(errors.InvalidArgumentError, match="The given optional does not have a value"):
+        missing()

@@ -1,0 +1,117 @@
+"""Values that may be missing, as `Iterator.get_next_as_optional` gives them.
+
+Rule: an Optional is the tensors of its element and a bool that says whether they count; where it is empty they are
+zeros, as small as the spec allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastgraph import nesting
+from fastgraph._tensor import convert, current_trace
+from fastgraph.data.structures import flat, normalized, packed, spec_of, tensor_specs
+from fastgraph.dtype import bool_, string
+from fastgraph.ops import checks, creation, gathering, movement
+from fastgraph.shapes import TensorSpec, TypeSpec
+
+_HAS_VALUE = TensorSpec([], bool_)
+
+
+class Optional:
+    """A value that may be missing. Source: tf.experimental.Optional."""
+
+    def __init__(self, element_spec: Any, has_value: Any, components: Sequence[Any]) -> None:
+        self._element_spec = element_spec
+        self._has_value = has_value
+        self._components = tuple(components)
+
+    @staticmethod
+    def from_value(value: Any) -> Optional:
+        """Return the Optional that holds a nest of tensors. Source: tf.experimental.Optional.from_value."""
+        value = normalized(value)
+        return Optional(spec_of(value), convert(True), flat(value))
+
+    @staticmethod
+    def empty(element_spec: Any) -> Optional:
+        """Return the Optional that holds none of the values so described. Source: tf.experimental.Optional.empty."""
+        return Optional(element_spec, convert(False), [_nothing(spec) for spec in tensor_specs(element_spec)])
+
+    def has_value(self, name: str | None = None) -> Any:
+        """Return whether there is a value, a bool scalar. Source: tf.experimental.Optional.has_value."""
+        return self._has_value
+
+    def get_value(self, name: str | None = None) -> Any:
+        """Return the value. Raises InvalidArgumentError if there is none. Source: tf.experimental.Optional."""
+        checks.Assert(self._has_value, ["The given optional does not have a value."])
+        return packed(self._element_spec, self._components)
+
+    @property
+    def element_spec(self) -> Any:
+        """What the value is like, if there is one."""
+        return self._element_spec
+
+    @property
+    def _type_spec(self) -> OptionalSpec:
+        return OptionalSpec(self._element_spec)
+
+    def __repr__(self) -> str:
+        return f"<Optional has_value={self._has_value} element_spec={self._element_spec}>"
+
+
+class OptionalSpec(TypeSpec):
+    """What is known of an Optional. Source: tf.OptionalSpec."""
+
+    __slots__ = ("_element_spec",)
+
+    def __init__(self, element_spec: Any) -> None:
+        self._element_spec = element_spec
+
+    @property
+    def element_spec(self) -> Any:
+        """What the value is like, if there is one."""
+        return self._element_spec
+
+    @staticmethod
+    def from_value(value: Optional) -> OptionalSpec:
+        """Return the spec of an Optional."""
+        return OptionalSpec(value.element_spec)
+
+    @property
+    def value_type(self) -> type:
+        return Optional
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return (self._element_spec,)
+
+    @property
+    def _component_specs(self) -> tuple[TensorSpec, ...]:
+        return (_HAS_VALUE, *tensor_specs(self._element_spec))
+
+    def _to_components(self, value: Any) -> tuple[Any, ...]:
+        return (value._has_value, *value._components)
+
+    def _from_components(self, components: Any) -> Optional:
+        return Optional(self._element_spec, components[0], components[1:])
+
+    def __hash__(self) -> int:
+        return hash((type(self), *nesting.flatten(self._element_spec)))
+
+    def __repr__(self) -> str:
+        return f"OptionalSpec({self._element_spec},)"
+
+
+def _nothing(spec: TensorSpec) -> Any:
+    sizes: list[Any] = spec.shape.as_list() if spec.shape.rank else []
+    if None in sizes and current_trace() is not None:  # what the spec leaves open the graph is not to know either
+        none = movement.shape(gathering.where(convert([False])))[0]
+        sizes = [none if size is None else size for size in sizes]
+    sizes = [0 if size is None else size for size in sizes]
+    return creation.fill(sizes, "") if spec.dtype == string else creation.zeros(sizes, spec.dtype)
+
+
+def get_next_as_optional(iterator: Any) -> Optional:
+    """Return the next element of an iterator, an empty Optional after the last. Source: tf.data.experimental."""
+    found: Optional = iterator.get_next_as_optional()
+    return found
