@@ -6,6 +6,8 @@ import copy
 import functools
 import pickle
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -422,8 +424,34 @@ def test_protocol_buffers_where_tensorboard_is() -> None:
     pytest.importorskip("tensorboard")
     graph = concrete(lambda x: tf.cond(x > 0.0, lambda: x + 1.0, lambda: x), spec()).graph
     definition = graph.as_graph_def()
-    assert type(definition).__module__.startswith("tensorboard")
+    assert type(definition).DESCRIPTOR.full_name == "tensorboard.GraphDef"
     assert str(definition) == repr(definition) == str(graphdef.message(graph))
+
+
+def test_classes_of_tensorboard_stay_as_they_are() -> None:
+    graph_pb2 = pytest.importorskip("tensorboard.compat.proto.graph_pb2")
+    before = graph_pb2.GraphDef.__str__, graph_pb2.GraphDef.__repr__
+    definition = concrete(lambda x: x + 1.0, spec()).graph.as_graph_def()
+    assert str(definition).startswith("node {")
+    assert (graph_pb2.GraphDef.__str__, graph_pb2.GraphDef.__repr__) == before
+    theirs = graph_pb2.GraphDef.FromString(definition.SerializeToString())
+    assert len(theirs.node) == len(definition.node) and theirs.node[0].name == definition.node[0].name
+
+
+def test_definitions_are_pickled() -> None:
+    definition = concrete(lambda x: tf.matmul(x, x), spec(2, 2)).graph.as_graph_def()
+    again = pickle.loads(pickle.dumps(definition))
+    assert again == definition == copy.deepcopy(definition) and str(again) == str(definition)
+    source = (
+        "import pickle, sys, fastgraph as tf\n"
+        "definition = pickle.load(sys.stdin.buffer)\n"
+        "f = tf.function(lambda x: tf.import_graph_def(definition, {'x': x}, ['Identity:0'])[0])\n"
+        "print(f(tf.constant([[1.0, 2.0], [3.0, 4.0]])).numpy().tolist())\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", source], input=pickle.dumps(definition), capture_output=True, check=True
+    )
+    assert run.stdout == b"[[7.0, 10.0], [15.0, 22.0]]\n"
 
 
 @pytest.mark.parametrize(
