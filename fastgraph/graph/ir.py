@@ -105,6 +105,7 @@ class Graph(GraphElements):
         self.trace: Any = None  # the GraphTrace that built it, which differentiation goes on from
         self.function_name: str | None = None  # what a GraphDef calls it, once it has a name there
         self.control: dict[Node, tuple[Node, ...]] = {}  # what the user said that a node waits for
+        self.structured: Any = None  # of a Function: (what its arguments are like, its result with symbolic leaves)
         self.library: dict[str, Graph] = {}  # functions that its GraphDef has besides those that it calls
         self.interpreter: Any = None  # the graph prepared for being interpreted; it may lead back here
         self.implied: set[Node] = set()  # constants of Python values, named after what takes them

@@ -7,9 +7,12 @@ that what is asked for here and what is written as GraphDef are the same.
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from fastgraph import nesting
 
 if TYPE_CHECKING:
     from fastgraph.graph.graphdef_ops import Definition
@@ -234,6 +237,65 @@ class GraphElements:
         from fastgraph.graph import drawing
 
         return drawing.svg(self)
+
+    # -- as the graph of a Function
+
+    def _of_function(self: Any) -> tuple[Any, Any]:
+        if self.structured is None:
+            raise AttributeError("only the graph of a tf.function has a signature, structured results and captures")
+        found: tuple[Any, Any] = self.structured
+        return found
+
+    @property
+    def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """(positional arguments, keyword-only arguments) with TensorSpecs for tensors."""
+        found: tuple[tuple[Any, ...], dict[str, Any]] = self._of_function()[0].structured_inputs
+        return found
+
+    @property
+    def structured_outputs(self: Any) -> Any:
+        """The result as the Python function built it, with symbolic tensors."""
+        structure = self._of_function()[1]
+        tensors = iter([_tensor(self, value) for value in self.outputs])
+        leaves = nesting.flatten(structure, expand_composites=True)
+        flat = [None if leaf is None else next(tensors) for leaf in leaves]
+        return nesting.pack_sequence_as(structure, flat, expand_composites=True)
+
+    def _captured(self, deferred: bool) -> list[tuple[Any, Any]]:
+        found = self._of_function()[0].captured(self, deferred=deferred)
+        return [(outside, _tensor(self, value)) for outside, value in found]
+
+    @property
+    def external_captures(self) -> list[Any]:
+        """The tensors from outside that the graph uses, a Variable's handle for each Variable."""
+        return [outside for outside, _ in self._captured(False)]
+
+    @property
+    def internal_captures(self) -> list[Any]:
+        """The placeholders that stand for `external_captures`."""
+        return [inside for _, inside in self._captured(False)]
+
+    @property
+    def deferred_external_captures(self) -> list[Any]:
+        """The functions that give, for every call, what the graph uses from outside."""
+        return [outside for outside, _ in self._captured(True)]
+
+    @property
+    def deferred_internal_captures(self) -> list[Any]:
+        """The placeholders that stand for `deferred_external_captures`."""
+        return [inside for _, inside in self._captured(True)]
+
+    @property
+    def variables(self: Any) -> tuple[Any, ...]:
+        """The Variables that the graph uses, but for those that are gone."""
+        cells = [held() for held, _ in self.captures if isinstance(held, weakref.ref)]
+        found = [cell.variable() for cell in cells if cell is not None and cell.variable is not None]
+        return tuple([variable for variable in found if variable is not None])
+
+    @property
+    def trainable_variables(self) -> tuple[Any, ...]:
+        """The trainable ones among `variables`."""
+        return tuple([variable for variable in self.variables if variable.trainable])
 
     # -- as the default graph
 

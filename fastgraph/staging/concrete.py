@@ -51,6 +51,27 @@ class Signature:
             for leaf in nesting.flatten(value, expand_composites=True)
         )
 
+    @property
+    def structured_inputs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """(positional arguments, keyword-only arguments) with TensorSpecs for tensors."""
+        args, kwargs = [], {}
+        for parameter in self.parameters:
+            value = together(self.structure[parameter.name])
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                kwargs[parameter.name] = value
+            else:
+                args.append(value)
+        return tuple(args), kwargs
+
+    @staticmethod
+    def captured(graph: Graph, *, deferred: bool) -> list[tuple[Any, Value]]:
+        """Return what the graph captures with the placeholders: of deferred captures the functions that give them."""
+        return [
+            (held.closure if isinstance(held, Deferred) else shown(held), value)
+            for held, value in graph.captures
+            if isinstance(held, Deferred) == deferred
+        ]
+
 
 class ConcreteFunction(FastCall):
     """A graph that can be called. Source: tf.types.experimental.ConcreteFunction.
@@ -63,6 +84,7 @@ class ConcreteFunction(FastCall):
         self._trace = trace
         self.signature = signature
         self._structure = structure  # of the result, SymbolicTensors as leaves
+        trace.graph.structured = signature, structure
         self._runner = Runner(trace, name)
         self.guard: keys.Guard | None = None  # of the objects that the trace was made for
         self.latest_use = 0  # a number that grows with time
@@ -93,23 +115,12 @@ class ConcreteFunction(FastCall):
     @property
     def structured_outputs(self) -> Any:
         """The result as the function built it, with symbolic tensors."""
-        tensors = iter(self.outputs)
-        flat = [
-            None if leaf is None else next(tensors) for leaf in nesting.flatten(self._structure, expand_composites=True)
-        ]
-        return nesting.pack_sequence_as(self._structure, flat, expand_composites=True)
+        return self.graph.structured_outputs
 
     @property
     def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(positional arguments, keyword-only arguments) with TensorSpecs for tensors."""
-        args, kwargs = [], {}
-        for parameter in self.signature.parameters:
-            value = together(self.signature.structure[parameter.name])
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-                kwargs[parameter.name] = value
-            else:
-                args.append(value)
-        return tuple(args), kwargs
+        return self.signature.structured_inputs
 
     @property
     def output_shapes(self) -> Any:
@@ -192,14 +203,12 @@ class ConcreteFunction(FastCall):
     @property
     def variables(self) -> tuple[Any, ...]:
         """The Variables that the graph uses."""
-        cells = [held() for held, _ in self.graph.captures if isinstance(held, weakref.ref)]
-        found = [cell.variable() for cell in cells if cell is not None and cell.variable is not None]
-        return tuple([variable for variable in found if variable is not None])
+        return self.graph.variables
 
     @property
     def trainable_variables(self) -> tuple[Any, ...]:
         """The trainable ones among `variables`."""
-        return tuple([variable for variable in self.variables if variable.trainable])
+        return self.graph.trainable_variables
 
     # -- calling it
 

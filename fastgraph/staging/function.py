@@ -477,7 +477,7 @@ class BoundFunction(BoundCall):
         return f"<bound {self.function!r} of {self.__self__!r}>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, BoundFunction) and (self.__self__, self.function) == (other.__self__, other.function)
+        return isinstance(other, BoundFunction) and self.__self__ is other.__self__ and self.function is other.function
 
     def __hash__(self) -> int:
         return hash((id(self.__self__), id(self.function)))

@@ -136,3 +136,41 @@ def test_names_of_specs() -> None:
     assert names_of(pair, {"b": spec()}, spec()) == (["a", "a_b"], ["a_b", "a_b"])
     signature = tf.function(lambda a, b: b, input_signature=[[spec("a"), spec()], spec("q")])
     assert names_of(signature) == (["a", "a_1", "q"], ["a_0", "a_1", "q"])
+
+
+def test_what_the_graph_of_a_function_says_of_its_arguments_results_and_captures() -> None:
+    kept, frozen, k = tf.Variable(3.0), tf.Variable(1.0, trainable=False), tf.constant(4.0)
+
+    @tf.function
+    def f(x: Any, *, n: Any = None) -> Any:
+        return {"y": x + kept * k + frozen, "z": (x, n)}
+
+    concrete = f.get_concrete_function(tf.TensorSpec([2], tf.float32), n=3)
+    graph = concrete.graph
+    assert graph.structured_input_signature == ((tf.TensorSpec([2], tf.float32, "x"),), {"n": 3})
+    assert graph.structured_outputs["y"] is concrete.outputs[0]
+    assert [each.name for each in graph.variables] == [kept.name, frozen.name]
+    assert graph.trainable_variables[0] is kept and len(graph.trainable_variables) == 1
+    assert graph.external_captures[1] is k and len(graph.external_captures) == 3
+    assert [each is b for each, b in zip(graph.internal_captures, concrete.inputs[1:], strict=True)] == [True] * 3
+    assert graph.deferred_external_captures == [] == graph.deferred_internal_captures
+    concrete.replace_capture_with_deferred_capture(k, lambda: tf.constant(5.0), tf.TensorSpec([], tf.float32))
+    (closure,) = graph.deferred_external_captures
+    assert float(closure()) == 5.0 and len(graph.external_captures) == 2
+    assert graph.deferred_internal_captures[0] is concrete.inputs[2]
+    with pytest.raises(AttributeError, match="only the graph of a tf.function"):
+        _ = tf.Graph().structured_outputs
+
+
+def test_methods_are_equal_by_the_identity_of_their_objects() -> None:
+    class Never:
+        def __eq__(self, other: object) -> bool:
+            raise ValueError("not to be compared")
+
+        @tf.function
+        def method(self, x: Any) -> Any:
+            return x
+
+    a, b = Never(), Never()
+    assert a.method == a.method and hash(a.method) == hash(a.method)
+    assert a.method != b.method
