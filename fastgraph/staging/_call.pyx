@@ -354,6 +354,7 @@ cdef class FastCall:
     def __call__(self, *args, **kwargs):
         cdef ThreadState state = thread_state()
         cdef Entry entry
+        cdef Plan plan
         cdef Py_ssize_t i, n
         cdef list inputs, entries
         cdef tuple recorded
@@ -388,10 +389,12 @@ cdef class FastCall:
                 recorded = entry.recorded(sources, again)
                 if recorded is None:
                     return self._call_slow(args, kwargs)
-                return entry.packed((<Recording>recorded[0]).note(inputs, (<Plan>recorded[1]).run(inputs)))
-        if entry.plan is None:
+                plan = <Plan>recorded[1]
+                return entry.packed((<Recording>recorded[0]).note(inputs, plan.run(inputs)))
+        plan = entry.plan  # held here: while it runs another thread may give the entry another
+        if plan is None:
             return self._call_slow(args, kwargs)
-        return entry.packed(entry.plan.run(inputs))
+        return entry.packed(plan.run(inputs))
 
     def remember(
         self, tuple args, tuple keywords, list pattern, list captures, tuple candidates, str result, structure,

@@ -5,6 +5,7 @@ In `make soak` for a minute.
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 import time
@@ -297,3 +298,58 @@ def test_who_must_not_wait_for_long_still_waits_for_one_trace() -> None:
     x = tf.constant(1.0)
     assert in_threads(*[lambda: float(slow(x))] * 6) == [2.0] * 6
     assert len(traced) == 1
+
+
+REPLACED = """
+import gc, threading, time
+import fastgraph as tf
+
+def body(n):
+    i, y = tf.constant(0), tf.ones([1000])
+    while i < n:
+        y = tf.cumsum(y) / 1000.0
+        i += 1
+    return y
+
+def traced():
+    concrete = tf.function(body).get_concrete_function(tf.constant(3))
+    concrete(tf.constant(3))
+    concrete.wait(60)
+    return concrete
+
+called, n = tf.function(body), tf.constant(400_000)
+first, second = traced(), traced()
+first.offer(called, (n,), {}, [n])
+results = []
+thread = threading.Thread(target=lambda: results.append(called(n)))
+thread.start()
+time.sleep(0.2)
+second.offer(called, (n,), {}, [n])
+del first
+gc.collect()
+junk = [bytearray(1 << k) for k in range(4, 16) for _ in range(200)]
+print("running" if not results else "done")
+thread.join()
+print(results[0].shape)
+"""
+
+
+def test_a_plan_that_runs_outlives_its_place_in_the_cache() -> None:
+    """Another thread may meanwhile remember another Plan for the same kind of call, as after clear_cache."""
+    run = subprocess.run([sys.executable, "-c", REPLACED], capture_output=True, text=True, timeout=200)
+    assert (run.returncode, run.stdout) == (0, "running\n(1000,)\n"), run.stderr[-2000:]
+
+
+def test_clear_cache_while_threads_call() -> None:
+    f = tf.function(lambda x: tf.while_loop(lambda i: i < 3000, lambda i: i + 1, [x])[0])
+
+    def call() -> bool:
+        return all(int(f(tf.constant(0))) == 3000 for _ in range(30))
+
+    def clear() -> bool:
+        for _ in range(30):
+            f.clear_cache()
+            time.sleep(0.002)
+        return True
+
+    assert in_threads(call, call, call, call, clear) == [True] * 5
