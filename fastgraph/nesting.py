@@ -294,7 +294,7 @@ def _same_class(a: Any, b: Any, kind_a: int, kind_b: int) -> bool:
         return True
     if kind_a == kind_b == _NAMED:
         return type(a).__name__ == type(b).__name__ and type(a)._fields == type(b)._fields
-    return type(a) is type(b)
+    return getattr(a, "__fg_like__", type(a)) is getattr(b, "__fg_like__", type(b))
 
 
 def _compare_composites(a: Any, b: Any, check_types: bool) -> None:

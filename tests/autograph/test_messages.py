@@ -93,7 +93,7 @@ def loop_shape(x: Any) -> Any:
 def loop_structure(x: Any) -> Any:
     y = (x,)
     for _ in fg.range(x):
-        y = (x, x)
+        y = ((x,),)
     return y
 
 
@@ -280,20 +280,6 @@ def loop_dict(x: Any) -> Any:
     return y
 
 
-def loop_list(x: Any) -> Any:
-    y = [x]
-    for i in fg.range(x):
-        y = [*y, i]
-    return y
-
-
-def branch_list(x: Any) -> Any:
-    y = [x]
-    if x > 0:
-        y = [*y, x]
-    return y
-
-
 def branch_dict(x: Any) -> Any:
     if x > 0:
         y = {"a": x}
@@ -433,8 +419,6 @@ CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (object_in_loop, TypeError, r"'thing' must have the same non-tensor values before the loop"),
     (loop_rank, ValueError, r"'y' has shape \(\) before the loop, but shape \(2,\) after one"),
     (loop_dict, TypeError, r"'y' must have the same nested structure before the loop"),
-    (loop_list, TypeError, r"'y' must have the same nested structure before the loop.*values\.append"),
-    (branch_list, TypeError, r"'y' must have the same nested structure in the main and else.*values\.append"),
     (branch_dict, TypeError, r"'y' must have the same nested structure in the main and else"),
     (returned_structures, TypeError, r"the return value must have the same nested structure"),
     (returned_nothing_in_loop, ValueError, r"the return value|A value must also be returned"),

@@ -37,22 +37,6 @@ def test_a_list_that_one_branch_appends_to_has_a_tensor_for_its_length() -> None
     assert uneven.experimental_get_tracing_count() == 1
 
 
-def test_a_list_of_an_object_that_one_branch_appends_to_is_refused_by_name() -> None:
-    class Log:
-        def __init__(self) -> None:
-            self.values: list[Any] = []
-
-    @fg.function
-    def uneven(x: Any) -> Any:
-        log = Log()
-        if x > 0:
-            log.values.append(x)
-        return x
-
-    with pytest.raises(ValueError, match=r"list 'log.values' .*test_state.py:\d+\).*1 element after .*TensorArray"):
-        uneven(fg.constant(3))
-
-
 def test_a_dict_that_a_branch_updates() -> None:
     @fg.function
     def updated(x: Any) -> Any:
@@ -275,29 +259,12 @@ def unlike_dtypes(n: Any) -> Any:
     return values[0]
 
 
-def sorted_in_place(n: Any) -> Any:
-    values = [n]
-    for i in fg.range(n):
-        if i > 1:
-            values.append(i)
-        values.sort()
-    return values[0]
-
-
 def text_in_a_list(n: Any) -> Any:
     names = []
     for i in fg.range(n):
         if i > 1:
             names.append(object())
     return n
-
-
-def element_of_a_dict(n: Any) -> Any:
-    table = {"rows": [n]}
-    for i in fg.range(n):
-        if i > 1:
-            table["rows"].append(i)
-    return table["rows"][0]
 
 
 def cut_with_a_step(n: Any) -> Any:
@@ -313,9 +280,7 @@ def cut_with_a_step(n: Any) -> Any:
     [
         (unlike_elements, ValueError, "list 'values' is changed in an if statement"),
         (unlike_dtypes, TypeError, r"'values' has dtype float32 in the main branch, but dtype int32 in the else"),
-        (sorted_in_place, NotImplementedError, r"sort\(\) of the list 'values' .*tf.stack\(values\)"),
         (text_in_a_list, ValueError, "list 'names' is changed in an if statement"),
-        (element_of_a_dict, ValueError, r"list 'table\['rows'\]' is changed in an if statement"),
         (cut_with_a_step, NotImplementedError, r"slice with a step of the list 'values'"),
     ],
 )
@@ -324,19 +289,6 @@ def test_lists_that_cannot_be_rows_are_named(function: Any, kind: Any, text: str
     with pytest.raises(kind, match=text) as raised:
         staged(fg.constant(4))
     assert "test_state.py" in str(raised.value)
-
-
-def test_another_name_of_the_list_is_refused() -> None:
-    @fg.function
-    def aliased(n: Any) -> Any:
-        values: list[Any] = []
-        other = values
-        for i in fg.range(n):
-            values.append(i)
-        return fg.stack(other)
-
-    with pytest.raises(ValueError, match="another name of the same list"):
-        aliased(fg.constant(4))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -449,22 +401,6 @@ def test_a_list_of_another_function_is_left_as_it_is() -> None:
         assert values == [] and isinstance(values, list)
 
 
-@pytest.mark.parametrize(
-    "use", [len, lambda values: values.append(1), lambda values: values.pop(), lambda values: values[0]]
-)
-def test_another_name_of_a_list_that_a_staged_loop_changed_is_refused(use: Any) -> None:
-    @fg.function
-    def f(n: Any) -> Any:
-        values = [0]
-        other = values
-        for i in fg.range(n):
-            values.append(i)
-        return use(other)
-
-    with pytest.raises(ValueError, match="another name of the same list: read it by the name 'values'"):
-        f(fg.constant(3))
-
-
 def test_lists_of_staged_loops_are_joined_by_plus() -> None:
     @fg.function
     def f(n: Any) -> Any:
@@ -475,18 +411,3 @@ def test_lists_of_staged_loops_are_joined_by_plus() -> None:
         return fg.stack(joined), fg.stack(values)
 
     assert [r.numpy().tolist() for r in f(fg.constant(2))] == [[0, 0, 1, 9], [0, 0, 1]]
-
-
-@pytest.mark.parametrize(
-    "use", [lambda values: values.count(1), lambda values: values * 2, lambda values: values.sort()]
-)
-def test_what_lists_of_staged_loops_cannot_do_is_told(use: Any) -> None:
-    @fg.function
-    def f(n: Any) -> Any:
-        values = [0]
-        for i in fg.range(n):
-            values.append(i)
-        return use(values)
-
-    with pytest.raises(NotImplementedError, match="of the list 'values' .* changes its length"):
-        f(fg.constant(2))

@@ -6,6 +6,8 @@ Rule: as in statements.py; nothing here knows of blocks and their state.
 from __future__ import annotations
 
 import builtins
+import functools
+import operator
 import reprlib
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +17,16 @@ from fastgraph import nesting
 from fastgraph._tensor import convert, current_trace
 from fastgraph.graph import control_flow, loops
 from fastgraph.graph.trace import SymbolicTensor
-from fastgraph.ops import checks, creation, elementwise, gathering, movement, output, ranking, reduction
+from fastgraph.ops import (
+    checks,
+    creation,
+    elementwise,
+    gathering,
+    movement,
+    output,
+    ranking,
+    reduction,
+)
 from fastgraph.staging.autograph.containers import Containers
 from fastgraph.staging.autograph.growing import Grow
 from fastgraph.staging.autograph.iterables import (
@@ -27,7 +38,10 @@ from fastgraph.staging.autograph.iterables import (
     staged,
     zip_,
 )
-from fastgraph.staging.autograph.lists import StagedList, as_rows, not_moved
+from fastgraph.staging.autograph.list_functions import OF_LISTS
+from fastgraph.staging.autograph.lists import StagedList, as_tuple, mapped
+from fastgraph.staging.autograph.moved import current
+from fastgraph.staging.autograph.rows import as_rows
 from fastgraph.staging.autograph.state import (
     condition,
     in_state,
@@ -215,9 +229,9 @@ def range_(*limits: Any) -> Any:
 
 def len_(value: Any) -> Any:
     """len(value); a tensor's may be known only when the graph runs."""
+    value = current(value)
     if isinstance(value, StagedList):
         return value.length()
-    not_moved(value)
     value = decisive(value)
     if not decides(value):
         return len(value)
@@ -340,7 +354,11 @@ def sum_(values: Any, start: Any = 0) -> Any:
 
 def sorted_(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
     """sorted(...), of a symbolic tensor as a tensor: its elements, or its rows by a key, equal ones in their order."""
-    values = stacked(values)
+    if isinstance(values, StagedList):
+        result = StagedList.copy(values)
+        result.sort(key=_converted_key(key), reverse=reverse)
+        return result
+    values = decisive(values)
     if not decides(values):
         return builtins.sorted(values, key=key, reverse=reverse)
     if key is None and values.shape.rank not in (None, 1):
@@ -372,15 +390,43 @@ def _iterated(value: Any) -> Any:
     return value if isinstance(value, StagedList) else decisive(value)
 
 
+def _of_unknown_number(value: Any) -> bool:
+    """Say whether only the graph knows how many elements an iterable has."""
+    return isinstance(value, StagedList) or (staged(value) and not isinstance(source_of(value).count(), int))
+
+
+def _listed(value: Any) -> StagedList:
+    """Return a list of the elements of an iterable whose number only the graph knows."""
+    if isinstance(value, StagedList):
+        return StagedList.copy(value)
+    source = source_of(value)
+    if source.holds is not None:
+        raise ValueError("list and tuple of a filter by a tensor: write a list comprehension with an if")
+    return mapped(source.count(), lambda i: source.value(source.row(i)), "list(...)")
+
+
+def joined(*parts: Any) -> Any:
+    """[*a, b, *c] of the lists a, [b] and c."""
+    parts = tuple([_listed(part) if _of_unknown_number(part) else list(_iterated(part)) for part in parts])
+    return functools.reduce(operator.add, parts)
+
+
+def joined_tuple(*parts: Any) -> Any:
+    """(*a, b, *c) of the lists a, [b] and c."""
+    return tuple_(joined(*parts))
+
+
 def list_(*values: Any) -> Any:
-    """list(...), of a symbolic tensor its rows, if their number is known."""
-    if len(values) == 1 and isinstance(values[0], StagedList):
-        return values[0].copy()
+    """list(...), of a symbolic tensor its rows."""
+    if len(values) == 1 and _of_unknown_number(values[0]):
+        return _listed(values[0])
     return list(*(source_of(v) if staged(v) else v for v in map(_iterated, values)))
 
 
 def tuple_(*values: Any) -> Any:
-    """tuple(...), of a symbolic tensor its rows, if their number is known."""
+    """tuple(...), of a symbolic tensor its rows."""
+    if len(values) == 1 and _of_unknown_number(values[0]):
+        return as_tuple(_listed(values[0]))
     return tuple(*(source_of(v) if staged(v) else v for v in map(_iterated, values)))
 
 
@@ -458,9 +504,10 @@ class Attributes:
             delattr(owner, name)
 
 
-#: What a call of a builtin means in converted code.
+#: What a call of a builtin, or of what takes a list of tensors, means in converted code.
 BUILTINS: dict[Any, Callable[..., Any]] = {
     print: print_, range: range_, len: len_, int: int_, float: float_, bool: bool_, any: any_, all: all_, max: max_,
     min: min_, sum: sum_, sorted: sorted_, abs: abs_, round: round_, list: list_, tuple: tuple_, enumerate: enumerate_,
     zip: zip_, map: map_, filter: filter_, reversed: reversed_,
+    **OF_LISTS,
 }  # fmt: skip

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fastgraph.staging import autograph
+from fastgraph.staging.autograph.moved import current
 
 #: Callables of libraries that call the functions they are given, in the graph that is being traced.
 _HIGHER_ORDER = frozenset({
@@ -37,9 +38,13 @@ _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 def callee(function: Any) -> Any:
     """Return what converted code calls where the user calls `function`."""
     if type(function) is types.BuiltinMethodType:
-        from fastgraph.staging.autograph.lists import not_moved
+        from fastgraph.staging.autograph import lists
 
-        not_moved(function.__self__)
+        if type(function.__self__) is list and function.__name__ == "extend":
+            return functools.partial(lists.extend, function.__self__)
+        owner = current(function.__self__)
+        if owner is not function.__self__:
+            return getattr(owner, function.__name__)
     overload = overloaded(function)
     again = getattr(function, "__fg_decorator__", None)
     if again is not None:
@@ -253,6 +258,13 @@ def operate(name: str, left: Any, *right: Any) -> Any:
 def context(manager: Any) -> Any:
     """What a with statement enters: `manager`, or it with those of its class's functions converted that need it."""
     return _Context(manager) if not special(type(manager)).isdisjoint(METHODS["with"]) else manager
+
+
+def raise_(error: Any, *cause: Any) -> None:
+    """raise error, or raise error from cause."""
+    if cause:
+        raise error from cause[0]
+    raise error
 
 
 class _Context:

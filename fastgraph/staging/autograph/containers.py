@@ -16,8 +16,10 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph.graph.trace import SymbolicTensor, is_block, is_internal
+from fastgraph.graph.trace import SymbolicTensor, boundaries, is_block, is_internal
+from fastgraph.staging import autograph
 from fastgraph.staging.autograph.lists import StagedList
+from fastgraph.staging.autograph.moved import current
 from fastgraph.staging.autograph.state import is_tensor, is_variable, leaves_of, user_place
 
 _KINDS = (list, dict, set, StagedList)
@@ -77,6 +79,16 @@ def _stored(code: types.CodeType) -> frozenset[str]:
     return known
 
 
+def _is_object(value: Any) -> bool:
+    """Say whether `value` is an object of a class of the user's, which may hold lists."""
+    cls = type(value)
+    return isinstance(getattr(value, "__dict__", None), dict) and not (
+        isinstance(value, (type, types.ModuleType, types.FunctionType, types.MethodType, SymbolicTensor))
+        or autograph.is_library(cls)
+        or cls.__module__ == "builtins"
+    )
+
+
 def contents(container: Any) -> Any:
     """Return a copy of what a container holds."""
     return container.held() if isinstance(container, StagedList) else container.copy()
@@ -111,18 +123,42 @@ def _same(a: Any, b: Any, written: frozenset[Any]) -> bool:
     return all(x is y for x, y in zip(a, b, strict=True))
 
 
+class Item:
+    """Where a container is reached by a key of a dict, a place in a list or an attribute, as a cell has it."""
+
+    def __init__(self, owner: Any, key: Any) -> None:
+        self._owner = owner
+        self._key = key
+
+    @property
+    def cell_contents(self) -> Any:
+        """What is there."""
+        return self._owner[self._key]
+
+    @cell_contents.setter
+    def cell_contents(self, value: Any) -> None:
+        if not isinstance(self._owner, list) or self._key < len(self._owner):
+            self._owner[self._key] = value
+
+
 class Found:
-    """A container that a block reaches: by which name, and what it held before."""
+    """A container that a block reaches: by which name, from which cells and items, and what it held before."""
 
     def __init__(
-        self, name: str, container: Any, *, direct: bool, cell: Any, written: frozenset[Any] = frozenset()
+        self, name: str, container: Any, *, direct: bool, place: Any, written: frozenset[Any] = frozenset()
     ) -> None:
         self.name = name
         self.written = written
         self.container = container
         self.direct = direct
-        self.cell = cell
+        self.owner: Any = None  # what the name itself, the root of a path, stands for
+        self.places: list[Any] = [] if place is None else [place]
         self.before = contents(container)
+
+    def put(self, value: Any) -> None:
+        """Let the block reach `value` where it has reached the container."""
+        for place in self.places:
+            place.cell_contents = value
 
     @property
     def root(self) -> str:
@@ -148,30 +184,38 @@ class Containers:
                 value = cell.cell_contents
             except ValueError:
                 continue
-            self._note(name, value, depth, direct=True, cell=cell)
+            before = len(self._found)
+            self._note(name, value, depth, direct=True, place=cell)
+            for found in list(self._found.values())[before:]:
+                found.owner = value if found.owner is None else found.owner
 
     def _variables(self, function: types.FunctionType) -> None:
         """Note what `function` sets by nonlocal, but for what the block's own state has."""
         written = _stored(function.__code__) - self._simple
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             if name in written and id(cell) not in self._found:
-                self._found[id(cell)] = Found(name, Variable(name, cell), direct=True, cell=None)
+                self._found[id(cell)] = Found(name, Variable(name, cell), direct=True, place=None)
 
-    def _note(self, name: str, value: Any, depth: int, *, direct: bool, cell: Any = None) -> None:
+    def _note(self, name: str, value: Any, depth: int, *, direct: bool, place: Any) -> None:
+        if current(value) is not value:
+            value = place.cell_contents = current(value)
         if isinstance(value, _KINDS):
-            if id(value) in self._found or (not isinstance(value, StagedList) and len(value) > _MOST_ELEMENTS):
+            known = self._found.get(id(value))
+            if known is not None and not any(each is place for each in known.places):
+                known.places.append(place)
+            if known is not None or (not isinstance(value, StagedList) and len(value) > _MOST_ELEMENTS):
                 return
             written = self._written(name)
             if written is None:
                 if not isinstance(value, list):
                     return
                 written = frozenset()  # by an index that may be a tensor: its elements are carried as they are
-            self._found[id(value)] = Found(name, value, direct=direct, cell=cell, written=written)
+            self._found[id(value)] = Found(name, value, direct=direct, place=place, written=written)
             if depth and not isinstance(value, (set, StagedList)):
                 items = value.items() if isinstance(value, dict) else enumerate(contents(value))
                 for key, item in items:
-                    if isinstance(item, _KINDS):
-                        self._note(f"{name}[{key!r}]", item, depth - 1, direct=direct)
+                    if isinstance(item, _KINDS) or _is_object(item):
+                        self._note(f"{name}[{key!r}]", item, depth - 1, direct=direct, place=Item(value, key))
         elif not depth:
             return
         elif isinstance(value, types.FunctionType):
@@ -181,13 +225,15 @@ class Containers:
         elif isinstance(attributes := getattr(value, "__dict__", None), dict) and not isinstance(
             value, (type, types.ModuleType, SymbolicTensor)
         ):
-            if id(value) not in self._found and not type(value).__module__.startswith("fastgraph"):
+            library = type(value).__module__.startswith("fastgraph")
+            if id(value) not in self._found and not library:
                 own = frozenset(each[len(name) + 1 :] for each in self._names if each.startswith(name + "."))
                 held = Attributes(value)
-                self._found[id(value)] = Found(name, held, direct=False, cell=cell, written=own)
+                self._found[id(value)] = Found(name, held, direct=False, place=place, written=own)
             for key, item in list(attributes.items()):
-                if isinstance(item, _KINDS):
-                    self._note(f"{name}.{key}", item, 1, direct=False)
+                inner = 1 if isinstance(item, _KINDS) else depth - 1
+                if isinstance(item, _KINDS) or (_is_object(item) and not library and id(item) not in self._found):
+                    self._note(f"{name}.{key}", item, inner, direct=False, place=Item(attributes, key))
 
     def _written(self, name: str) -> frozenset[Any] | None:
         """Return the keys that the block's own state has, for they are written as name[key]; None if any may be."""
@@ -201,11 +247,12 @@ class Containers:
                     return None
         return frozenset(keys)
 
-    def of(self, container: Any, cell: Any = None) -> Found | None:
+    def of(self, container: Any, places: Sequence[Any] = ()) -> Found | None:
         """Return what is known of a container, or of that which a variable holds, if the blocks can reach it."""
         found = self._found.get(id(container))
-        if found is None and cell is not None:
-            return next((each for each in self.all if each.cell is cell and each.direct), None)
+        if found is None and places:
+            return next((each for each in self.all if each.direct and any(p is q for p in each.places for q in places)),
+                        None)  # fmt: skip
         return found
 
     def hidden(self, names: Sequence[str]) -> frozenset[int]:
@@ -221,9 +268,8 @@ class Containers:
     def restore(self) -> None:
         """Let the containers, and the names that hold them, be what they were."""
         for found in self.all:
-            held = isinstance(found.container, (list, StagedList)) and found.cell is not None
-            if held and found.cell.cell_contents is not found.container:
-                found.cell.cell_contents = found.container
+            if isinstance(found.container, (list, StagedList)):
+                found.put(found.container)
             replace(found.container, found.before)
 
     def changed(self) -> list[Found]:
@@ -231,14 +277,12 @@ class Containers:
         different = [found for found in self.all if not _same(found.before, contents(found.container), found.written)]
         if not different:
             return []
-        own, parameters = own_names(sys._getframe(1))
-        return [found for found in different if _matters(found, own, parameters)]
+        frame = sys._getframe(1)
+        return [found for found in different if _matters(found, frame)]
 
 
-def _matters(found: Found, own: set[str] | None, parameters: set[str]) -> bool:
-    if found.direct and (own is None or found.root in own):
-        return True
-    if isinstance(found.container, Attributes) and own is not None and found.root in own - parameters:
+def _matters(found: Found, frame: Any) -> bool:
+    if is_of_trace(found, frame, parameters=found.direct):
         return True
     before = {id(item) for item in _items(found.before)}
     return any(
@@ -251,6 +295,29 @@ def _matters(found: Found, own: set[str] | None, parameters: set[str]) -> bool:
 
 def _items(held: Any) -> list[Any]:
     return list(held.values() if isinstance(held, dict) else held)
+
+
+def is_of_trace(found: Found, frame: Any, *, parameters: bool) -> bool:
+    """Say whether a variable of a function that is being traced, from `frame` on outwards, holds the container.
+
+    One of a function round that which is traced would keep it beyond the trace. `parameters` count as variables.
+    """
+    own, _ = own_names(frame)
+    if found.direct and own is not None and found.root in own:
+        return True
+    while frame is not None and frame.f_code not in boundaries:
+        code = frame.f_code
+        if not is_internal(code):
+            names = {*code.co_varnames, *code.co_cellvars}
+            if not parameters:
+                names.difference_update(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+            if isinstance(found.container, Variable):
+                if found.root in names:
+                    return True
+            elif any(value is found.owner for name, value in frame.f_locals.items() if name in names):
+                return True
+        frame = frame.f_back
+    return False
 
 
 def own_names(frame: Any) -> tuple[set[str] | None, set[str]]:

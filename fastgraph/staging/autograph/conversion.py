@@ -38,6 +38,8 @@ from fastgraph.staging.autograph.builtins import (
     if_exp,
     int_,
     item,
+    joined,
+    joined_tuple,
     len_,
     not_,
     not_eq,
@@ -53,7 +55,7 @@ from fastgraph.staging.autograph.statements import FunctionScope, for_stmt, if_s
 
 _OPERATORS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, not_eq, assert_stmt, range_, len_, print_, int_, float_,
-    ld, FunctionScope, rows_of, known_rows, unpacked, item, slots, Attributes,
+    ld, FunctionScope, rows_of, known_rows, unpacked, item, slots, Attributes, joined, joined_tuple,
 )  # fmt: skip
 
 
@@ -68,7 +70,7 @@ _MATCHING = (
 )  # fmt: skip
 
 
-_CALLS = (calls.callee, calls.attribute, calls.operate, calls.augment, calls.context)
+_CALLS = (calls.callee, calls.attribute, calls.operate, calls.augment, calls.context, calls.raise_)
 
 
 class Converter:

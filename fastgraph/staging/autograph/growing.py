@@ -16,8 +16,10 @@ from fastgraph import dtype as dtypes
 from fastgraph._tensor import convert, current_trace
 from fastgraph.ops import elementwise
 from fastgraph.ops.tensor_lists import list_grow
-from fastgraph.staging.autograph.containers import Containers, Found, own_names
-from fastgraph.staging.autograph.lists import Moved, StagedList, as_rows
+from fastgraph.staging.autograph.containers import Containers, Found, is_of_trace
+from fastgraph.staging.autograph.lists import StagedList
+from fastgraph.staging.autograph.moved import Moved
+from fastgraph.staging.autograph.rows import as_rows
 
 MOST_LISTS = 50
 _local = threading.local()
@@ -74,11 +76,10 @@ def owner_of(changed: Found) -> tuple[Owner, Found] | None:
     origin = container.origin if isinstance(container, StagedList) else container
     root = _root(current_trace())
     for owner in _stack():
-        found = owner.containers.of(origin, changed.cell)
-        if found is None or owner.root is not root or found.cell is None or not isinstance(found.container, list):
+        found = owner.containers.of(origin, changed.places)
+        if found is None or owner.root is not root or not found.places or not isinstance(found.container, list):
             continue
-        own, _ = own_names(owner.frame)
-        if own is None or found.root in own:
+        if is_of_trace(found, owner.frame, parameters=True):
             return owner, found
     return None
 
@@ -113,5 +114,6 @@ def grown(revision: Grow, owner: Owner) -> None:
     structure, rows = made
     count = convert(len(found.before), dtypes.int32)
     rows = [list_grow(row, elementwise.subtract(count, 1)) for row in rows]
-    found.cell.cell_contents = StagedList(found.name, structure, rows, count=count)
-    found.container[:] = [Moved(found.name)]
+    staged = StagedList(found.name, structure, rows, count=count)
+    found.put(staged)
+    found.container[:] = [Moved(found.name, staged)]

@@ -6,16 +6,23 @@ what its iterations append (the list is then recorded); any other loop or branch
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Self
 
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert
-from fastgraph.ops import creation, elementwise, gathering, joining, movement
+from fastgraph.graph.loops import stacked_loop
+from fastgraph.ops import elementwise, gathering, joining, movement, ranking, reduction
 from fastgraph.ops.checks import Assert
+from fastgraph.ops.padding import tile
 from fastgraph.ops.tensor_lists import list_get, list_grow, list_set
-from fastgraph.staging.autograph.state import in_state, is_tensor, same_structure, user_place
+from fastgraph.shapes import compatible, shape_of
+from fastgraph.staging.autograph.elements import guarded
+from fastgraph.staging.autograph.moved import Moved, current
+from fastgraph.staging.autograph.rows import as_rows, empty_rows
+from fastgraph.staging.autograph.state import in_state, same_structure, user_place
 
 
 class StagedList:
@@ -73,6 +80,10 @@ class StagedList:
 
     # -- the elements as tensors
 
+    def _rows_anywhere(self) -> Sequence[Any]:
+        """Return the rows, and room for more, to ask for their types."""
+        return self._known() if self.rows is None else self.rows
+
     def _known(self) -> Sequence[Any]:
         if self.rows is None:
             assert self.on_read is not None
@@ -103,6 +114,13 @@ class StagedList:
                         f"the elements of '{self.name}' have dtype {row.dtype.name}, and one that is added has dtype "
                         f"{column[-1].dtype.name}{_line()}"
                     )
+                shapes = [row.aval.shape and row.aval.shape[1:], column[-1].aval.shape]
+                if not compatible(*shapes):
+                    wanted, found = map(shape_of, shapes)
+                    raise ValueError(
+                        f"the elements of '{self.name}' have shape {wanted}, and one that is added has shape "
+                        f"{found}{_line()}"
+                    )
         return [joining.stack(column) for column in columns]
 
     def _put(self, values: Sequence[Any], before: Callable[[Any], Any], after: Callable[[Any], Any] | None) -> None:
@@ -128,8 +146,9 @@ class StagedList:
         return elementwise.add(at, elementwise.multiply(n, elementwise.cast(elementwise.less(at, 0), dtypes.int32)))
 
     def _element(self, tensors: Sequence[Any]) -> Any:
-        return nesting.pack_sequence_as(self.structure, list(tensors)) if nesting.is_nested(self.structure) else (
-            tensors[0])  # fmt: skip
+        if not nesting.is_nested(self.structure):
+            return tensors[0]
+        return guarded(nesting.pack_sequence_as(self.structure, list(tensors)), self.name)
 
     def length(self) -> Any:
         """Return the number of elements, as a tensor where the graph alone can tell."""
@@ -185,14 +204,35 @@ class StagedList:
         return self
 
     def __add__(self, values: Any) -> StagedList:
+        if not isinstance(values, (list, StagedList)):
+            return NotImplemented
         result = self.copy()
         result.extend(values)
         return result
 
-    def __mul__(self, n: Any) -> NoReturn:
-        raise self._unsupported("*")
+    def __radd__(self, values: Any) -> StagedList:
+        if not isinstance(values, list):
+            return NotImplemented
+        result = self.copy()
+        if values:
+            result._put(values, lambda row: row[:0], lambda row: row)
+        return result
+
+    def __mul__(self, n: Any) -> StagedList:
+        times = elementwise.maximum(convert(n, dtypes.int32) if isinstance(n, int) else convert(n), 0)
+        rows = []
+        for row in self._known():
+            ones = [1] * (row.shape.rank - 1)
+            rows.append(tile(row, joining.concat([movement.reshape(times, [1]), convert(ones, times.dtype)], 0)
+                                      if ones else movement.reshape(times, [1])))  # fmt: skip
+        result: StagedList = self._like(rows)
+        return result
 
     __rmul__ = __mul__
+
+    def __imul__(self, n: Any) -> Self:
+        self._hold((self * n)._known())
+        return self
 
     def insert(self, index: Any, value: Any) -> None:
         """Add an element before the one at `index`, at an end where that is beyond it."""
@@ -219,6 +259,10 @@ class StagedList:
         """Return another list of the same elements."""
         return StagedList(self.name, self.structure, self._known())
 
+    def _like(self, rows: Sequence[Any]) -> Any:
+        """Return one of these rows, of the same class."""
+        return type(self)(self.name, self.structure, rows)
+
     def clear(self) -> None:
         """Remove all elements."""
         self._cut(lambda row: row[:0], None)
@@ -226,6 +270,87 @@ class StagedList:
     def reverse(self) -> None:
         """Put the elements in the opposite order."""
         self._cut(lambda row: row[::-1], None)
+
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        """Put the elements in order, equal ones as they were. `key` gives what to compare by."""
+        keys: Any = self if key is None else mapped(self.length(), lambda i: key(self.row(i)), self.name)
+        by = convert(keys)
+        if by.shape.rank not in (None, 1):
+            raise ValueError(f"the list '{self.name}' is sorted{_line()} by what has no order, {by}: sort by a key")
+        order = ranking.argsort(by, direction="DESCENDING" if reverse else "ASCENDING", stable=True)
+        self._hold([gathering.gather(row, order) for row in self._known()])
+
+    # -- compared
+
+    def _other(self, value: Any) -> StagedList | None:
+        """Return a list to compare with by rows; None for one that holds what no element is equal to."""
+        if isinstance(value, StagedList):
+            same = same_structure(self.structure, value.structure) is None
+            return value if same and all(a.dtype == b.dtype for a, b in self._pairs(value)) else None
+        try:
+            return StagedList(self.name, self.structure, self._stacked(value)) if value else self[:0]
+        except (TypeError, ValueError):
+            return None
+
+    def _pairs(self, other: StagedList) -> Any:
+        return zip(self._known(), other._known(), strict=True)
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, (StagedList, tuple if isinstance(self, StagedTuple) else list)) or (
+            isinstance(other, StagedTuple) != isinstance(self, StagedTuple) and isinstance(other, StagedList)
+        ):  # fmt: skip
+            return False
+        if other is self:
+            return True
+        found = self._other(other)
+        if found is None:  # equal where neither has an element
+            return elementwise.equal(self._n(), 0) if isinstance(other, StagedList) and len(other) == 0 else False
+        n, m = (elementwise.cast(convert(each.length()), dtypes.int64) for each in (self, found))
+        result = elementwise.equal(n, m)
+        least = elementwise.minimum(n, m)
+        for a, b in self._pairs(found):
+            if compatible(a.aval.shape and a.aval.shape[1:], b.aval.shape and b.aval.shape[1:]):
+                same = reduction.reduce_all(elementwise.equal(a[:least], b[:least]))
+            else:
+                same = elementwise.equal(least, 0)
+            result = elementwise.logical_and(result, same)
+        return result
+
+    def __ne__(self, other: object) -> Any:
+        same = self == other
+        return not same if isinstance(same, bool) else elementwise.logical_not(same)
+
+    def _order(self, other: Any) -> NoReturn:
+        raise self._unsupported("comparing the order of elements (<, <=, >, >=)")
+
+    __lt__ = __le__ = __gt__ = __ge__ = _order
+
+    def _equal_to(self, value: Any) -> Any:
+        """Return for each element whether it is `value`. bool[n]."""
+        found: Any = None
+        for row, one in zip(self._known(), self._stacked([value]), strict=True):
+            same = elementwise.equal(row, one)
+            if row.shape.rank != 1:
+                same = reduction.reduce_all(same, list(range(1, row.shape.rank)))
+            found = same if found is None else elementwise.logical_and(found, same)
+        return found
+
+    def count(self, value: Any) -> Any:
+        """Return how many elements are equal to `value`."""
+        return reduction.reduce_sum(elementwise.cast(self._equal_to(value), dtypes.int32))
+
+    def index(self, value: Any, *limits: Any) -> Any:
+        """Return where the first element equal to `value` is. Raises InvalidArgumentError at run time without one."""
+        if limits:
+            raise self._unsupported("index() with limits")
+        equal = elementwise.cast(self._equal_to(value), dtypes.int32)
+        n = reduction.reduce_sum(equal)
+        Assert(elementwise.greater(n, 0), [f"no element of the list '{self.name}'{_line()} is", value])
+        return reduction.argmax(joining.concat([equal, convert([1])], 0), 0, output_type=dtypes.int32)
+
+    def remove(self, value: Any) -> None:
+        """Remove the first element equal to `value`. Raises InvalidArgumentError at run time without one."""
+        self.pop(self.index(value))
 
     def __delitem__(self, index: Any) -> None:
         if isinstance(index, slice):
@@ -247,7 +372,7 @@ class StagedList:
         if in_state():
             return None  # the list is carried as a whole
         if isinstance(index, slice):
-            return StagedList(self.name, self.structure, [row[index] for row in self._known()])
+            return self._like([row[index] for row in self._known()])
         self._known()
         return self.row(self._place(index))
 
@@ -270,6 +395,12 @@ class StagedList:
         return int(size)
 
     def __iter__(self) -> Any:
+        if self._known()[0].shape[0] is None:
+            raise TypeError(
+                f"Python itself cannot take the elements of '{self.name}' one by one{_line()}, for a staged loop or "
+                f"branch has changed its length, which is a tensor: loop over it by a for statement or a list "
+                f"comprehension in code that AutoGraph converts, or stack it, tf.stack({self.name})"
+            )
         return iter([self.row(i) for i in range(len(self))])
 
     def __bool__(self) -> bool:
@@ -291,66 +422,86 @@ class StagedList:
         return f"<list '{self.name}' of a staged loop>"
 
 
+class StagedTuple(StagedList):
+    """A tuple of a list's elements."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(f"a tuple of the list '{self.name}' cannot be changed{_line()}")
+
+    append = extend = insert = pop = clear = reverse = sort = remove = _refuse
+    __setitem__ = __delitem__ = _refuse
+
+    def __add__(self, values: Any) -> Any:
+        if not isinstance(values, (tuple, StagedTuple)):
+            return NotImplemented
+        return as_tuple(StagedList.copy(self) + (values.copy() if isinstance(values, StagedTuple) else list(values)))
+
+    def __radd__(self, values: Any) -> Any:
+        return as_tuple(list(values) + StagedList.copy(self)) if isinstance(values, tuple) else NotImplemented
+
+    def __iadd__(self, values: Any) -> Any:
+        return self + values
+
+    def __imul__(self, n: Any) -> Any:
+        return self * n
+
+
+def as_tuple(values: StagedList) -> StagedTuple:
+    """Return a tuple of the elements."""
+    return StagedTuple(values.name, values.structure, values._known())
+
+
+def may_be_rows(*values: Any) -> bool:
+    """Say whether values are all lists, or all tuples, of Python's or staged."""
+    return any(all(isinstance(each, StagedTuple if kind is tuple else StagedList) or type(each) is kind
+                   for each in values) for kind in (list, tuple))  # fmt: skip
+
+
+def lists_differ(a: Any, b: Any) -> bool:
+    """Say whether two of which `may_be_rows` holds differ in length, as far as only the graph may know it."""
+    return a is not b and (any(isinstance(each, StagedList) for each in (a, b)) or len(a) != len(b))
+
+
+def as_list(value: Any, other: Any, name: str) -> StagedList:
+    """Return a list or staged list as a staged one. Raises TypeError where its elements cannot be rows.
+
+    `other` is what the name holds elsewhere, which tells of what an empty list is.
+    """
+    if isinstance(value, StagedList):
+        return type(value)(name, value.structure, value._known())
+    if not value and isinstance(other, StagedList):
+        shapes = [(row.dtype, row.aval.shape[1:]) for row in other._rows_anywhere()]
+        return type(other)(name, other.structure, [empty_rows(dtype, shape) for dtype, shape in shapes])
+    made = as_rows(value, None if value or not other else other[0])
+    if made is None:
+        raise TypeError(
+            f"the elements of the list '{name}'{_line()}, whose length a tensor decides, must be tensors alike in "
+            f"structure, dtype and shape: {reprlib.repr(value)}"
+        )
+    return (StagedTuple if isinstance(value, tuple) else StagedList)(name, *made)
+
+
+def extend(values: list[Any], more: Any) -> None:
+    """values.extend(more) of a list of Python's, which becomes a staged one if it gets the elements of such."""
+    if isinstance(more, StagedList) and type(current(values)) is list:
+        values[:] = [Moved(more.name, as_list(values, more, more.name))]
+    current(values).extend(more)
+
+
+def mapped(n: Any, element: Callable[[Any], Any], name: str) -> StagedList:
+    """Return the list of element(i) for i < n. Raises TypeError where the elements are no tensors."""
+    structure: list[Any] = []
+
+    def step(i: Any) -> Any:
+        value = element(i)
+        structure[:] = [value]
+        return (), [convert(leaf) for leaf in nesting.flatten(value)]
+
+    n = elementwise.cast(convert(n), dtypes.int32)
+    _, rows = stacked_loop(n, step, (), "map")
+    return StagedList(name, structure[0], rows)
+
+
 def _line() -> str:
     place = user_place()
     return f" ({place})" if place else ""
-
-
-def as_rows(elements: Sequence[Any], sample: Any) -> tuple[Any, list[Any]] | None:
-    """Return the structure of the elements of a list and these as rows; None where they are not alike.
-
-    `sample` is an element that is to be added, which tells of what there are none yet, or None.
-    """
-    known = [*elements, *([] if sample is None else [sample])]
-    if not known or any(same_structure(known[0], each) is not None for each in known):
-        return None
-    rows = []
-    for k in range(len(nesting.flatten(known[0]))):
-        column = [nesting.flatten(each)[k] for each in known]
-        if not all(map(is_tensor, column)):
-            return None
-        kinds = [leaf.dtype for leaf in column if hasattr(leaf, "dtype")]
-        dtype = dtypes.as_dtype(kinds[0]) if kinds else convert(column[-1]).dtype
-        if any(dtypes.as_dtype(each) != dtype for each in kinds):
-            return None
-        shapes = {tuple(leaf.shape) if getattr(leaf, "shape", None) is not None else () for leaf in column}
-        if len(shapes) > 1:
-            return None
-        (shape,) = shapes
-        if elements:
-            rows.append(joining.stack([convert(leaf, dtype) for leaf in column[: len(elements)]]))
-        elif None not in shape and dtype != dtypes.string:
-            rows.append(creation.zeros([0, *shape], dtype))
-        elif None not in shape:
-            rows.append(creation.fill([0, *shape], ""))
-        else:
-            return None
-    return known[0], rows
-
-
-def not_moved(value: Any) -> None:
-    """Raise ValueError for a list object whose elements a staged loop or branch has made rows."""
-    if type(value) is list and len(value) == 1 and type(value[0]) is Moved:
-        raise value[0]._error()
-
-
-class Moved:
-    """What is left in a list object whose elements a staged loop has made rows: using it says by which name to go."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __fg_tensor__(self, dtype: Any = None) -> Any:
-        raise self._error()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise self._error()
-
-    def _error(self) -> ValueError:
-        return ValueError(
-            f"a staged loop or branch has changed the length of the list '{self._name}', and this is another name of "
-            f"the same list: read it by the name '{self._name}' of the function with that statement, and return it "
-            "from there to where it is needed."
-        )

@@ -25,7 +25,8 @@ from fastgraph.staging.autograph import options
 from fastgraph.staging.autograph.builtins import decisive
 from fastgraph.staging.autograph.containers import Containers, Found, alike, changed_in_loop, contents, replace
 from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, added, grow, grown, owner_of, owning
-from fastgraph.staging.autograph.lists import Moved, StagedList
+from fastgraph.staging.autograph.lists import StagedList, as_list, lists_differ, may_be_rows
+from fastgraph.staging.autograph.moved import Moved
 from fastgraph.staging.autograph.state import (
     Perhaps,
     both,
@@ -121,6 +122,8 @@ class _Carried:
             defined = [convert(flag)]
         elif isinstance(value, Perhaps):
             value = value.value
+        if may_be_rows(self.value, value) and lists_differ(self.value, value):
+            raise _AsRows(self, value)
         if is_undefined(value):
             raise ValueError(f"{told(self.name)} is defined before the loop and deleted in it")
         start = self.value.value if isinstance(self.value, Perhaps) else self.value
@@ -194,6 +197,43 @@ class _Carried:
                 "one iteration. Use tf.autograph.experimental.set_loop_options to set shape invariants."
             )
         return tensor
+
+
+class _CarriedList(_Carried):
+    """A list that the loop assigns, as rows."""
+
+    def __init__(self, of: _Carried, value: Any) -> None:
+        self.staged = as_list(of.value, value, of.name)
+        held = self.staged.held()
+        super().__init__(of.name, held, of.get, of.put)
+        self.begin(held, self.staged.shapes_of(held))
+
+    def filled(self, tensors: Sequence[Any]) -> Any:
+        """Return the list with `tensors` for its rows."""
+        rows = list(super().filled(tensors).values())
+        return type(self.staged)(self.name, self.staged.structure, rows)
+
+    def after(self, value: Any, relax: bool) -> list[Any]:
+        """Return the rows that an iteration leaves."""
+        if not may_be_rows(self.staged, value):
+            raise TypeError(
+                f"{told(self.name)} is a list or tuple before the loop and {reprlib.repr(value)} after one iteration"
+            )
+        after = as_list(value, self.staged, self.name)
+        difference = same_structure(self.staged.structure, after.structure)
+        if difference is not None:
+            raise TypeError(f"the elements of the list {told(self.name)} differ before and after an iteration: "
+                            f"{difference}")  # fmt: skip
+        return super().after(after.held(), relax)
+
+
+class _AsRows(_Revise):
+    """A name that an iteration gives a list of another length."""
+
+    def __init__(self, carried: _Carried, value: Any) -> None:
+        super().__init__()
+        self.carried = carried
+        self.value = value
 
 
 class _Define(_Revise):
@@ -283,6 +323,10 @@ class Loop:
             except _Define as revision:
                 self._reset()
                 revision.carried.define()
+            except _AsRows as revision:
+                self._reset()
+                place = self.carried.index(revision.carried)
+                self.carried[place] = _CarriedList(revision.carried, revision.value)
             except _Peel:
                 self._reset()
                 self._peel(counter)
@@ -378,7 +422,7 @@ class Loop:
                 if not any(c.name == found.name for c in self.carried[len(self.names) :]):
                     replace(found.container, found.before)
             for appended in self.appended:
-                appended.found.cell.cell_contents = appended.found.container
+                appended.found.put(appended.found.container)
         for found in changed:
             self._follow(found, held[id(found.container)])
         self._grow_lists()
@@ -421,7 +465,7 @@ class Loop:
         grows = isinstance(found.container, list) and new and all(
             a is b for a, b in zip(found.before, after, strict=False)
         )  # fmt: skip
-        if not grows or found.cell is None or found.name in self.names or (owned and owned[0] is not self.owner):
+        if not grows or not found.places or found.name in self.names or (owned and owned[0] is not self.owner):
             grow(found, added(found, after), refused)
         if owned is None:  # it would keep tensors of this graph when the graph is made
             raise ValueError(
@@ -446,7 +490,7 @@ class Loop:
             ))  # fmt: skip
 
         recorder = StagedList(found.name, on_read=read, origin=found.container)
-        found.cell.cell_contents = recorder
+        found.put(recorder)
         return recorder
 
     def _fill(self, stacks: list[Any]) -> None:
@@ -465,10 +509,10 @@ class Loop:
                     first = joining.stack([nesting.flatten(element)[k] for element in appended.start])
                     stack = joining.concat([convert(first, stack.dtype), stack], 0)
                 rows.append(stack)
-            cell = appended.found.cell
-            original = cell.cell_contents
-            cell.cell_contents = StagedList(appended.found.name, appended.structure, rows)
-            original[:] = [Moved(appended.found.name)]
+            found = appended.found
+            staged = StagedList(found.name, appended.structure, rows)
+            found.put(staged)
+            found.container[:] = [Moved(found.name, staged)]
 
     # -- the first iteration before the loop
 

@@ -120,8 +120,8 @@ class _Statements(ast.NodeTransformer):
     visit_Lambda = visit_SetComp = visit_DictComp = visit_GeneratorExp = _function
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
-        """With an if it is a loop that appends, for a tensor may decide what the list holds."""
-        if self.depth or not any(each.ifs for each in node.generators) or _binds(node):
+        """It is a loop that appends, for a tensor may decide how many elements the list has, and which."""
+        if self.depth or _binds(node) or not any(map(_may_be_staged, node.generators)):
             return self._function(node)
         name, result = self.new_name("filtered"), self.new_name("kept")
         append = ast.Call(ast.Attribute(_load(result), "append", ast.Load()), [node.elt], [])
@@ -142,7 +142,7 @@ class _Statements(ast.NodeTransformer):
         """Of a generator that is used up at once the elements are a list."""
         if isinstance(node.func, ast.Name) and node.func.id in _USING and len(node.args) == 1:
             (given,) = node.args
-            if isinstance(given, ast.GeneratorExp) and any(each.ifs for each in given.generators):
+            if isinstance(given, ast.GeneratorExp) and any(map(_may_be_staged, given.generators)):
                 node.args = [_placed(ast.ListComp(given.elt, given.generators), given)]
         return self.generic_visit(node)
 
@@ -172,6 +172,16 @@ class _Statements(ast.NodeTransformer):
         if isinstance(node.ctx, ast.Load):
             node.value = _placed(operator("unpacked", node.value), node.value)
         return node
+
+    def visit_List(self, node: Any) -> Any:
+        """With a star it is put together from lists, of which a tensor may know the length."""
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or not any(isinstance(each, ast.Starred) for each in node.elts):
+            return node
+        parts = [each.value if isinstance(each, ast.Starred) else ast.List([each], ast.Load()) for each in node.elts]
+        return _placed(operator("joined" if isinstance(node, ast.List) else "joined_tuple", *parts), node)
+
+    visit_Tuple = visit_List
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         """assert is an operator; without a message the text of the test is the message."""
@@ -259,7 +269,9 @@ class _Statements(ast.NodeTransformer):
         return node
 
     def visit_With(self, node: ast.With) -> Any:
+        """What it enters may end an exception, and what is after it then runs: malt takes a raise for an end."""
         self.generic_visit(node)
+        _Raises().visit_body(node)
         for item in node.items:
             item.context_expr = _placed(operator("context", item.context_expr), item.context_expr)
         return node
@@ -282,6 +294,11 @@ class _Statements(ast.NodeTransformer):
             rest = [ast.If(_all(tests), body, rest)] if tests else body
             _placed(rest, case.pattern)
         return [*start, *rest]
+
+
+def _may_be_staged(node: ast.comprehension) -> bool:
+    """Say whether only the graph may know how often a part of a comprehension runs."""
+    return bool(node.ifs) or not isinstance(node.iter, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Constant))
 
 
 def _binds(node: ast.AST) -> bool:
@@ -307,6 +324,26 @@ def _refuse_bindings(node: ast.AST | None) -> None:
         )
     for child in ast.iter_child_nodes(node):
         _refuse_bindings(child)
+
+
+class _Raises(ast.NodeTransformer):
+    """Raises by a call."""
+
+    def _other(self, node: Any) -> Any:
+        return node
+
+    visit_FunctionDef = visit_ClassDef = visit_Lambda = visit_Try = _other
+
+    def visit_body(self, node: ast.With) -> None:
+        """Visit what a with statement holds."""
+        made = [self.visit(each) for each in node.body]
+        node.body = made
+
+    def visit_Raise(self, node: ast.Raise) -> Any:
+        if node.exc is None:
+            return node
+        call = operator("raise_", node.exc, *([] if node.cause is None else [node.cause]))
+        return _placed(ast.Expr(call), node)
 
 
 class _Breaks(ast.NodeTransformer):

@@ -19,6 +19,7 @@ from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.graph.ir import SourceLine
 from fastgraph.graph.trace import SymbolicTensor, source_lines
 from fastgraph.ops import checks, creation, elementwise
+from fastgraph.staging.autograph.moved import current
 from fastgraph.tensor_array import TensorArray
 
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
@@ -110,7 +111,7 @@ def ld(value: Any) -> Any:
         return value.value
     if type(value) in (Perhaps, Undefined):
         return value.read()
-    return value
+    return current(value) if type(value) is list and not in_state() else value
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -213,6 +214,8 @@ def same_leaf(a: Any, b: Any) -> bool:
     """Say whether two leaves that are no tensors are the same."""
     if a is b:
         return True
+    if hasattr(a, "__fg_staged_list__"):  # which the graph compares
+        return False
     try:
         return bool(type(a) is type(b) and a == b)
     except Exception:  # a class may compare as it likes

@@ -30,7 +30,7 @@ from fastgraph.staging.autograph.builtins import and_, decides, decisive
 from fastgraph.staging.autograph.containers import Containers, alike, contents, own_names, replace, unlike_branches
 from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, Owner, added, grow, grown, owning
 from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterable
-from fastgraph.staging.autograph.lists import StagedList
+from fastgraph.staging.autograph.lists import StagedList, as_list, lists_differ, may_be_rows
 from fastgraph.staging.autograph.loops import Loop
 from fastgraph.staging.autograph.returns import surely_true
 from fastgraph.staging.autograph.state import Join, Perhaps, begun, condition, of_state, output_of, without
@@ -150,6 +150,16 @@ def _branches(
             grow(found, added(found, *ends), refused)
     with entering(else_trace):
         _compare(main, other)
+    lists: dict[int, StagedList] = {}
+    for place, k in enumerate(kept):
+        one, two = main[place], other[place]
+        all_of_name = [one, two] if any(isinstance(each, StagedList) for each in (one, two)) else [start[k], one, two]
+        if may_be_rows(*all_of_name) and lists_differ(one, two):
+            with entering(then_trace):
+                lists[place] = as_list(one, two, names[k])
+                main = (*main[:place], lists[place].held(), *main[place + 1 :])
+            with entering(else_trace):
+                other = (*other[:place], as_list(two, one, names[k]).held(), *other[place + 1 :])
     joins = [Join(*each, lenient=lenient) for each in zip([names[k] for k in kept], main, other, strict=True)]
     joins += [Join(found.name, *ends, lenient=False) for found, ends in both_ends]
     # A cond has an output, if only to be waited for.
@@ -159,8 +169,9 @@ def _branches(
     results = iter(make_cond(then_trace, else_trace, pred, name=scope))
     values = [join.result(results) for join in joins]
     after = list(start)
-    for k, value in zip(kept, values, strict=False):
-        after[k] = value
+    for place, k in enumerate(kept):
+        model = lists.get(place)
+        after[k] = values[place] if model is None else type(model)(names[k], model.structure, [*values[place].values()])
     set_state(tuple(after))
     for found, value in zip(changed.values(), values[len(kept) :], strict=True):
         replace(found.container, value)

@@ -1,0 +1,51 @@
+"""Elements of a Python list as the rows of tensors.
+
+Rule: the rows are made in the trace that is active, from elements that are alike in structure, dtype and shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastgraph import dtype as dtypes
+from fastgraph import nesting
+from fastgraph._tensor import convert
+from fastgraph.ops import creation, joining
+from fastgraph.staging.autograph.state import is_tensor, same_structure
+
+
+def as_rows(elements: Sequence[Any], sample: Any) -> tuple[Any, list[Any]] | None:
+    """Return the structure of the elements of a list and these as rows; None where they are not alike.
+
+    `sample` is an element that is to be added, which tells of what there are none yet, or None.
+    """
+    known = [*elements, *([] if sample is None else [sample])]
+    if not known or any(same_structure(known[0], each) is not None for each in known):
+        return None
+    rows = []
+    for k in range(len(nesting.flatten(known[0]))):
+        column = [nesting.flatten(each)[k] for each in known]
+        if not all(map(is_tensor, column)):
+            return None
+        kinds = [leaf.dtype for leaf in column if hasattr(leaf, "dtype")]
+        dtype = dtypes.as_dtype(kinds[0]) if kinds else convert(column[-1]).dtype
+        if any(dtypes.as_dtype(each) != dtype for each in kinds):
+            return None
+        shapes = {tuple(leaf.shape) if getattr(leaf, "shape", None) is not None else () for leaf in column}
+        if len(shapes) > 1:
+            return None
+        (shape,) = shapes
+        if elements:
+            rows.append(joining.stack([convert(leaf, dtype) for leaf in column[: len(elements)]]))
+        elif None not in shape:
+            rows.append(empty_rows(dtype, shape))
+        else:
+            return None
+    return known[0], rows
+
+
+def empty_rows(dtype: Any, shape: Sequence[Any]) -> Any:
+    """Return no rows, of elements of this shape."""
+    dims = [size or 0 for size in shape]
+    return creation.fill([0, *dims], "") if dtype == dtypes.string else creation.zeros([0, *dims], dtype)
