@@ -77,7 +77,6 @@ LATE_MODULES = {
     "staging.autograph.elements",
     "staging.autograph.list_functions",
     "staging.autograph.lists",
-    "staging.autograph.moved",
     "staging.autograph.rows",
     "staging.autograph.growing",
     "staging.autograph.loops",

@@ -38,9 +38,9 @@ _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 def callee(function: Any) -> Any:
     """Return what converted code calls where the user calls `function`."""
     if type(function) is types.BuiltinMethodType:
-        from fastgraph.staging.autograph import lists
-
         if type(function.__self__) is list and function.__name__ == "extend":
+            from fastgraph.staging.autograph import lists
+
             return functools.partial(lists.extend, function.__self__)
         owner = current(function.__self__)
         if owner is not function.__self__:
