@@ -11,7 +11,7 @@ from typing import Any
 from fastgraph.compiler import spell_cpu as spell
 from fastgraph.compiler.kernel_text import Ordered, Shapes, Text
 from fastgraph.compiler.program import Size
-from fastgraph.graph.ir import Node, Value
+from fastgraph.graph.ir import Node
 from fastgraph.ops.indexing import Part, lay_out
 
 _FAR = 2**62

@@ -229,7 +229,13 @@ def _eighth(text: Text, extent: str, unit: str) -> str:
 
 
 #: The inputs that are the updates and the indices, by kind.
-_PLACES = {"scatter_nd": (1, 0), "tensor_scatter": (2, 1), "segment": (0, 1), "gather_grad": (0, 1), "gather_add": (1, 2)}
+_PLACES = {
+    "scatter_nd": (1, 0),
+    "tensor_scatter": (2, 1),
+    "segment": (0, 1),
+    "gather_grad": (0, 1),
+    "gather_add": (1, 2),
+}
 
 
 def _nd(node: Node, how: str, shapes: Shapes, base: Value | None) -> Ordered | None:

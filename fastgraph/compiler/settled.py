@@ -110,7 +110,7 @@ class Settled:
         """Whether no size is data: then there is nothing to wait for, and no step needs a look of its own."""
         if any(self.avals[number] is None or self.aval(number).value is None for number in self.program.shape_values):
             return False
-        return all([aval is not None and (aval.is_static or aval.dtype.name == "resource") for aval in self.avals])
+        return all(aval is not None and (aval.is_static or aval.dtype.name == "resource") for aval in self.avals)
 
     def _ready(self, step: Step) -> bool:
         sizes = (*step.sizes, step.extent, *step.cost_dims) if isinstance(step, KernelStep) else ()

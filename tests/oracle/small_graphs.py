@@ -189,7 +189,11 @@ def _gradients(tf: Any, a: Callable[..., np.ndarray]) -> Iterator[tuple[str, Cal
     yield "gradient of softmax", gradient_of(lambda x: tf.nn.softmax(x)[:, 0]), [a(4, 3)]
     k = tf.constant(a(3, 3, 2, 4))
     yield "gradient of a convolution", gradient_of(lambda x: tf.nn.conv2d(x, k, 1, "SAME")), [a(1, 5, 5, 2)]
-    yield "gradient of gather", lambda x: tf.convert_to_tensor(gradient_of(lambda x: tf.gather(x, [0, 2]))(x)), [a(4, 3)]
+    yield (
+        "gradient of gather",
+        lambda x: tf.convert_to_tensor(gradient_of(lambda x: tf.gather(x, [0, 2]))(x)),
+        [a(4, 3)],
+    )
     yield "gradient of concat", gradient_of(lambda x: tf.concat([x, x * 2.0], 0)), [a(4, 3)]
     yield "gradient of max", gradient_of(lambda x: tf.reduce_max(x, axis=1)), [a(4, 3)]
     yield "gradient of a relu", gradient_of(lambda x: tf.nn.relu(x)), [a(4, 3)]
