@@ -223,6 +223,13 @@ class _Desk:
                 self._employ(None, in_place)
             self.work.notify_all()
 
+    def expect(self) -> None:
+        """Start a process that compiles, where kernels are about to be asked for and the store has none at all."""
+        with self.lock:
+            idle = self.threads or self.closing or self.in_place or not flags.get("worker")
+            if not idle and store().is_empty():
+                self._employ(None)
+
     def _employ(self, worker: _Worker | None, in_place: bool = False) -> None:
         thread = threading.Thread(target=self._serve, args=(worker, in_place), name="fastgraph-compile", daemon=True)
         self.threads.add(thread)
@@ -646,6 +653,11 @@ def request(specs: Iterable[KernelSpec]) -> list[Handle]:
 def _told(error: Exception) -> str:
     """What an error says, and its class where that is no ImportError; never nothing."""
     return str(error) if isinstance(error, ImportError) and str(error) else f"{type(error).__name__}: {error}"
+
+
+def expect() -> None:
+    """Say that kernels will be asked for soon: importing what compiles them takes longer than making their sources."""
+    _desk.expect()
 
 
 def miss(error: ImportError) -> None:

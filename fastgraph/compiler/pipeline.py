@@ -197,6 +197,7 @@ class Executable:
     def _make(self, version: _Version) -> None:
         """Assemble the program and ask for its kernels."""
         try:
+            kernels.expect()
             with importing:  # here: a first result by the ops' bodies does not wait for it
                 from fastgraph.compiler.assemble import assemble
             graph = self.graph

@@ -79,6 +79,14 @@ class Store:
         finally:
             os.close(folder)
 
+    def is_empty(self) -> bool:
+        """Whether there is no kernel at all, so that any will have to be compiled."""
+        try:
+            with os.scandir(self.directory) as entries:
+                return not any(entry.name.endswith(_SUFFIX) for entry in entries)
+        except OSError:
+            return not os.path.exists(self.directory)
+
     def write(self, key: str, code: bytes) -> bool:
         """Store object code under `key`; False (after one warning) where that is impossible."""
         try:

@@ -18,7 +18,7 @@ import pytest
 from elementwise_kernels import elementwise, run
 
 from fastgraph import flags
-from fastgraph.compiler import kernels, worker
+from fastgraph.compiler import kernels, store, worker
 
 HERE = Path(__file__).parent
 
@@ -117,6 +117,18 @@ def test_a_kernel_that_nobody_waits_for_any_more_is_not_compiled(desk: Any) -> N
     del handles
     assert keep.wait(60)
     assert desk.statistics.compiled < 30
+
+
+def test_a_process_is_started_early_only_where_the_store_is_empty(desk: Any) -> None:
+    kernels.expect()
+    until(lambda: len(desk.workers) == 1)
+    kernels.expect()
+    check(kernels.request(specs(1)))
+    assert len(desk.workers) == 1
+    until(lambda: not store.store().is_empty())  # a kernel is there before it is written
+    later = kernels._Desk()
+    later.expect()
+    assert not later.threads and not later.workers
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked from a process that compiles")
