@@ -52,6 +52,7 @@ class Cluster:
     elementwise: bool = False  # elements of one shape, each from elements at the same index
     priced: float | None = field(default=None)
     loads: dict[Value, None] | None = field(default=None)  # what it takes from outside
+    apart: set[Cluster] = field(default_factory=set)  # producers that cost less as kernels of their own
 
     @functools.cached_property
     def last(self) -> Node:
@@ -217,6 +218,7 @@ class Fusion:
         while True:
             # What has been merged has producers of its own: the whole may go together with one where a part did not.
             producers = {self.cluster[v.node] for v in self.loads(cluster) if v.node in self.cluster} - tried
+            producers -= cluster.apart
             producers.discard(cluster)
             if not producers:
                 return
@@ -225,10 +227,23 @@ class Fusion:
             if self._too_large(producer, cluster) or self._separates(producer, cluster):
                 continue
             merged = self._worth(producer, cluster)
-            if merged is not None:
+            if merged is None:
+                cluster.apart.add(producer)
+            else:
+                merged.apart = self._still_apart(producer, cluster) | self._still_apart(cluster, producer)
                 for node in merged.nodes:
                     self.cluster[node] = merged
                 cluster = merged
+
+    def _still_apart(self, cluster: Cluster, other: Cluster) -> set[Cluster]:
+        """The producers that need not be tried again once the two are one: the other takes nothing of theirs.
+
+        Its price is then added to both sides. Else a graph's longest chain would be priced anew with every node of it.
+        """
+        if not cluster.apart:
+            return set()
+        taken = {self.cluster.get(value.node) for value in self.loads(other)}
+        return {producer for producer in cluster.apart if producer not in taken}
 
     @staticmethod
     def _too_large(a: Cluster, b: Cluster) -> bool:
