@@ -203,6 +203,27 @@ def loop_lines(
     return "\n".join([*lines, "  return 0;", "}"])
 
 
+def clip_loops(expr: ModuleType, dtypes: list[str]) -> tuple[list[str], list[str]]:
+    """Return loops that limit each element by two numbers, a minimum and a maximum in one pass, and the table's lines.
+
+    The numbers are not NaN: a NaN then stays by the order of the comparisons, which the compiler makes vectors of.
+    """
+    functions, entries = [], []
+    for dtype in dtypes:
+        name, ctype = f"fg_eager_clip_{dtype}", expr.C_TYPES[dtype]
+        head = f"{'FG_CLONES ' if dtype in CLONED else ''}static int {name}"
+        functions.append(
+            f"{head}(char **operands, const int64_t *steps, char *result, int64_t n) {{\n"
+            f"  {ctype} *restrict r = ({ctype} *)result;\n"
+            f"  const {ctype} *restrict p0 = (const {ctype} *)operands[0];\n"
+            f"  const {ctype} high = *(const {ctype} *)operands[1], low = *(const {ctype} *)operands[2];\n"
+            f"  (void)steps; for (int64_t k = 0; k < n; k++) {{ {ctype} x = p0[k]; x = high <= x ? high : x; "
+            "r[k] = low >= x ? low : x; }\n  return 0;\n}"
+        )
+        entries.append(f'  {{"clip", {CODES[dtype]}, {CODES[dtype]}, 0, 0, {name}, 0, 0}},')
+    return functions, entries
+
+
 def math_loops(package: Path, expr: ModuleType, ops: list[tuple[Op, str]]) -> tuple[str, str, list[str]]:
     """Return the header of the loops that need mathematics, what chooses among its copies, and the table's lines."""
     made, choosers, entries = [], [], []
@@ -256,6 +277,9 @@ def generate(package: Path, out: Path) -> None:
                 if made is not None:
                     functions.append(made[0])
                     entries.append(f'  {{"cast", {CODES[source]}, {CODES[target]}, 0, 0, {made[1]}, 0, 0}},')
+    clips, more = clip_loops(expr, [dtype for dtype in CODES if dtype != "bool"])
+    functions += clips
+    entries += more
     math_text, choosers, more = math_loops(package, expr, mathematics)
     entries += more
     table = ["static const fg_loop_entry fg_loops[] = {", *entries, "  {0, 0, 0, 0, 0, 0, 0, 0}", "};"]

@@ -56,44 +56,91 @@ cdef object _fast_binary(Primitive prim, EagerTensor x, EagerTensor y):
     return out
 
 
-cdef EagerTensor _with_number(Primitive prim, EagerTensor x, object number, bint reflected):
-    """x op number, or number op x, by the C loop, the number on the C stack; None where a tensor of it is needed."""
-    cdef ThreadState state = thread_state()
-    cdef Loop loop = _loop_for(prim, x.dtype_code, x.size)
-    cdef int code = x.dtype_code, overflow = 0, failed
-    cdef char place[8]
-    cdef char* operands[2]
-    cdef int64_t steps[2]
+cdef bint _place_number(char* place, int code, object number) noexcept:
+    """Write a Python float or int as an element of dtype `code`; False, nothing written, where it must be converted."""
+    cdef int overflow = 0
     cdef long long integer
     cdef double real
-    cdef EagerTensor out
-    if loop == NULL or state.trace is not None or state.tapes:
-        return None
     if type(number) is float:
         real = PyFloat_AS_DOUBLE(number)
         if code == FLOAT32:
             if not _fits_float32(real):
-                return None
-            (<float*>&place[0])[0] = <float>real
+                return False
+            (<float*>place)[0] = <float>real
         elif code == FLOAT64:
-            (<double*>&place[0])[0] = real
+            (<double*>place)[0] = real
         else:
-            return None
+            return False
     elif type(number) is int:
         integer = PyLong_AsLongLongAndOverflow(number, &overflow)
         if overflow:
-            return None
+            return False
         if code == FLOAT32:
-            (<float*>&place[0])[0] = <float>integer
+            (<float*>place)[0] = <float>integer
         elif code == INT32:
-            (<int32_t*>&place[0])[0] = <int32_t>integer
+            (<int32_t*>place)[0] = <int32_t>integer
         elif code == INT64:
-            (<int64_t*>&place[0])[0] = integer
+            (<int64_t*>place)[0] = integer
         elif code == FLOAT64:
-            (<double*>&place[0])[0] = <double>integer
+            (<double*>place)[0] = <double>integer
         else:
-            return None
+            return False
     else:
+        return False
+    return True
+
+
+def quick_clip(x, high, low) -> EagerTensor | None:
+    """maximum(minimum(x, high), low) of two numbers in one pass; None where those ops must do it."""
+    cdef EagerTensor t
+    cdef EagerTensor out
+    cdef ThreadState state
+    cdef Loop loop
+    cdef char places[16]
+    cdef char* operands[3]
+    cdef int64_t steps[3]
+    cdef int64_t item
+    cdef int i
+    cdef object limit
+    if type(x) is not EagerTensor:
+        return None
+    t = <EagerTensor>x
+    state = thread_state()
+    loop = clip_loop(t.dtype_code)
+    if loop == NULL or t.block == NULL or state.trace is not None or state.tapes:
+        return None
+    for i in range(2):
+        limit = low if i else high
+        steps[1 + i] = 0
+        operands[1 + i] = &places[8 * i]
+        if type(limit) is EagerTensor:
+            if (<EagerTensor>limit).dtype_code != t.dtype_code or (<EagerTensor>limit).ndim != 0:
+                return None
+            operands[1 + i] = (<EagerTensor>limit).data
+        elif not _place_number(operands[1 + i], t.dtype_code, limit):
+            return None
+        if t.dtype_code == FLOAT32 and (<float*>operands[1 + i])[0] != (<float*>operands[1 + i])[0]:
+            return None
+        if t.dtype_code == FLOAT64 and (<double*>operands[1 + i])[0] != (<double*>operands[1 + i])[0]:
+            return None
+    operands[0] = t.data
+    steps[0] = 1
+    item = _item_sizes[t.dtype_code]
+    out = wrap_block(block_new(t.size * item), t.dtype_code, t.ndim, &t.dims[0])
+    _run_shared(loop, 3, &operands[0], &steps[0], item, out.data, item, out.size, SHARE_LIGHT)
+    return out
+
+
+cdef EagerTensor _with_number(Primitive prim, EagerTensor x, object number, bint reflected):
+    """x op number, or number op x, by the C loop, the number on the C stack; None where a tensor of it is needed."""
+    cdef ThreadState state = thread_state()
+    cdef Loop loop = _loop_for(prim, x.dtype_code, x.size)
+    cdef int code = x.dtype_code, failed
+    cdef char place[8]
+    cdef char* operands[2]
+    cdef int64_t steps[2]
+    cdef EagerTensor out
+    if loop == NULL or state.trace is not None or state.tapes or not _place_number(&place[0], code, number):
         return None
     operands[reflected] = x.data
     operands[not reflected] = &place[0]

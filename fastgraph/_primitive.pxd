@@ -41,6 +41,7 @@ cdef enum:                              # ops that eager mode has a way in C for
     SHORT_ONE_HOT = 22
 
 cdef Loop cast_loop(int source, int target) noexcept
+cdef Loop clip_loop(int code) noexcept
 
 cdef class Primitive:
     cdef readonly str name              # the primitive's own name: "add"

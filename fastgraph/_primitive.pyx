@@ -84,6 +84,8 @@ cdef dict _shortcuts = {
 }
 cdef Loop[MAX_CODE][MAX_CODE] _cast_loops
 memset(&_cast_loops[0][0], 0, sizeof(_cast_loops))
+cdef Loop[MAX_CODE] _clip_loops
+memset(&_clip_loops[0], 0, sizeof(_clip_loops))
 
 
 cdef Loop cast_loop(int source, int target) noexcept:
@@ -91,6 +93,11 @@ cdef Loop cast_loop(int source, int target) noexcept:
     if 0 <= source < MAX_CODE and 0 <= target < MAX_CODE:
         return _cast_loops[source][target]
     return NULL
+
+
+cdef Loop clip_loop(int code) noexcept:
+    """The loop that limits elements of a dtype to at most its second operand and at least its third, or NULL."""
+    return _clip_loops[code] if 0 <= code < MAX_CODE else NULL
 
 
 cdef void _find_numpy_loop(const fg_numpy_entry* entry):
@@ -114,6 +121,8 @@ cdef dict _loops_of = {}
 for _i in range(FG_N_LOOPS):
     if (<bytes>fg_loops[_i].name) == b"cast":
         _cast_loops[fg_loops[_i].code][fg_loops[_i].out] = fg_loops[_i].loop
+    elif (<bytes>fg_loops[_i].name) == b"clip":
+        _clip_loops[fg_loops[_i].code] = fg_loops[_i].loop
     else:
         _loops_of.setdefault((<bytes>fg_loops[_i].name).decode(), []).append(_i)
 

@@ -233,6 +233,9 @@ def get_slot(name: str) -> Any:
 def zeros_or_ones(shape: tuple[int, ...], dtype: DType, one: int) -> EagerTensor | None:
     """Zeros or ones of a shape, or None where NumPy must make them or say why not."""
 
+def quick_clip(x: Any, high: Any, low: Any) -> EagerTensor | None:
+    """maximum(minimum(x, high), low) of two numbers in one pass; None where those ops must do it."""
+
 def quick_cast(x: Any, dtype: Any) -> EagerTensor | None:
     """x cast to `dtype` where nothing but the elements is concerned, else None."""
 

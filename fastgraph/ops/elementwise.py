@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor, bind, quick_cast
+from fastgraph._tensor import Tensor, bind, quick_cast, quick_clip
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
 from fastgraph.indexed_slices import IndexedSlices
@@ -732,4 +732,5 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
         return t.with_values(clip_by_value(t.values, clip_value_min, clip_value_max, name))
     if not isinstance(t, Tensor):
         t = as_tensor(t)
-    return maximum(minimum(t, clip_value_max), clip_value_min, name=name)
+    clipped = quick_clip(t, clip_value_max, clip_value_min)
+    return maximum(minimum(t, clip_value_max), clip_value_min, name=name) if clipped is None else clipped

@@ -166,3 +166,36 @@ def test_vectors_of_any_width_give_the_same_bits() -> None:
         wide_bits = np.asarray(run(op, (x[:400],), {})).tobytes()
         use_cpu_level(1)
         assert np.asarray(run(op, (x[:400],), {})).tobytes() == wide_bits, name
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "int64", "uint64"]
+)
+def test_clipping_in_one_pass_is_a_minimum_and_a_maximum(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 100, 70001).astype(dtype)
+    limits: list[tuple[float, float]] = [(10, 50), (50, 10), (0, 0)]
+    if dtype.startswith("float"):
+        values = (values - 50) / 7
+        values[:7] = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-310, 1e-40]
+        values = values.astype(dtype)
+        limits += [(-1.5, 1.5), (-0.0, 0.0), (0.0, -0.0), (-np.inf, np.inf), (np.nan, 1.0), (-1.0, np.nan)]
+    whole = tf.constant(values)
+    for x in (whole, whole[3:], whole[:0], whole[7], tf.reshape(whole[1:], [7, 10000])):
+        for low, high in limits:
+            for bounds in ((low, high), (tf.constant(low, dtype), tf.constant(high, dtype))):
+                if dtype not in ("float32", "float64", "int32", "int64") and not isinstance(bounds[0], tf.Tensor):
+                    continue
+                want = tf.maximum(tf.minimum(x, bounds[1]), bounds[0])
+                got = tf.clip_by_value(x, *bounds)
+                assert (got.dtype, got.shape) == (x.dtype, x.shape)
+                assert got.numpy().tobytes() == want.numpy().tobytes()
+
+
+def test_clipping_broadcasts_and_is_recorded() -> None:
+    x = tf.constant([[1.0], [5.0]])
+    assert tf.clip_by_value(x, [0.0, 2.0], 4.0).numpy().tolist() == [[1.0, 2.0], [4.0, 4.0]]
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.clip_by_value(x, 0.0, 4.0)
+    assert tape.gradient(y, x).numpy().tolist() == [[1.0], [0.0]]
