@@ -185,7 +185,7 @@ def calls_a_second(functions: list[Any], x: Any, n_threads: int, seconds: float)
 
 
 def throughput(seconds: float) -> list[str]:
-    """Calls a second by one to eight Python threads: of one Function, of one each, of one with a loop and a host step."""
+    """Calls a second by one to eight Python threads: of one Function, of one each, of a loop with a host step."""
 
     def many(x: Any) -> Any:
         return fg.reduce_sum(fg.tanh(x @ x) @ x)
@@ -233,7 +233,8 @@ def main() -> None:
         "# Scale",
         "",
         f"fastgraph {fg.__version__}, Python {platform.python_version()}, {platform.machine()},",
-        f"{num_threads()} threads, {datetime.date.today()}. Made by `python -m benchmarks.scale --report docs/scale.md`.",
+        f"{num_threads()} threads, {datetime.date.today()}. Made by",
+        "`python -m benchmarks.scale --report docs/scale.md`.",
         "",
     ]
     lines += [*throughput(options.seconds), "", *shapes(options.shapes), "", *graphs(options.most)]

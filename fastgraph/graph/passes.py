@@ -349,10 +349,8 @@ def inline(graph: Graph) -> Graph:
     """Replace every call by the nodes of what it calls."""
     if not _has_subgraphs(graph) and all(node.op.name != "custom_gradient_identity" for node in graph.nodes):
         return graph
-    rules: dict[str, list[Rule]] = {
-        "call": [_inline_by(_flattened(graph))],
-        "custom_gradient_identity": [_custom_identity],
-    }
+    calls = _inline_by(_flattened(graph))
+    rules: dict[str, list[Rule]] = {"call": [calls], "custom_gradient_identity": [_custom_identity]}
     return _with_subgraphs(Rebuild(graph, rules=rules).run(), inline)
 
 
