@@ -506,11 +506,12 @@ class TracedTensorArray(TensorArray):
                 return here
             return self._buffer
         n = len(self._entries)
-        if any(entry is not None for entry in self._entries):
+        written = sum([entry is not None for entry in self._entries])
+        if written:
             shapes = [entry.aval.shape for entry in self._entries if entry is not None]
             if len(set(shapes)) == 1 and shapes[0] is not None and None not in shapes[0]:
                 self._shape.learn(shapes[0])
-            if self._shape.whole:
+            if self._shape.whole and 2 * written >= n:  # of few, putting them among zeros is far less work
                 buffer = stack([self._entry(i) for i in range(n)])
             else:
                 buffer = self._reserve(convert(n, int32))

@@ -1,21 +1,36 @@
-"""Recurrences as staged loops: a small RNN over a TensorArray, an array that grows, nested loops, mixed state.
+"""Recurrences as staged loops: a small RNN, an array that grows, rows of a matrix, nested loops, mixed state.
 
 The cost of an iteration; of nested loops, of an inner one.
 """
 
 import numpy as np
 
-ROWS = {"TensorArray": 16, "TensorArray, gradient": 16, "growing": 16, "nested": 24, "mixed": 15}
+ROWS = {
+    "TensorArray": 16,
+    "TensorArray, gradient": 16,
+    "growing": 16,
+    "rows, gradient": 16,
+    "nested": 24,
+    "mixed": 15,
+}
 CASES = {
     "TensorArray": {"what": "cell", "n": 1000, "size": 8},
     "TensorArray, gradient": {"what": "gradient", "n": 1000, "size": 8},
     "growing": {"what": "growing", "n": 10_000, "size": 1},
+    "rows, gradient": {"what": "rows", "n": 10_000, "size": 4},
     "nested": {"what": "nested", "n": 300, "size": 1},
     "mixed": {"what": "mixed", "n": 10_000, "size": 4},
 }
 SMALL = {"n": 4, "size": 2}
-GOALS = {"TensorArray": 0.7, "TensorArray, gradient": 0.7, "nested": 0.7, "mixed": 0.7}
-PER = {"TensorArray": 1000, "TensorArray, gradient": 1000, "growing": 10_000, "nested": 300 * 299 // 2, "mixed": 10_000}
+GOALS = {"TensorArray": 0.7, "TensorArray, gradient": 0.7, "rows, gradient": 0.7, "nested": 0.7, "mixed": 0.7}
+PER = {
+    "TensorArray": 1000,
+    "TensorArray, gradient": 1000,
+    "growing": 10_000,
+    "rows, gradient": 10_000,
+    "nested": 300 * 299 // 2,
+    "mixed": 10_000,
+}
 TOLERANCE = 2e-3
 MODES = ("staged", "jit")
 ABSENT = {"torch": "torch.compile unrolls a for: it has no staged one", "pytensor": "it compiles for minutes"}
@@ -51,6 +66,14 @@ def tensorflow(tf, stage, what, x, weights, n):
             grown = grown.write(t, total)
         return grown.stack()
 
+    def rows(x, w, u):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            total = tf.constant(0.0)
+            for t in tf.range(n):
+                total = 0.5 * total + tf.reduce_sum(x[t] * x[t])
+        return total, tape.gradient(total, x)
+
     def nested(x, w, u):
         total = tf.constant(0)
         for i in tf.range(n):
@@ -65,7 +88,15 @@ def tensorflow(tf, stage, what, x, weights, n):
             energy = 0.9 * energy + 0.1 * tf.reduce_sum(state * state)
         return state, energy
 
-    made = stage({"cell": cell, "gradient": gradient, "growing": growing, "nested": nested, "mixed": mixed}[what])
+    every = {
+        "cell": cell,
+        "gradient": gradient,
+        "growing": growing,
+        "rows": rows,
+        "nested": nested,
+        "mixed": mixed,
+    }
+    made = stage(every[what])
     given = [tf.constant(x), *[tf.constant(each) for each in weights]]
     return lambda: made(*given)
 
@@ -89,6 +120,12 @@ def jax(jax, stage, what, x, weights, n):
 
         return lax.scan(step, jnp.float32(0), x[:, 0])[1]
 
+    def weighted(x):
+        return lax.fori_loop(0, n, lambda t, total: 0.5 * total + jnp.sum(x[t] * x[t]), jnp.float32(0))
+
+    def rows(weights, x):
+        return jax.value_and_grad(weighted)(x)
+
     def nested(weights, x):
         inner = lambda i, total: lax.fori_loop(0, i, lambda j, total: total * 3 + j, total)
         return lax.fori_loop(0, n, inner, jnp.int32(0))
@@ -102,7 +139,15 @@ def jax(jax, stage, what, x, weights, n):
         return lax.fori_loop(0, n, step, (x[0], jnp.float32(0)))
 
     gradient = jax.value_and_grad(cell)
-    made = stage({"cell": cell, "gradient": gradient, "growing": growing, "nested": nested, "mixed": mixed}[what])
+    every = {
+        "cell": cell,
+        "gradient": gradient,
+        "growing": growing,
+        "rows": rows,
+        "nested": nested,
+        "mixed": mixed,
+    }
+    made = stage(every[what])
     weights, x = [jnp.asarray(each) for each in weights], jnp.asarray(x)
     return lambda: made(weights, x)
 
@@ -134,6 +179,15 @@ def numpy(_, stage, what, x, weights, n):
             grown.append(total)
         return np.stack(grown)
 
+    def rows():
+        total, dx, d = np.float32(0), np.zeros_like(x), np.float32(1)
+        for t in range(n):
+            total = np.float32(0.5) * total + (x[t] * x[t]).sum()
+        for t in reversed(range(n)):
+            dx[t] += 2 * d * x[t]
+            d = np.float32(0.5) * d
+        return total, dx
+
     def nested():
         total = 0
         for i in range(n):
@@ -148,7 +202,7 @@ def numpy(_, stage, what, x, weights, n):
             energy = np.float32(0.9) * energy + np.float32(0.1) * (state * state).sum()
         return state, energy
 
-    made = {"gradient": gradient, "growing": growing, "nested": nested, "mixed": mixed}
+    made = {"gradient": gradient, "growing": growing, "rows": rows, "nested": nested, "mixed": mixed}
     return made[what] if what in made else lambda: (cell() ** 2).sum()
 
 

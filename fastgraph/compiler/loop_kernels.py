@@ -276,8 +276,9 @@ class _Burst:
         alike = {other for other, same in number.items() if same == own}
         if any(not alike.isdisjoint(s.inputs) for s in later) or not alike.isdisjoint(program.outputs):
             return False
-        if own in owned:  # what the iteration began with, needed until nothing can fail any more
-            return not any(_may_stop(s) and not self.alike(step, s, number) for s in later)
+        if own in owned:  # what the iteration began with, needed until nothing can fail any more; or it does no harm
+            stops = any(_may_stop(s) and not self.alike(step, s, number) for s in later)
+            return not stops or (_writes_row(step) and _only_written(program, alike))
         return own in self.made and own not in self.fixed
 
     def alike(self, step: Step, other: Step, number: dict[int, int]) -> bool:
@@ -434,6 +435,12 @@ def _writes_row(step: Step) -> bool:
 def _list_of(step: KernelStep) -> int:
     """The list that a row is written to."""
     return step.inputs[step.in_place[0][0]]
+
+
+def _only_written(program: Program, lists: set[int]) -> bool:
+    """Whether rows are all that steps do to these names of a list: an iteration done again then writes the same."""
+    takers = [step for step in program.steps if not lists.isdisjoint(step.inputs)]
+    return all(isinstance(s, KernelStep) and _writes_row(s) and lists.isdisjoint(s.buffers[:2]) for s in takers)
 
 
 def _adds_in_place(step: Step) -> bool:
