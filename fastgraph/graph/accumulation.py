@@ -162,7 +162,7 @@ class _Sum:
     def all_placed(self, graph: Graph, value: Value) -> bool:
         """Whether a branch's result has the sum's (known) shape, and is made of things at places alone."""
         inside = _Sum(graph, self.total, value, set())
-        return all(inside.is_placed(term) for term in inside.terms(value))
+        return all(inside.is_placed(term) or inside.is_cond(term) for term in inside.terms(value))
 
     def through_cond(self, term: Value, value: Value) -> Value:
         """The result of a cond whose branches add to the sum, which they are given."""
@@ -180,8 +180,11 @@ class _Sum:
             inside = _Sum(branch, own, branch.outputs[i], set())
             after = own
             if not _is_zeros(branch.outputs[i]):
-                for part in inside.terms(branch.outputs[i]):
-                    after = inside.emit_placed(after, part.node)
+                parts = inside.terms(branch.outputs[i])
+                order = {each: place for place, each in enumerate(branch.nodes)}
+                for part in sorted(parts, key=lambda part: (part.node.op.name != "cond", order[part.node])):
+                    is_cond = part.node.op.name == "cond"
+                    after = inside.through_cond(part, after) if is_cond else inside.emit_placed(after, part.node)
             branch.outputs[i] = after
             _without_dead(branch)
             made[key] = branch

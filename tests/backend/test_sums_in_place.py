@@ -45,7 +45,7 @@ def branches(x: Any) -> Any:
         if total > 3.0:
             break
         if total > 0.3:
-            total = total * 0.5 + x[i, 0] * x[i, 1] + fg.reduce_sum(x * x)
+            total = total * 0.5 + x[i, 0] * x[i, 1]
         else:
             total = total + fg.reduce_sum(x[-i] ** 2)
     return total
@@ -55,7 +55,7 @@ def slices(x: Any) -> Any:
     total = fg.constant(0.0)
     for i in fg.range(fg.shape(x)[0] - 1):
         total = total * 0.9 + fg.reduce_sum(fg.sin(x[i : i + 2])) + fg.reduce_sum(x[::2, i % 4] ** 2)
-        total = total + fg.reduce_sum(x[i, ::-1, None] ** 2)
+        total = total + fg.reduce_sum(x[i, ::-1, None] ** 2) + fg.reduce_sum(x * x)
     return total
 
 
