@@ -79,9 +79,10 @@ def known_trips(node: Node) -> int | None:
         place = test.parameters.index(end)
         end = node.inputs[place] if place >= n_carried else end
     numbers = [value.aval.value for value in (node.inputs[k], end, moved.inputs[1])]
-    if any(n is None or n.size != 1 or n.dtype.kind not in "iu" for n in numbers):
+    known = [int(n.reshape(())) for n in numbers if n is not None and n.size == 1 and n.dtype.kind in "iu"]
+    if len(known) != len(numbers):
         return None
-    first, last, step = (int(n.reshape(())) for n in numbers)
+    first, last, step = known
     step = -step if moved.op.name == "subtract" else step
     if step == 0 or (step > 0) is not (compared.op.name == "less"):
         return None

@@ -33,7 +33,7 @@ def _add_infer(x: Aval, dy: Aval, *positions: Aval, spec: Spec) -> Aval:
 
 
 def _add_samples() -> list[Any]:
-    found = [((x, dy), attrs) for (dy, x), attrs in get("strided_slice_grad").samples()]
+    found: list[Any] = [((x, dy), attrs) for (dy, x), attrs in get("strided_slice_grad").samples()]
     y = np.arange(24, dtype=np.float64).reshape(4, 6)
     found += [
         ((y, np.ones(6), np.array(-1, np.int32)), {"spec": (("i", "t"),)}),
