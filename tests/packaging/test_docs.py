@@ -67,7 +67,9 @@ def test_the_architectures_example_is_in_the_sources() -> None:
 def test_code_that_is_run_is_all_there_is() -> None:
     run = {"README.md", "getting_started.md", "graphs.md", "performance.md", "architecture.md"}
     assert [
-        path.name for path in DOCS if "```" in path.read_text(encoding="utf-8") and path.name not in {*run, "soak.md", "executor.md"}
+        path.name
+        for path in DOCS
+        if "```" in path.read_text(encoding="utf-8") and path.name not in {*run, "soak.md", "executor.md"}
     ] == []
 
 
