@@ -21,6 +21,7 @@ from fastgraph.graph.ir import Graph, Value, format_aval
 HEIGHT, GAP_X, GAP_Y, MARGIN, LETTER = 34, 14, 34, 16, 6.6
 TITLE = 22  # the height of a panel's title
 LONGEST = 34  # letters of a name in a box
+LEGIBLE = 0.3  # a PNG that is smaller by more than this has no letters
 #: What a box shows by its colour: (fill, border).
 COLOURS = {
     "argument": ("#e3f2e6", "#3c8a4d"),
@@ -245,8 +246,9 @@ def draw(graph: Graph, path: str | os.PathLike[str]) -> None:
 def _png(graph: Graph, path: Any) -> None:
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.collections import PathCollection, PolyCollection
         from matplotlib.figure import Figure
-        from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+        from matplotlib.patches import BoxStyle
         from matplotlib.path import Path
     except ImportError:
         raise ImportError("a PNG is drawn by matplotlib, which is not installed; .svg needs nothing") from None
@@ -256,27 +258,35 @@ def _png(graph: Graph, path: Any) -> None:
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), xlim=(0, width), ylim=(height, 0))
     axes.axis("off")
+    rounded = BoxStyle("round", pad=0, rounding_size=5)
+    legible = scale >= LEGIBLE  # letters are what takes long
     for panel, left, top in placed:
-        axes.text(left + MARGIN, top + MARGIN + 8, panel.title, fontsize=12 * scale, weight="bold")
+        if legible:
+            axes.text(left + MARGIN, top + MARGIN + 8, panel.title, fontsize=12 * scale, weight="bold")
+        paths: dict[bool, list[Any]] = {False: [], True: []}
+        heads = []
         for edge in panel.edges:
             points = [(left + x, top + y) for x, y in _curve(edge)]
-            line = "--" if edge.dashed else "-"
-            codes = [Path.MOVETO, *[Path.CURVE4] * (len(points) - 1)]
-            arrow = FancyArrowPatch(
-                path=Path(points, codes), arrowstyle="-|>", mutation_scale=8 * scale, color="#999999",
-                linestyle=line, linewidth=0.8 * scale, shrinkA=0, shrinkB=0,
-            )  # fmt: skip
-            axes.add_patch(arrow)
+            paths[edge.dashed].append(Path(points, [Path.MOVETO, *[Path.CURVE4] * (len(points) - 1)]))
+            x, y = points[-1]
+            heads.append([(x, y), (x - 3, y - 7), (x + 3, y - 7)])
+        for dashed, lines in paths.items():
+            style = "--" if dashed else "-"
+            axes.add_collection(
+                PathCollection(lines, facecolors="none", edgecolors="#999999", linestyles=style, linewidths=0.8 * scale)
+            )
+        axes.add_collection(PolyCollection(heads, facecolors="#999999"))
+        boxes, fills, borders = [], [], []
         for box in panel.boxes:
-            fill, border = COLOURS[box.kind]
             x, y = left + box.x, top + box.y
-            axes.add_patch(
-                FancyBboxPatch(
-                    (x, y), box.width, HEIGHT, boxstyle="round,pad=0,rounding_size=5", facecolor=fill,
-                    edgecolor=border, linewidth=0.8 * scale, zorder=2,
-                )
-            )  # fmt: skip
-            middle = x + box.width / 2
-            axes.text(middle, y + 11, box.label, fontsize=9.5 * scale, ha="center", va="center")
-            axes.text(middle, y + 24, box.text, fontsize=8.5 * scale, ha="center", va="center", color="#666666")
+            boxes.append(rounded(x, y, box.width, HEIGHT, 1))
+            fills.append(COLOURS[box.kind][0])
+            borders.append(COLOURS[box.kind][1])
+            if legible:
+                middle = x + box.width / 2
+                axes.text(middle, y + 11, box.label, fontsize=9.5 * scale, ha="center", va="center")
+                axes.text(middle, y + 24, box.text, fontsize=8.5 * scale, ha="center", va="center", color="#666666")
+        axes.add_collection(
+            PathCollection(boxes, facecolors=fills, edgecolors=borders, linewidths=0.8 * scale, zorder=2)
+        )
     figure.savefig(path)
