@@ -78,6 +78,81 @@ def test_reads_and_resources_are_named_after_what_takes_them() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: tf.reduce_sum(x), ["Const = Const()", "Sum = Sum(x, Const)"]),
+        (lambda x: x @ x, ["matmul = MatMul(x, x)"]),
+        (lambda x: tf.ones_like(x), ["ones_like = Const()"]),
+        (lambda x: tf.ones([2]) - tf.zeros([2]), ["ones = Const()", "zeros = Const()", "sub = Sub(ones, zeros)"]),
+        (lambda x: tf.fill([2], 2.0), ["Fill/dims = Const()", "Fill/value = Const()", "Fill = Fill(Fill/dims, Fill/value)"]),
+        (lambda x: tf.pad(x, [[1, 1], [0, 0]]), ["Pad/paddings = Const()", "Pad = Pad(x, Pad/paddings)"]),
+        (
+            lambda x: tf.pad(x, [[1, 1], [0, 0]], constant_values=2.0),
+            ["PadV2/paddings = Const()", "PadV2/constant_values = Const()",
+             "PadV2 = PadV2(x, PadV2/paddings, PadV2/constant_values)"],
+        ),
+        (lambda x: tf.nn.max_pool2d(x[None, ..., None], 1, 1, "SAME")[0, ..., 0], ["MaxPool2d = MaxPool(strided_slice)"]),
+        (lambda x: tf.shape(x), ["Shape = Const()"]),
+    ],
+)  # fmt: skip
+def test_operations_are_named_as_tensorflow_names_them(function, expected) -> None:
+    found = lines(function, spec(2, 2))
+    assert [line for line in found if line in expected] == expected
+    assert len(found) == len(expected) + 2 or "strided_slice" in str(expected)  # the argument and the result besides
+
+
+def _node(function, name, *specs):
+    nodes = concrete(function, *specs).graph.as_graph_def().node
+    return next(node for node in nodes if node.name == name)
+
+
+def test_constants_and_masks_as_tensorflow_writes_them() -> None:
+    def value(function, name):
+        return _node(function, name, spec(2, 2)).attr["value"].tensor
+
+    listed = value(lambda x: tf.reduce_sum(x, [-1]), "Sum/reduction_indices")
+    assert [dim.size for dim in listed.tensor_shape.dim] == [1] and list(listed.int_val) == [-1]
+    assert not value(lambda x: tf.reduce_sum(x, -1), "Sum/reduction_indices").tensor_shape.dim
+    assert value(lambda x: x[0, 0], "strided_slice/stack").tensor_content == bytes(8)
+    assert list(value(lambda x: x + tf.ones([2, 2]), "ones").float_val) == [1.0]
+    part = _node(lambda x: x[-1], "strided_slice", spec(2, 2))
+    assert [part.attr[f"{name}_mask"].i for name in ("begin", "end", "shrink_axis")] == [0, 0, 1]
+
+
+def test_functions_as_tensorflow_writes_them() -> None:
+    inner = tf.function(lambda x: x * 2.0)
+    definition = concrete(lambda x: inner(x), spec(2)).graph.as_graph_def()
+    called = next(node for node in definition.node if node.op == "PartitionedCall")
+    assert re.fullmatch("__inference_<lambda>_[0-9]+", called.attr["f"].func.name)
+    assert called.attr["config_proto"].s.startswith(b"\n\x07\n\x03CPU") and "_collective_manager_ids" in called.attr
+    assert definition.library.function[0].arg_attr[0].attr["_user_specified_name"].s == b"x"
+
+
+def test_what_prints_draws_or_runs_python() -> None:
+    def printing(x):
+        tf.print("x:", x)
+        return x
+
+    assert "StringFormat = StringFormat(x)" in lines(printing, spec(2))
+    assert not [line for line in lines(lambda x: x + tf.random.uniform([2]), spec(2)) if "NoOp" in line]
+    node = _node(lambda x: tf.py_function(lambda x: x, [x], tf.float32), "EagerPyFunc", spec(2))
+    assert set(node.attr) == {"Tin", "Tout", "token", "is_async"} and len(node.attr["Tout"].list.type) == 1
+
+
+def test_the_results_of_a_loop_are_numbered_in_order() -> None:
+    definition = concrete(lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: (x * 2.0,), (x,)), spec()).graph
+    body = next(each for each in definition.as_graph_def().library.function if "body" in each.signature.name)
+    names = [node.name for node in body.node_def if node.op == "Identity"]
+    assert names == ["while/Identity", "while/Identity_1", "while/Identity_2"]
+    assert [arg.name for arg in body.signature.output_arg] == [name.replace("/", "_").lower() for name in names]
+
+
+def test_constants_that_nothing_takes_are_left_out() -> None:
+    names = [line.partition(" ")[0] for line in lines(lambda x: (tf.constant(3.0), tf.pad(x, [[1, 1]]))[1], spec(2))]
+    assert names == ["x", "Const", "Pad/paddings", "Pad", "Identity"]
+
+
 def test_name_scopes() -> None:
     def f(x):
         with tf.name_scope("outer"):

@@ -21,6 +21,11 @@ from typing import Any
 
 from tests.oracle import processes, small_graphs
 
+#: What the process counts: branches and bodies, functions, Python functions.
+_NUMBERED = re.compile(
+    r"(\b\w*(?:_true|_false|_body|_cond|_branch\d+)\w*|__(?:inference|forward|backward)_[\w<>]+|pyfunc)_\d+"
+)
+
 
 def written(tf: Any) -> dict[str, bytes]:
     """Return the GraphDef of each case in the wire format."""
@@ -40,16 +45,14 @@ def text(content: bytes) -> str:
     from fastgraph.graph.protocol import parsed
 
     definition = parsed(content, "GraphDef")
-    library = definition.__dict__.get("library")
-    definition.__dict__.pop("versions", None)
-    if library is not None and "function" in library.__dict__:
-        library.function.sort(key=lambda function: _unnumbered(function.signature.name))
+    definition.ClearField("versions")
+    if definition.HasField("library"):
+        definition.library.function.sort(key=lambda function: _unnumbered(function.signature.name))
     return _unnumbered(str(definition))
 
 
 def _unnumbered(found: str) -> str:
-    names = r"(\b\w*(?:_true|_false|_body|_cond|_branch\d+)\w*|__inference_[\w<>]+|__forward_[\w<>]+|__backward_[\w<>]+|pyfunc)_\d+"
-    return re.sub(names, r"\1_N", found)
+    return _NUMBERED.sub(r"\1_N", found)
 
 
 def compared(ours: dict[str, bytes], theirs: dict[str, bytes], show: list[str]) -> int:
@@ -62,18 +65,11 @@ def compared(ours: dict[str, bytes], theirs: dict[str, bytes], show: list[str]) 
         mine, there = text(ours[name]), text(content)
         n_equal += mine == there
         if mine != there:
-            diff = list(
-                difflib.unified_diff(
-                    there.split("\n"),
-                    mine.split("\n"),
-                    "tensorflow",
-                    "fastgraph",
-                    lineterm="",
-                    n=12 if name in show or "all" in show else 0,
-                )
-            )
-            print(f"  {name}: {sum(line[:1] in '+-' for line in diff) - 2} lines differ")
-            if name in show or "all" in show:
+            shown = name in show or "all" in show
+            lines = [there.split("\n"), mine.split("\n")]
+            diff = list(difflib.unified_diff(*lines, "tensorflow", "fastgraph", lineterm="", n=12 if shown else 0))
+            print(f"  {name}: {sum(line[:1] in ('+', '-') for line in diff) - 2} lines differ")
+            if shown:
                 print("\n".join(diff))
     print(f"{n_equal} of {len(theirs)} equal")
     return len(theirs) - n_equal
@@ -84,7 +80,6 @@ def main(given: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--side", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--show", nargs="*", default=[], help="names of graphs whose differences are printed; all")
-    parser.add_argument("--keep", help=argparse.SUPPRESS)
     arguments = parser.parse_args(given)
     if arguments.side:
         module, path = arguments.side
@@ -96,11 +91,8 @@ def main(given: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         for module, python in (("fastgraph", sys.executable), ("tensorflow", processes.tensorflow_python())):
             path = os.path.join(folder, module)
-            if arguments.keep and module == "tensorflow":
-                path = arguments.keep
-            if not os.path.exists(path):
-                command = [python, "-m", "tests.oracle.graph_letters", "--side", module, path]
-                subprocess.run(command, env=environment, check=True)
+            command = [python, "-m", "tests.oracle.graph_letters", "--side", module, path]
+            subprocess.run(command, env=environment, check=True)
             with open(path, "rb") as file:
                 found.append(pickle.load(file))
     return compared(found[0], found[1], arguments.show)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.oracle import graph_defs, processes
+from tests.oracle import graph_defs, graph_letters, processes
 from tests.oracle.__main__ import compare, report
 from tests.oracle.compare import difference
 from tests.oracle.draw import Case, draw, drawn, op_functions
@@ -76,6 +76,11 @@ def test_arrays_travel(dtype: str) -> None:
 @pytest.mark.skipif(processes.tensorflow_python() is None, reason="no TensorFlow")
 def test_graph_defs_across() -> None:
     assert graph_defs.main([]) == 0
+
+
+@pytest.mark.skipif(processes.tensorflow_python() is None, reason="no TensorFlow")
+def test_small_graphs_are_equal_to_the_letter() -> None:
+    assert graph_letters.main([]) <= 37  # of 91; docs/graphs.md says what differs
 
 
 @pytest.mark.skipif(processes.tensorflow_python() is None, reason="no TensorFlow")
