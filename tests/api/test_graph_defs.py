@@ -629,8 +629,8 @@ def test_zeros_keep_their_signs() -> None:
 # Types of operations that are several primitives here
 
 
-def _made(op, tensors, attrs, constants=()):
-    """The first result of one operation, imported; `constants` are the places of inputs that are known."""
+def _made(op, tensors, attrs, constants=(), output=0):
+    """A result of one operation, imported; `constants` are the places of inputs that are known."""
     nodes = []
     names = [f"in{i}" for i in range(len(tensors))]
     for i, (name, tensor) in enumerate(zip(names, tensors, strict=True)):
@@ -644,7 +644,7 @@ def _made(op, tensors, attrs, constants=()):
     nodes.append(messages.NodeDef(name="made", op=op, input=names, attr=written))
     definition = messages.GraphDef(node=nodes)
     given = {name: tensor for i, (name, tensor) in enumerate(zip(names, tensors, strict=True)) if i not in constants}
-    outputs = ["made:0"]
+    outputs = [f"made:{output}"]
     run = tf.function(
         lambda *values: tf.import_graph_def(definition, dict(zip(given, values, strict=True)), outputs)[0]
     )
@@ -678,6 +678,16 @@ PLANE = [1, 1, 1, 1]
         ("FusedBatchNormV3", [IMAGE, *[tf.constant([0.5, 2.0])] * 4], {"is_training": False, "epsilon": 0.01}, (),
          lambda: tf.nn.batch_normalization(IMAGE, *[tf.constant([0.5, 2.0])] * 4, 0.01)),
         ("Unique", [tf.constant([3.0, 1.0, 3.0])], {}, (), lambda: tf.constant([3.0, 1.0])),
+        ("TanhGrad", [MATRIX, MATRIX], {}, (), lambda: MATRIX * (1.0 - MATRIX**2.0)),
+        ("SigmoidGrad", [MATRIX, MATRIX], {}, (), lambda: MATRIX * MATRIX * (1.0 - MATRIX)),
+        ("SqrtGrad", [MATRIX, MATRIX], {}, (), lambda: MATRIX * 0.5 / MATRIX),
+        ("RsqrtGrad", [MATRIX, MATRIX], {}, (), lambda: MATRIX * -0.5 * MATRIX**3.0),
+        ("ReciprocalGrad", [MATRIX, MATRIX], {}, (), lambda: -(MATRIX**3.0)),
+        ("ShapeN", [MATRIX, MATRIX], {"N": 2}, (), lambda: tf.constant([2, 3])),
+        ("ConcatOffset", [tf.constant(1), tf.constant([2, 3]), tf.constant([2, 4])], {"N": 2}, (0,),
+         lambda: tf.constant([0, 0])),
+        ("Tile", [MATRIX, tf.constant([2, 1])], {}, (), lambda: tf.tile(MATRIX, [2, 1])),
+        ("RFFT2D", [MATRIX, tf.constant([2, 3])], {}, (1,), lambda: tf.signal.rfft2d(MATRIX)),
         ("LowerBound", [MATRIX, MATRIX], {}, (), lambda: tf.constant([[0, 1, 2], [0, 1, 2]])),
         ("UpperBound", [MATRIX, MATRIX], {}, (), lambda: tf.constant([[1, 2, 3], [1, 2, 3]])),
         ("MatrixDiagV3", [MATRIX[0], *map(tf.constant, (0, -1, -1, 0.0))], {}, (1, 2, 3),
@@ -690,6 +700,12 @@ PLANE = [1, 1, 1, 1]
 )  # fmt: skip
 def test_types_that_become_several(op, tensors, attrs, constants, expected) -> None:
     np.testing.assert_allclose(_made(op, tensors, attrs, constants).numpy(), expected().numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_later_parts_begin_after_those_before() -> None:
+    shapes = [tf.constant(1), tf.constant([2, 3]), tf.constant([2, 4]), tf.constant([2, 1])]
+    found = [_made("ConcatOffset", shapes, {"N": 3}, (0,), k).numpy().tolist() for k in range(3)]
+    assert found == [[0, 0], [0, 3], [0, 7]]
 
 
 # Functions that call themselves
