@@ -258,7 +258,7 @@ def _png(graph: Graph, path: Any) -> None:
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), xlim=(0, width), ylim=(height, 0))
     axes.axis("off")
-    rounded = BoxStyle("round", pad=0, rounding_size=5)
+    rounded = BoxStyle.Round(pad=0, rounding_size=5)
     legible = scale >= LEGIBLE  # letters are what takes long
     for panel, left, top in placed:
         if legible:

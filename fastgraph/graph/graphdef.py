@@ -67,7 +67,6 @@ class Library:
     def __init__(self) -> None:
         self.names: dict[Graph, str] = {}
         self.loops: dict[Graph, Node] = {}  # of a loop's test or body: the loop
-        self.branches: dict[Graph, tuple[Value, ...]] = {}  # of a branch: what its node passes to it
         self._taken: set[str] = set()
 
     def name_of(self, graph: Graph) -> str:
@@ -131,8 +130,6 @@ def _node(definition: Definition, names: dict[Value, str], library: Library) -> 
         fields["device"] = definition.device
     if isinstance(definition.attrs.get("body"), Graph):
         library.loops.update({definition.attrs[part]: definition.node for part in ("cond", "body")})
-    if isinstance(definition.attrs.get("then_branch"), Graph):
-        library.branches.update({definition.attrs[part]: definition.inputs[1:] for part in _BRANCHES})
     if definition.type in _WITH_FUNCTIONS:  # which are to be known
         return NodeDef(**fields, attr={name: _attr(value, library) for name, value in definition.attrs.items()})
     made = NodeDef(**fields)
@@ -193,9 +190,6 @@ class _Attributes(Later):
                     _ENTRIES[key] = known
             parts.append(known)
         return b"".join(parts)
-
-
-_BRANCHES = ("then_branch", "else_branch")
 
 
 def _shape(shape: Shape) -> Message:
@@ -322,9 +316,7 @@ def _function(graph: Graph, name: str, library: Library) -> Message:
 
 
 def _names_of_users(graph: Graph, parameters: list[Value], library: Library) -> list[str]:
-    """What the user, or the graph around a branch, calls each parameter; "" where that is not said."""
-    if graph in library.branches:
-        return [value.node.name for value in library.branches[graph]]
+    """What the user calls each parameter, or what the graph around a loop does; "" where that is not said."""
     if graph in library.loops:
         node = library.loops[graph]
         before = [f"{node.name}/loop_counter", f"{node.name}/maximum_iterations"]

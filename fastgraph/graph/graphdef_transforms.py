@@ -47,7 +47,7 @@ def _times(parts: Parts, kind: str, value: Value, factor: Any) -> tuple[str, tup
 def _lengths(parts: Parts, value: Value, count: int, last: Value | None = None) -> Value:
     """How many real numbers there are along each axis, i32[count]; `last`, a scalar, along the last one."""
     shape = value.aval.shape
-    sizes = [None] * count if shape is None else list(shape[-count:])
+    sizes: list[int | None] = [None] * count if shape is None else list(shape[-count:])
     known = None if last is None else last.aval.value
     if last is not None:
         sizes[-1] = None if known is None else int(known)

@@ -324,11 +324,11 @@ def _reducer(primitive: Callable[..., Any], name: str, what: str) -> Callable[..
             made = named(name, primitive, input_tensor, axes=axes, keepdims=bool(keepdims))
         else:
             made = primitive(input_tensor, axes=axes, keepdims=bool(keepdims))
-        trace: Any = current_trace()
-        if trace is not None and type(axis) in (list, tuple) and len(axis) == 1:
-            value = getattr(made, "value", None)
-            if getattr(made, "trace", None) is trace and value is not None:
-                trace.graph.listed.add(value.node)
+        if type(axis) in (list, tuple) and len(axis) == 1:
+            around: Any = current_trace()
+            traced = around is not None and around is getattr(made, "trace", None)
+            if traced:
+                around.graph.listed.add(made.value.node)
         return made
 
     reduce_.__name__ = reduce_.__qualname__ = f"reduce_{name}"
