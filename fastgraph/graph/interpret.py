@@ -34,37 +34,44 @@ def interpret(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
 
 
 class Interpreter:
-    """A graph prepared for running: each value has a number, and is let go after its last use."""
+    """A graph prepared for running: each value has a place, and is let go after its last use.
+
+    A result takes the place of an operand that is used for the last time, where there is one: nothing else is to be
+    done for it then, and small ops cost little more than themselves.
+    """
 
     def __init__(self, graph: Graph) -> None:
         numbers: dict[Value, int] = {}
-        for node in graph.nodes:
-            for value in node.outputs:
-                numbers[value] = len(numbers)
+        n_values = 0
         last_use: dict[Value, int] = {}
         for i, node in enumerate(graph.nodes):
             for value in node.inputs:
                 last_use[value] = i
         kept = set(graph.outputs)
-        self.n_values = len(numbers)
-        self.parameters = [numbers[value] for value in graph.parameters]
-        self.outputs = [numbers[value] for value in graph.outputs]
-        self.steps: list[tuple[Node, bool, Any, list[int], list[int], list[int]]] = []
+        self.steps: list[tuple[Node, Any, Any, Any, list[int], int, list[int], list[int]]] = []
         for i, node in enumerate(graph.nodes):
+            plain = node.op.name not in _SPECIAL and node.op.n_outputs == 1
+            taken = [numbers[value] for value in node.inputs]
+            dead = [
+                numbers[value] for value in dict.fromkeys(node.inputs) if last_use[value] == i and value not in kept
+            ]
+            for value in node.outputs:
+                if plain and dead:
+                    numbers[value] = dead.pop(0)
+                else:
+                    numbers[value] = n_values
+                    n_values += 1
+            dead += [numbers[value] for value in node.outputs if value not in last_use and value not in kept]
             if node.op.name == "placeholder":
                 continue
-            dead = [value for value in dict.fromkeys(node.inputs) if last_use[value] == i and value not in kept]
-            dead += [value for value in node.outputs if value not in last_use and value not in kept]
+            places = [numbers[value] for value in node.outputs]
+            take = itemgetter(*taken) if len(taken) > 1 else None
             self.steps.append(
-                (
-                    node,
-                    node.op.name not in _SPECIAL and node.op.n_outputs == 1,
-                    itemgetter(*[numbers[value] for value in node.inputs]) if len(node.inputs) > 1 else None,
-                    [numbers[value] for value in node.inputs],
-                    [numbers[value] for value in node.outputs],
-                    [numbers[value] for value in dead],
-                )
+                (node, node.op if plain else None, node.attrs, take, taken, places[0] if plain else -1, places, dead)
             )
+        self.n_values = n_values
+        self.parameters = [numbers[value] for value in graph.parameters]
+        self.outputs = [numbers[value] for value in graph.outputs]
 
     def __call__(self, arguments: Sequence[Any]) -> list[Any]:
         """Run on these arguments."""
@@ -73,15 +80,16 @@ class Interpreter:
             values[number] = argument
         node = None
         try:
-            for node, plain, take, inputs, outputs, dead in self.steps:
+            for node, op, attrs, take, inputs, place, places, dead in self.steps:
                 operands = take(values) if take is not None else tuple([values[number] for number in inputs])
-                if plain:  # one result and no subgraph: what most nodes are, on the shortest way
-                    values[outputs[0]] = run(node.op, operands, node.attrs)
+                if op is not None:  # one result and no subgraph: what most nodes are, on the shortest way
+                    values[place] = run(op, operands, attrs)
                 else:
-                    for number, result in zip(outputs, run_node(node, operands), strict=True):
+                    for number, result in zip(places, run_node(node, operands), strict=True):
                         values[number] = result
-                for number in dead:
-                    values[number] = None
+                if dead:
+                    for number in dead:
+                        values[number] = None
         except OpError as error:
             assert node is not None
             raise located(error, node, operands) from None

@@ -258,3 +258,22 @@ def test_source_lines_are_the_user_s():
         if node.op.name not in ("placeholder",):
             assert node.source and node.source[0].file == __file__, node
             assert node.source[0].function == "f"
+
+
+def test_the_interpreter_puts_a_result_in_the_place_of_an_operand_that_is_done_with() -> None:
+    import fastgraph as tf
+    from fastgraph.graph.interpret import Interpreter
+
+    def chain(x: Any, y: Any) -> Any:
+        z = x
+        for _ in range(50):
+            z = tf.matmul(x, z)
+        return z + y, x
+
+    graph = tf.function(chain).get_concrete_function(tf.TensorSpec([2, 2]), tf.TensorSpec([2, 2])).graph
+    interpreter = Interpreter(graph)
+    assert interpreter.n_values <= 5 and sum(len(step[-1]) for step in interpreter.steps) <= 3
+    x, y = tf.constant([[1.0, 1.0], [0.0, 1.0]]), tf.ones([2, 2])
+    for _ in range(2):
+        z, same = interpreter([x, y])
+        assert z.numpy().tolist() == [[2.0, 52.0], [1.0, 2.0]] and same.numpy().tolist() == x.numpy().tolist()
