@@ -264,7 +264,7 @@ def test_the_interpreter_puts_a_result_in_the_place_of_an_operand_that_is_done_w
     import fastgraph as tf
     from fastgraph.graph.interpret import Interpreter
 
-    def chain(x: Any, y: Any) -> Any:
+    def chain(x, y):
         z = x
         for _ in range(50):
             z = tf.matmul(x, z)
