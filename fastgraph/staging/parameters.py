@@ -25,6 +25,13 @@ class Parameters:
         self.positional = [p for p in self.named if p.kind is not inspect.Parameter.KEYWORD_ONLY]
         most = len(self.positional) if self.variadic is None else None
         self.input_signature = _input_signature(input_signature, most, name)
+        if self.input_signature is not None:  # it is of positional arguments: nothing could give another a value
+            for p in self.named:
+                if p.kind is inspect.Parameter.KEYWORD_ONLY and p.default is inspect.Parameter.empty:
+                    raise TypeError(
+                        f"{name}: since input_signature is defined, keyword-only parameter `{p.name}` must have a "
+                        "default value"
+                    )
 
     def match(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the value of each parameter, in order. Raises TypeError for arguments that do not fit the function."""

@@ -174,3 +174,16 @@ def test_methods_are_equal_by_the_identity_of_their_objects() -> None:
     a, b = Never(), Never()
     assert a.method == a.method and hash(a.method) == hash(a.method)
     assert a.method != b.method
+
+
+def test_keyword_only_parameters_need_a_default_where_there_is_a_signature() -> None:
+    def f(x: Any, *, k: Any) -> Any:
+        return x + k
+
+    with pytest.raises(TypeError, match="keyword-only parameter `k` must have a default value"):
+        tf.function(f, input_signature=[tf.TensorSpec([], tf.int32)])
+    f.__kwdefaults__ = {"k": 2}
+    staged = tf.function(f, input_signature=[tf.TensorSpec([], tf.int32)])
+    assert int(staged(1)) == 3
+    with pytest.raises(TypeError, match="incompatible with input_signature"):
+        staged(1, k=5)
