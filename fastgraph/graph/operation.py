@@ -261,7 +261,7 @@ class GraphElements:
         flat = [None if leaf is None else next(tensors) for leaf in leaves]
         return nesting.pack_sequence_as(structure, flat, expand_composites=True)
 
-    def _captured(self, deferred: bool) -> list[tuple[Any, Any]]:
+    def _captured(self: Any, deferred: bool) -> list[tuple[Any, Any]]:
         found = self._of_function()[0].captured(self, deferred=deferred)
         return [(outside, _tensor(self, value)) for outside, value in found]
 
