@@ -12,6 +12,7 @@ import flow_functions
 import integer_functions
 import iteration_functions
 import list_functions
+import named_list_functions
 import pytest
 import scope_functions
 import state_functions
@@ -31,6 +32,7 @@ MODULES = (
     integer_functions,
     iteration_functions,
     list_functions,
+    named_list_functions,
     scope_functions,
     state_functions,
     table_functions,
