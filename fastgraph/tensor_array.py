@@ -101,6 +101,11 @@ class TensorArray:
 
     def _parts(self) -> tuple[Any, ...]:
         """Its tensors, as `_type_spec` takes it apart."""
+        if not self._infer_shape and (self._element_shape is None or None in self._element_shape):
+            from fastgraph.uneven_tensor_array import parts_of
+
+            pieces = parts_of(self._entries, self._dtype)
+            return (*pieces, self.size()) if self._dynamic_size else pieces
         whole = self.stack() if self._entries else zeros((0, *(self._element_shape or ())), self._dtype)
         return (whole, self.size()) if self._dynamic_size else (whole,)
 

@@ -21,13 +21,14 @@ from fastgraph.dtype import DType, DTypeLike, as_dtype, int32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.nesting import flatten
 from fastgraph.ops.arguments import as_tensor, known_value
+from fastgraph.ops.checks import Assert
 from fastgraph.ops.creation import zeros
 from fastgraph.ops.elementwise import cast, maximum
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.movement import shape as shape_of_tensor
-from fastgraph.ops.reduction import reduce_max
+from fastgraph.ops.reduction import reduce_max, reduce_prod
 from fastgraph.ops.scatter import tensor_scatter_update_p
 from fastgraph.ops.tensor_lists import list_blank, list_get, list_grow, list_push, list_reserve, list_set, list_trim
 from fastgraph.primitive import get
@@ -149,6 +150,11 @@ class TensorArraySpec(TypeSpec):
     @property
     def _component_specs(self) -> tuple[TensorSpec, ...]:
         dims = as_dims(self._element_shape)
+        if _is_uneven(self._infer_shape, dims):
+            from fastgraph.uneven_tensor_array import WIDTH
+
+            pieces = (TensorSpec((None,), self._dtype), TensorSpec((None, WIDTH), int32))
+            return (*pieces, TensorSpec((), int32)) if self._dynamic_size else pieces
         buffer = TensorSpec(None if dims is None else (None, *dims), self._dtype)
         return (buffer, TensorSpec((), int32)) if self._dynamic_size else (buffer,)
 
@@ -157,6 +163,8 @@ class TensorArraySpec(TypeSpec):
             if current_trace() is None:
                 return value._parts()  # type: ignore[no-any-return]
             value = value._now()
+        if _is_uneven(self._infer_shape, as_dims(self._element_shape)):
+            return value.pieces()  # type: ignore[no-any-return]
         buffer = value._buffer_here()
         return (buffer, value._count) if self._dynamic_size else (buffer,)
 
@@ -164,7 +172,10 @@ class TensorArraySpec(TypeSpec):
         buffer = components[0]
         if not isinstance(buffer, Tensor):
             return components  # type: ignore[no-any-return]
-        count = components[1] if self._dynamic_size else None
+        uneven = _is_uneven(self._infer_shape, as_dims(self._element_shape))
+        count = components[-1] if self._dynamic_size else None
+        if uneven:
+            return _of_pieces(self, components[:2], count)
         if current_trace() is None and not hasattr(buffer, "trace"):
             return _eager(self, buffer, count)
         made: TracedTensorArray = TracedTensorArray.__new__(TracedTensorArray)
@@ -180,6 +191,25 @@ class TensorArraySpec(TypeSpec):
 
     def __repr__(self) -> str:
         return f"TensorArraySpec({self._element_shape!r}, {self._dtype!r}, {self._dynamic_size}, {self._infer_shape})"
+
+
+def _is_uneven(infer_shape: bool, element: Shape) -> bool:
+    """Whether entries of a TensorArray may differ in shape."""
+    return not infer_shape and (element is None or None in element)
+
+
+def _of_pieces(spec: TensorArraySpec, pieces: Any, count: Any) -> TensorArray:
+    """The TensorArray of these numbers and places (see uneven_tensor_array)."""
+    from fastgraph.uneven_tensor_array import UnevenTensorArray, entries_of
+
+    if current_trace() is None and not hasattr(pieces[0], "trace"):
+        n = int(pieces[1].shape[0]) if count is None else int(count)
+        array = TensorArray(spec._dtype, n, spec._dynamic_size, infer_shape=False, element_shape=spec._element_shape)
+        array._entries[:] = entries_of(*pieces)[:n]
+        return array
+    made: TracedTensorArray = UnevenTensorArray.__new__(UnevenTensorArray)
+    made._become(spec, pieces, count)
+    return made
 
 
 def _eager(spec: TensorArraySpec, buffer: Any, count: Any) -> TensorArray:
@@ -210,11 +240,23 @@ class TracedTensorArray(TensorArray):
         if rows is not None and rows < 0:
             raise InvalidArgumentError(None, None, f"The size of a TensorArray must be 0 or more, got {rows}")
         self._shape = ListShape(None if self._dynamic_size else rows, element, current_trace())
+        if _is_uneven(self._infer_shape, element):
+            self._be_uneven()
         if rows is not None:
             self._entries = (None,) * rows
         else:
-            self._set_buffer(self._reserve(n))
-            self._count = cast(n, int32) if self._dynamic_size else None
+            self._set_unknown_size(n)
+
+    def _be_uneven(self) -> None:
+        """Let entries differ in shape."""
+        from fastgraph.uneven_tensor_array import UnevenTensorArray
+
+        self.__class__ = UnevenTensorArray
+
+    def _set_unknown_size(self, n: Any) -> None:
+        """Have `n` entries, a number that only the graph knows."""
+        self._set_buffer(self._reserve(n))
+        self._count = cast(n, int32) if self._dynamic_size else None
 
     @classmethod
     def of(
@@ -227,6 +269,8 @@ class TracedTensorArray(TensorArray):
         made._buffer = made._count = None
         made._entries = tuple(entries)
         made._shape = ListShape(None if dynamic_size else len(entries), element, trace)
+        if _is_uneven(infer_shape, element):
+            made._be_uneven()
         return made
 
     def _become(self, spec: TensorArraySpec, buffer: Any, count: Any) -> None:
@@ -304,13 +348,19 @@ class TracedTensorArray(TensorArray):
             entries[place] = entry
             made._entries = tuple(entries)
             return made
-        unused, buffer = made._unused, made._buffer_here()
+        unused = made._unused
+        made = made._written(at, entry)
         made._unused = unused
-        if self._dynamic_size:
-            made._count = maximum(made._count, cast(at, int32) + 1)
-        made._entries = None
-        made._set_buffer((list_push if self._dynamic_size else list_set)(buffer, at, entry))
         return made
+
+    def _written(self, at: Any, entry: Any) -> TracedTensorArray:
+        """Write to a place that only the graph knows, and return this one."""
+        buffer = self._buffer_here()
+        if self._dynamic_size:
+            self._count = maximum(self._count, cast(at, int32) + 1)
+        self._entries = None
+        self._set_buffer((list_push if self._dynamic_size else list_set)(buffer, at, entry))
+        return self
 
     def read(self, index: Any, name: str | None = None) -> Any:
         """Return the entry `index`; zeros for one that was never written.
@@ -322,7 +372,14 @@ class TracedTensorArray(TensorArray):
         place = self._known(at)
         if place is not None and place < len(self._entries):
             return self._entry(place)
-        found = list_get(self._buffer_here(), at, self.size())
+        buffer = self._buffer_here()
+        if self._shape.element is None:  # nothing was written yet, and perhaps nothing ever is
+            Assert(
+                reduce_prod(shape_of_tensor(buffer)[1:]) > 0,
+                ["Trying to read an uninitialized tensor but element_shape is not fully defined: <unknown> and no list "
+                 "element is set, at index", at],
+            )  # fmt: skip
+        found = list_get(buffer, at, self.size())
         if self._shape.element is not None and self._infer_shape:
             found.set_shape(self._shape.element)
         return found
@@ -436,6 +493,7 @@ class TracedTensorArray(TensorArray):
         made._entries, made._infer_shape = tuple(twin._entries), twin._infer_shape
         if len({int(n) for n in np.ravel(given)}) > 1:
             made._shape = ListShape(self._shape.rows, None, current_trace())
+            made._be_uneven()
         else:
             self._shape.learn(made._entries[0].aval.shape if made._entries else None)
         return made
@@ -447,7 +505,7 @@ class TracedTensorArray(TensorArray):
 
     def _copy(self) -> TracedTensorArray:
         self._unused = None
-        made: TracedTensorArray = TracedTensorArray.__new__(TracedTensorArray)
+        made: TracedTensorArray = TracedTensorArray.__new__(type(self))
         made.__dict__.update(self.__dict__)
         return made
 
