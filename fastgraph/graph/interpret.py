@@ -180,11 +180,16 @@ def _stack(rows: list[Any], like: Value) -> Any:
     """Return the rows as one tensor; with no iteration, one without rows."""
     if rows:
         if any(np.shape(row) != np.shape(rows[0]) for row in rows):
-            text = f"A result of the body of {like.node.name} changes its shape: it cannot be stacked"
-            raise InvalidArgumentError(None, None, text)
+            raise unlike_rows(like.node)
         return from_array(np.stack(rows), like.aval.dtype)
     shape = tuple([size or 0 for size in like.aval.shape or ()])
     return from_array(np.empty((0, *shape), like.aval.dtype.as_numpy_dtype), like.aval.dtype)
+
+
+def unlike_rows(node: Node) -> OpError:
+    """The error for what an iteration of a loop gives, to be stacked, in another shape than the one before."""
+    text = "The elements that the iterations of a loop give differ in shape: they cannot be stacked"
+    return located(InvalidArgumentError(None, None, text), node, ())
 
 
 def _truth(tensor: Any, node: Node) -> bool:

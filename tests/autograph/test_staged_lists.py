@@ -448,3 +448,43 @@ def elements_unlike(n: Any) -> Any:
 def test_what_is_refused_names_the_list_and_the_line(function: Any, kind: Any, text: str) -> None:
     with pytest.raises(kind, match=text):
         fg.function(function)(fg.constant(4))
+
+
+@TIERS
+def test_elements_of_different_shapes_are_told_with_the_line_that_made_them(tier: str) -> None:
+    def appended(n: Any) -> Any:
+        values = []
+        for i in fg.range(n):
+            x = fg.ones([i + 1])
+            values.append(x)
+        return fg.stack(values)
+
+    def under_if(n: Any) -> Any:
+        values = []
+        for i in fg.range(n):
+            if i > 0:
+                values.append(fg.ones([i + 1]))
+        return fg.stack(values)
+
+    with flags.override(tier=tier, worker=False):
+        for function, text, line in ((appended, "differ in shape", 3), (under_if, r"Item element shape: \[3\]", 4)):
+            first = function.__code__.co_firstlineno
+            with pytest.raises(fg.errors.InvalidArgumentError, match=text) as raised:
+                fg.function(function)(fg.constant(4))
+            assert f'test_staged_lists.py", line {first + line}, in {function.__name__}' in str(raised.value)
+
+
+@TIERS
+def test_elements_of_a_shape_that_is_known_only_when_the_graph_runs(tier: str) -> None:
+    @fg.function
+    def f(n: Any) -> Any:
+        kept, assigned = [], []
+        for i in fg.range(n):
+            if i > 0:
+                kept.append(fg.ones([n]) * fg.cast(i, fg.float32))
+            assigned = assigned + [fg.fill([n], i)]
+        return fg.stack(kept), fg.stack(assigned)
+
+    with flags.override(tier=tier, worker=False):
+        kept, assigned = f(fg.constant(3))
+    assert numbers(kept) == [[1.0] * 3, [2.0] * 3] and numbers(assigned) == [[0] * 3, [1] * 3, [2] * 3]

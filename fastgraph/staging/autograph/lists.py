@@ -207,6 +207,8 @@ class StagedList:
         if not isinstance(values, (list, StagedList)):
             return NotImplemented
         result = self.copy()
+        if any(None in (row.aval.shape or (None,))[1:] for row in result._known()):
+            result.n_kept = result._n()  # the first element that is set says the shape of all
         result.extend(values)
         return result
 

@@ -12,6 +12,7 @@ from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import convert
 from fastgraph.ops import creation, joining
+from fastgraph.ops.tensor_lists import list_blank
 from fastgraph.staging.autograph.state import is_tensor, same_structure
 
 
@@ -38,14 +39,13 @@ def as_rows(elements: Sequence[Any], sample: Any) -> tuple[Any, list[Any]] | Non
         (shape,) = shapes
         if elements:
             rows.append(joining.stack([convert(leaf, dtype) for leaf in column[: len(elements)]]))
-        elif None not in shape:
-            rows.append(empty_rows(dtype, shape))
         else:
-            return None
+            rows.append(empty_rows(dtype, shape))
     return known[0], rows
 
 
 def empty_rows(dtype: Any, shape: Sequence[Any]) -> Any:
     """Return no rows, of elements of this shape."""
-    dims = [size or 0 for size in shape]
-    return creation.fill([0, *dims], "") if dtype == dtypes.string else creation.zeros([0, *dims], dtype)
+    if None in shape:  # the first element says it
+        return list_blank(convert(0, dtypes.int32), dtype=dtype.name, element=tuple(shape))
+    return creation.fill([0, *shape], "") if dtype == dtypes.string else creation.zeros([0, *shape], dtype)
