@@ -138,7 +138,9 @@ cdef int _raise_fault(Frame* f) except -1:
         promised = list(_shape_tuple(&s.counted.output.dims))
         raise errors.InvalidArgumentError(None, None, f"{step.name} gave {fault.status} rows, not those of {promised}")
     if fault.code == FAULT_ROWS:
-        raise _unlike_rows(step, fault.status)
+        if plan.spec.explain is not None:
+            raise plan.spec.explain.unlike_rows(step, fault.status)
+        raise errors.InvalidArgumentError(None, None, f"A result of the body of {step.name} cannot be stacked")
     if fault.code == FAULT_SHAPE:
         cell = <Cell><void*>fault.status
         shape, expected = list(cell_read(cell).shape), list(_shape_tuple(&s.values.dims))
@@ -160,18 +162,6 @@ cdef int _raise_fault(Frame* f) except -1:
     if plan.spec.explain is not None:
         raise plan.spec.explain(step, ordinal, position, operands)
     raise errors.InternalError(None, None, f"Kernel {step.name!r}: check {ordinal} failed at position {position}")
-
-
-def _unlike_rows(step, k):
-    """The error for the result `k` of a loop's body that changes its shape, with the line that has made it."""
-    from fastgraph.graph.interpret import unlike_rows
-
-    for node in getattr(step.source, "nodes", ()):
-        outputs = node.attrs["body_graph"].outputs if node.op.name == "while" else ()
-        if k < len(outputs):
-            return unlike_rows(outputs[k].node)
-    text = f"Result {k} of the body of {step.name} changes its shape: it cannot be stacked"
-    return errors.InvalidArgumentError(None, None, text)
 
 
 def _source_of(step) -> str:

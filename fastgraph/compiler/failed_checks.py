@@ -13,7 +13,7 @@ from fastgraph import errors
 from fastgraph._tensor import EagerTensor, from_array
 from fastgraph.compiler.plan import StepSpec
 from fastgraph.compiler.program import KernelStep, Program
-from fastgraph.graph.interpret import run_node
+from fastgraph.graph.interpret import run_node, unlike_rows
 from fastgraph.graph.ir import Value
 from fastgraph.shapes import Aval
 
@@ -24,6 +24,14 @@ class FailedChecks:
     def __init__(self, program: Program, table: dict[Value, Aval]) -> None:
         self.program = program
         self.table = table
+
+    def unlike_rows(self, step: StepSpec, k: int) -> Exception:
+        """Return the error for the result `k` of a loop's body, which changes its shape from one iteration on."""
+        for node in getattr(step.source, "nodes", ()):
+            outputs = node.attrs["body_graph"].outputs if node.op.name == "while" else ()
+            if k < len(outputs):
+                return unlike_rows(outputs[k].node)
+        return errors.InvalidArgumentError(None, None, f"Result {k} of the body of {step.name} cannot be stacked")
 
     def __call__(self, step: StepSpec, ordinal: int, position: int, operands: list[EagerTensor]) -> Exception:
         """Return the error for check `ordinal` of `step`, which failed at the flat position given."""

@@ -24,6 +24,8 @@ def stack_(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
     if not isinstance(values, StagedList):
         return joining.stack(values, axis, name)
     rows = convert(values)
+    if rows.shape.rank is None and axis == 0:
+        return rows
     rank = int(rows.shape.rank or 0)
     if type(axis) is not int or not -rank <= axis < rank:
         raise ValueError(f"Argument `axis` = {axis} not in range [{-rank}, {rank})")

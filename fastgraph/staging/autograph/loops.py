@@ -46,6 +46,7 @@ from fastgraph.staging.autograph.state import (
     same_structure,
     stand_in,
     told,
+    user_place,
     without,
 )  # fmt: skip
 
@@ -461,6 +462,11 @@ class Loop:
         if not isinstance(found.container, (list, StagedList)):
             raise refused
         new = after[len(found.before) :]
+        if any(isinstance(each, StagedList) for each in new):
+            raise ValueError(
+                f"The list '{found.name}' gets an element ({user_place()}) that is a list itself, of a length that is "
+                "unknown while tracing: stack its elements, if they are as many in every iteration, tf.stack(element)"
+            )
         owned = owner_of(found)
         grows = isinstance(found.container, list) and new and all(
             a is b for a, b in zip(found.before, after, strict=False)
