@@ -39,7 +39,6 @@ from fastgraph.configuration import show_config as show_config
 from fastgraph.context import CriticalSection as CriticalSection
 from fastgraph.context import control_dependencies as control_dependencies
 from fastgraph.context import get_current_name_scope as get_current_name_scope
-from fastgraph.context import get_logger as get_logger
 from fastgraph.context import get_static_value as get_static_value
 from fastgraph.context import inside_function as inside_function
 from fastgraph.context import is_symbolic_tensor as is_symbolic_tensor
@@ -50,6 +49,7 @@ from fastgraph.conversion import register_tensor_conversion_function as register
 from fastgraph.custom_gradients import custom_gradient as custom_gradient
 from fastgraph.custom_gradients import grad_pass_through as grad_pass_through
 from fastgraph.custom_gradients import recompute_grad as recompute_grad
+from fastgraph.data.optionals import OptionalSpec as OptionalSpec
 from fastgraph.device_spec import DeviceSpec as DeviceSpec
 from fastgraph.devices import device as device
 from fastgraph.dtype import DType as DType
@@ -98,6 +98,7 @@ from fastgraph.keras.initializers import Ones as ones_initializer
 from fastgraph.keras.initializers import RandomNormal as random_normal_initializer
 from fastgraph.keras.initializers import RandomUniform as random_uniform_initializer
 from fastgraph.keras.initializers import Zeros as zeros_initializer
+from fastgraph.logs import get_logger as get_logger
 from fastgraph.module import Module as Module
 from fastgraph.names import name_scope as name_scope
 from fastgraph.ragged_tensor import RaggedTensor as RaggedTensor

@@ -1,3 +1,4 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph.data.optionals import Optional as Optional
 from fastgraph.experimental import dlpack as dlpack
 
