@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastgraph.graph.drawing_layout import layout
-from fastgraph.graph.graphdef_ops import Definition, definitions
+from fastgraph.graph.graphdef_ops import Definition, One, definitions
 from fastgraph.graph.ir import Graph, Value, format_aval
 
 #: Sizes in pixels.
@@ -134,8 +134,10 @@ def _texts(definition: Definition) -> tuple[str, str]:
     """The label, and the type of operation with the type of its result; of a small constant its value."""
     outputs: Sequence[Value] = definition.outputs
     kind = f" {format_aval(outputs[0].aval)}" if len(outputs) == 1 else f" {len(outputs)} tensors" if outputs else ""
-    if definition.type == "Const" and (definition.attrs["value"].aval.size or 9) <= 4:
-        value = " ".join(str(np.asarray(definition.attrs["value"].numpy()).tolist()).split())
+    given = definition.attrs["value"] if definition.type == "Const" else None
+    constant = given.tensor if isinstance(given, One) else given
+    if constant is not None and (constant.aval.size or 9) <= 4:
+        value = " ".join(str(np.asarray(constant.numpy()).tolist()).split())
         kind += f" {value}" if len(value) <= 16 else ""
     return _label(definition.name), definition.type + kind
 
