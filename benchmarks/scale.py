@@ -23,7 +23,7 @@ import fastgraph as fg
 from fastgraph import flags
 from fastgraph._executor import Plan
 from fastgraph._pool import num_threads
-from fastgraph.compiler import assemble, pipeline, schedule
+from fastgraph.compiler import assemble, pipeline, schedule, settled
 
 SIZES = (10, 100, 1_000, 10_000, 50_000)
 PARTS = ("trace", "passes", "program", "sizes", "schedule", "plan", "call")
@@ -75,7 +75,7 @@ def graph_times(build: Callable[[Any, int], Any], n: int) -> tuple[int, int, dic
     graph, seconds["passes"] = cpu(lambda: pipeline.compile_graph(concrete.graph), rounds)
     program, seconds["program"] = cpu(lambda: assemble.assemble(graph, ((8, 8),)), rounds)
     arguments = [value.aval for value in graph.parameters]
-    table, seconds["sizes"] = cpu(lambda: schedule._known_sizes(program, arguments), rounds)
+    table, seconds["sizes"] = cpu(lambda: settled.known_sizes(program, arguments), rounds)
     planner = schedule.Planner(lambda _: 1)
     inputs = (*program.inputs, *program.captures)
     steps = range(len(program.steps))

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fastgraph import _pool, flags
-from fastgraph.compiler import schedule
+from fastgraph.compiler import schedule, step_specs
 from tests.fuzz.check import Difference, Mode, check, counted, shrink
 from tests.fuzz.draw import draw_program
 from tests.fuzz.flow import FlowProgram, fuzz_flow
@@ -45,14 +45,14 @@ def _mode(plain: bool, n_threads: int = 1, **values: object) -> Mode:
 @contextlib.contextmanager
 def on_threads(n_threads: int) -> Iterator[None]:
     """Within the block, plans made in it run on so many threads however little there is to do, in three parts a step."""
-    worth_threads, kernel_chunk = schedule.worth_threads, schedule.kernel_chunk
+    worth_threads, kernel_chunk = schedule.worth_threads, step_specs.kernel_chunk
     schedule.worth_threads = lambda steps: len(steps) > 1  # type: ignore[assignment]
-    schedule.kernel_chunk = lambda extent, _: max(1, -(-extent // 3))  # type: ignore[assignment]
+    step_specs.kernel_chunk = lambda extent, _: max(1, -(-extent // 3))  # type: ignore[assignment]
     _pool.set_num_threads(n_threads)
     try:
         yield
     finally:
-        schedule.worth_threads, schedule.kernel_chunk = worth_threads, kernel_chunk
+        schedule.worth_threads, step_specs.kernel_chunk = worth_threads, kernel_chunk
         _pool.set_num_threads(None)
 
 
