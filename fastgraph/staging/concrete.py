@@ -436,8 +436,9 @@ class ConcreteFunction(FastCall):
         aval, given = value.aval, leaf
         if not isinstance(leaf, Tensor):
             try:
-                leaf = convert(leaf) if isinstance(leaf, bool) or keys.is_array(leaf) else _convert(leaf, aval.dtype)
-                wrong = leaf.dtype != aval.dtype and not keys.is_array(given)
+                # NumPy's values are cast, as tf.convert_to_tensor does.
+                leaf = convert(leaf) if isinstance(leaf, bool) else _convert(leaf, aval.dtype)
+                wrong = leaf.dtype != aval.dtype
             except (TypeError, ValueError):
                 wrong = True
             if wrong:

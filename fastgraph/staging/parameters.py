@@ -193,7 +193,7 @@ def _fit_spec(spec: Any, value: Any) -> Any:
         fits = value.dtype == spec.dtype and generalises(spec.aval.shape, value.aval.shape)
     else:
         if not isinstance(value, Tensor):
-            value = convert(value, spec.dtype if not keys.is_array(value) else None)
+            value = convert(value, spec.dtype)  # as tf.convert_to_tensor does: NumPy's values are cast
         fits = value.dtype == spec.dtype and generalises(spec.aval.shape, value.aval.shape)
     if not fits:
         raise ValueError(f"{value!r} does not fit {spec!r}")

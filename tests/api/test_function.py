@@ -313,6 +313,23 @@ def test_input_signature():
     assert f.count == 1 and f(fg.constant([1])).shape == (1,)
 
 
+@pytest.mark.parametrize("taken", [np.float64, np.int64, np.int8, np.bool_, np.float32])
+def test_numpy_values_are_cast_to_an_input_signature(taken):
+    f = Traced(lambda x: x * 2.0, input_signature=[fg.TensorSpec(None, fg.float32)])
+    for given in (np.array([1, 0]).astype(taken), taken(1)):
+        for callee in (f, f.function.get_concrete_function()):
+            for _ in range(3):  # what is kept of a call must not take the next one as it is
+                result = callee(given)
+                assert result.dtype == fg.float32
+                np.testing.assert_array_equal(result, np.float32(given) * 2)
+    assert f.count == 1
+    for refused in (np.array(["a"]), fg.constant([1])):
+        with pytest.raises(TypeError, match="incompatible with input_signature"):
+            f(refused)
+    with pytest.raises(TypeError, match="which is no float tensor"):
+        f.function.get_concrete_function()(np.array(["a"]))
+
+
 @pytest.mark.parametrize("bad", [[[1, 2], [3, 4]], [1.0, 2.0], 1])
 def test_input_signature_misfits_are_value_and_type_errors(bad):
     f = fg.function(lambda x: x, input_signature=(fg.TensorSpec([None], fg.int32),))
