@@ -410,6 +410,15 @@ class RaggedTensor:
         return apply(prim, inputs, attrs)
 
 
+def _length(value: RaggedTensor) -> Any:
+    n = value.shape[0]
+    return value.nrows() if n is None else n
+
+
+#: What Python's builtins mean in converted code; `len` of an eager one is refused, as TensorFlow does.
+RaggedTensor.__fg_builtins__ = {len: _length}  # type: ignore[attr-defined]
+
+
 class RaggedTensorSpec(TypeSpec):
     """What is known of a RaggedTensor. Source: tf.RaggedTensorSpec."""
 

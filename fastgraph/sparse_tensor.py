@@ -183,6 +183,15 @@ class SparseTensor:
         raise unsupported(self)
 
 
+def _length(value: SparseTensor) -> Any:
+    n = value.shape[0]
+    return value.dense_shape[0] if n is None else n
+
+
+#: What Python's builtins mean in converted code; `len` of an eager one is refused, as TensorFlow does.
+SparseTensor.__fg_builtins__ = {len: _length}  # type: ignore[attr-defined]
+
+
 class SparseTensorSpec(TypeSpec):
     """What is known of a SparseTensor. Source: tf.SparseTensorSpec."""
 

@@ -6,6 +6,7 @@ transformations.py, mapped.py), at once where all operands have values, by a nod
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -17,11 +18,12 @@ from fastgraph.data.handles import HANDLE, resolve
 from fastgraph.data.iterators import Cursor, NumpyIterator, OwnedIterator, found
 from fastgraph.data.sources import INFINITE, UNKNOWN, Described, Source
 from fastgraph.data.structures import flat, normalized, spec_of, unbatched
-from fastgraph.dtype import as_dtype, int64
+from fastgraph.dtype import as_dtype, bool_, int64
 from fastgraph.graph import control_flow
 from fastgraph.graph.trace import SymbolicTensor
+from fastgraph.ops import checks, elementwise
 from fastgraph.ops.generators import generators
-from fastgraph.shapes import TensorShape, TypeSpec
+from fastgraph.shapes import TensorShape, TensorSpec, TypeSpec
 from fastgraph.staging import autograph
 
 AUTOTUNE = -1
@@ -392,12 +394,35 @@ def _builtin_map(function: Any, *datasets: Any) -> Any:
     return (datasets[0] if len(datasets) == 1 else Dataset.zip(*datasets)).map(function)
 
 
+def _length(dataset: Any) -> Any:
+    if dataset.source is not None:
+        return len(dataset)
+    n = dataset.cardinality()
+    checks.Assert(n >= 0, ["len requires dataset with definitive cardinality, got ", n])
+    return n
+
+
+def _any_or_all(name: str, deciding: bool, dataset: Any) -> Any:
+    """any or all of scalars: whether one is `deciding`, looked for no further than the first that is."""
+    spec = dataset.element_spec
+    if not isinstance(spec, TensorSpec) or spec.shape.rank != 0:
+        raise ValueError(f'in a graph, the "{name}" builtin only works with datasets of scalars; got {spec}')
+
+    def decides(value: Any) -> Any:
+        return elementwise.equal(elementwise.cast(value, bool_), deciding)
+
+    return dataset.map(decides).filter(lambda found: found).take(1).reduce(not deciding, lambda _, found: deciding)
+
+
 #: What Python's builtins mean for datasets in converted code, where a pass cannot be made while tracing.
 Dataset.__fg_builtins__ = {  # type: ignore[attr-defined]
     enumerate: _enumerated,
     zip: Dataset.zip,
     map: _builtin_map,
     filter: lambda function, dataset: dataset.filter(function),
+    len: _length,
+    any: functools.partial(_any_or_all, "any", True),
+    all: functools.partial(_any_or_all, "all", False),
 }
 
 __all__ = ["AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "Dataset", "DatasetSpec"]

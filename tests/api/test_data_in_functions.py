@@ -371,6 +371,43 @@ def test_builtins_of_datasets() -> None:
     assert int(f(Dataset.range(4))) == 14 + 140 + 1400 + 50_000
 
 
+def test_length_and_truth_of_datasets() -> None:
+    @tf.function
+    def measured(dataset: Any) -> Any:
+        return len(dataset), any(x > 2 for x in range(2)), any(dataset), all(dataset)
+
+    for given in ([], [False], [True], [True, False], [0, 0], [0, 3], [1, 2]):
+        taken = tf.data.Dataset.from_tensor_slices(tf.constant(given, tf.bool if not given else None))
+        n, plain, one, every = measured(taken)
+        assert (int(n), bool(plain), bool(one), bool(every)) == (len(given), False, any(given), all(given))
+    forever = tf.data.Dataset.from_tensor_slices([True, False]).repeat()
+    found = tf.function(lambda dataset: [any(dataset), all(dataset)])(forever)  # no further than the first that decides
+    assert [bool(each) for each in found] == [True, False]
+    with pytest.raises(errors.InvalidArgumentError, match="len requires dataset with definitive cardinality, got "):
+        tf.function(lambda dataset: len(dataset))(forever)
+    with pytest.raises(ValueError, match='the "all" builtin only works with datasets of scalars'):
+        tf.function(lambda dataset: all(dataset))(forever.batch(2))
+
+
+def test_length_decides_a_loop() -> None:
+    @tf.function
+    def total(dataset: Any) -> Any:
+        s = tf.constant(0, tf.int64)
+        for i in range(len(dataset)):
+            s += i
+        return s
+
+    assert [int(total(tf.data.Dataset.range(n))) for n in (0, 2, 4)] == [0, 1, 6]
+    assert total.experimental_get_tracing_count() == 1
+
+
+def test_length_of_ragged_and_sparse_tensors() -> None:
+    ragged, sparse = tf.ragged.constant([[1], [2, 3]]), tf.sparse.from_dense([[0, 1], [2, 0], [0, 0]])
+    for specs in (None, [tf.RaggedTensorSpec([None, None], tf.int32), tf.SparseTensorSpec([None, None], tf.int32)]):
+        lengths = tf.function(lambda r, s: [len(r), len(s)], input_signature=specs)(ragged, sparse)
+        assert [int(n) for n in lengths] == [2, 3]
+
+
 def test_gradient_through_a_loop_over_a_dataset() -> None:
     w = tf.Variable(2.0)
 
@@ -440,7 +477,7 @@ def test_unconverted_loop_is_told_apart() -> None:
     with pytest.raises(RuntimeError, match="only supported in eager mode"):
         tf.function(lambda: Dataset.range(3).as_numpy_iterator())()
     with pytest.raises(TypeError, match=r"use `cardinality\(\)`"):
-        tf.function(lambda d: len(d))(Dataset.range(3))
+        tf.function(lambda d: len(d), autograph=False)(Dataset.range(3))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
