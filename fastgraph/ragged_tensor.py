@@ -404,6 +404,10 @@ class RaggedTensor:
     def __fg_tensor__(self, dtype: DType | None = None) -> RaggedTensor:
         return self
 
+    def __fg_shown__(self) -> tuple[Any, ...]:
+        """What tf.print shows."""
+        return ((self.flat_values, *self.nested_row_splits),)
+
     def __fg_bind__(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         from fastgraph.ragged_ops import apply
 

@@ -166,6 +166,10 @@ class SparseTensor:
     def __fg_tensor__(self, dtype: DType | None = None) -> SparseTensor:
         return self
 
+    def __fg_shown__(self) -> tuple[Any, ...]:
+        """What tf.print shows."""
+        return "'SparseTensor(indices=", self._indices, ", values=", self._values, ", shape=", self._dense_shape, ")'"
+
     def __fg_bind__(self, prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         """Return what the op gives: of its values where it keeps zeros. Raises ValueError for other ops."""
         first = inputs[0]

@@ -5,9 +5,11 @@ Rule: printing is a host effect: it happens on every run of a graph, in program 
 
 from __future__ import annotations
 
+import functools
 import pprint
 import sys
 import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +73,41 @@ def _rows(x: np.ndarray[Any, Any], summarize: int, depth: int) -> str:
     return "[" + gap.join(parts) + "]"
 
 
+def ragged_text(values: np.ndarray[Any, Any], splits: Sequence[np.ndarray[Any, Any]], summarize: int) -> str:
+    """Rows of different lengths as `print` shows them: like Python's lists, cut as tensors are."""
+    row: Callable[[int], str]
+    if splits:
+        n = len(splits[0]) - 1
+        row = functools.partial(_row_between, values, splits, summarize)
+    else:
+        n, row = len(values), lambda i: _item_text(values[i], summarize)
+    if summarize < 0 or n <= 2 * summarize:
+        return "[" + ", ".join([row(i) for i in range(n)]) + "]"
+    first, last = range(summarize), range(n - summarize, n)
+    return "[" + ", ".join([*map(row, first), "...", *map(row, last)]) + "]"
+
+
+def _row_between(values: Any, splits: Sequence[Any], summarize: int, i: int) -> str:
+    begin, end = int(splits[0][i]), int(splits[0][i + 1])
+    if len(splits) == 1:
+        return ragged_text(values[begin:end], (), summarize)
+    return ragged_text(values, (splits[1][begin : end + 1], *splits[2:]), summarize)
+
+
+def _item_text(value: Any, summarize: int) -> str:
+    """An element of a ragged tensor. Source: TensorFlow's as_string, and quotes round strings."""
+    if isinstance(value, np.ndarray):
+        return ragged_text(value, (), summarize)
+    if isinstance(value, (bytes, str)):
+        word = value.decode(errors="replace") if isinstance(value, bytes) else value
+        return "'" + word.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, np.complexfloating):
+        return f"({value.real:f},{value.imag:f})"
+    return str(int(value)) if isinstance(value, np.integer) else f"{float(value):f}"
+
+
 # ---- the op ---------------------------------------------------------------------------------------------------------
 
 _streams: dict[str, Any] = {}  # open files that were given to print, by the name that stands in the graph
@@ -110,29 +147,37 @@ def write_text(stream: str, text: str) -> None:
 
 @custom(
     op="PrintV2",
-    infer=lambda *values, pieces, summarize, stream: (),
+    infer=lambda *values, pieces, summarize, stream, ragged=(): (),
     groups=("-",),
     n_outputs=0,
     effect="host",
     reason="it writes to a Python stream",
 )
-def print_p(*values: Array, pieces: tuple[str, ...], summarize: int, stream: str) -> Any:
-    """Write the tensors between the pieces of text to a stream. t[*s]... -> nothing."""
-    text = pieces[0]
-    for value, after in zip(values, pieces[1:], strict=True):
-        text += tensor_text(value, summarize) + after
+def print_p(
+    *values: Array, pieces: tuple[str, ...], summarize: int, stream: str, ragged: tuple[tuple[int, int], ...] = ()
+) -> Any:
+    """Write the tensors between the pieces of text to a stream. t[*s]... -> nothing.
+
+    `ragged` says where so many of them are the values and the row splits of one ragged tensor.
+    """
+    text, i, parts = pieces[0], 0, dict(ragged)
+    while i < len(values):
+        n = parts.get(i, 1)
+        of = values[i : i + n]
+        text += (tensor_text(of[0], summarize) if n == 1 else ragged_text(of[0], of[1:], summarize)) + pieces[i + n]
+        i += n
     write_text(stream, text)
     return ()
 
 
 class _Place:
-    """What stands for a tensor while the structure around it is formatted."""
+    """What stands for a tensor, or for a composite of tensors, while the structure around it is formatted."""
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, text: str) -> None:
+        self.text = text
 
     def __repr__(self) -> str:
-        return f"\0{self.number}\0"
+        return self.text
 
 
 @public("print")
@@ -152,12 +197,25 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
     if summarize is None:
         summarize = 3
     tensors: list[Any] = []
+    ragged: dict[int, int] = {}
+
+    def number(tensor: Any) -> str:
+        tensors.append(convert(tensor))
+        return f"\0{len(tensors) - 1}\0"
 
     def place(value: Any) -> Any:
+        if hasattr(type(value), "__fg_shown__"):  # a composite: texts, tensors, and the parts of ragged ones
+            text = ""
+            for part in value.__fg_shown__():
+                if isinstance(part, tuple):
+                    ragged[len(tensors)] = len(part)
+                    text += "".join(map(number, part))
+                else:
+                    text += part if isinstance(part, str) else number(part)
+            return _Place(text)
         composite = hasattr(type(value), "__fg_bind__")  # it prints itself
         if isinstance(value, Tensor) or (hasattr(type(value), "__fg_tensor__") and not composite):
-            tensors.append(convert(value))
-            return _Place(len(tensors) - 1)
+            return _Place(number(value))
         return value
 
     texts = []
@@ -177,6 +235,7 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
             "pieces": pieces,
             "summarize": int(summarize),
             "stream": _stream_name(sys.stderr if stream is None else stream),
+            **({"ragged": tuple((order.index(i), n) for i, n in ragged.items())} if ragged else {}),
         },
     )
 

@@ -58,6 +58,48 @@ def test_print_goes_where_it_is_told(capsys: Any, tmp_path: Any) -> None:
         fg.print(1, output_stream=3)
 
 
+RAGGED = [  # a ragged tensor, and what tf.print shows of it: all, and with summarize=1
+    ([[1], []], "[[1], []]", "[[1], []]"),
+    ([[1.5, 2.0], [3.0]], "[[1.500000, 2.000000], [3.000000]]", "[[1.500000, 2.000000], [3.000000]]"),
+    ([["a", "b's"], []], r"[['a', 'b\'s'], []]", r"[['a', 'b\'s'], []]"),
+    ([[True], [False, True]], "[[true], [false, true]]", "[[true], [false, true]]"),
+    ([[[1], [2, 3]], [], []], "[[[1], [2, 3]], [], []]", "[[[1], [2, 3]], ..., []]"),
+    ([[0, 1, 2, 3, 4, 5, 6], [1]], "[[0, 1, 2, ..., 4, 5, 6], [1]]", "[[0, ..., 6], [1]]"),
+]
+
+
+@pytest.mark.parametrize("row", RAGGED, ids=lambda row: row[1])
+def test_print_of_ragged_tensors(row: Any, capsys: Any) -> None:
+    rows, text, short = row
+    taken = fg.ragged.constant(rows)
+
+    def show(value: Any) -> None:
+        fg.print("it is", {"k": [value, value]}, fg.constant(1), value, sep="|")
+        fg.print(value, summarize=1)
+
+    wanted = f"it is|{{'k': [{text}, {text}]}}|1|{text}\n{short}\n"
+    show(taken)
+    assert capsys.readouterr().err == wanted
+    staged = fg.function(show, input_signature=[taken._type_spec])
+    for _ in range(2):
+        staged(taken)
+        assert capsys.readouterr().err == wanted
+    assert "PrintV2" in {node.op for node in staged.get_concrete_function().graph.as_graph_def().node}
+
+
+def test_print_of_sparse_tensors_and_of_dimensions_within_rows(capsys: Any) -> None:
+    sparse = fg.sparse.from_dense([["", "a"], ["", ""]])
+    deep = fg.RaggedTensor.from_row_splits(fg.ones([3, 1]), [0, 1, 3])
+    f = fg.function(
+        lambda s, r: fg.print([s], r), input_signature=[fg.SparseTensorSpec(None, fg.string), deep._type_spec]
+    )
+    for show in (f, f.python_function):
+        show(sparse, deep)
+        assert capsys.readouterr().err == (
+            "['SparseTensor(indices=[[0 1]], values=[\"a\"], shape=[2 2])'] [[[1.000000]], [[1.000000], [1.000000]]]\n"
+        )
+
+
 def test_graphs_print_on_every_call_in_order(capsys: Any) -> None:
     @fg.function
     def f(x: Any) -> Any:
