@@ -223,7 +223,7 @@ def test_13_lists_in_staged_loops() -> None:
         assert "TensorArray" in str(error)
 
 
-def test_14_an_unused_write_means_the_same_eagerly_and_in_a_graph() -> None:
+def test_14_writes_that_are_kept_mean_the_same_eagerly_and_in_a_graph() -> None:
     def f() -> Any:
         array = tf.TensorArray(tf.int32, 2, clear_after_read=False)
         array = array.write(0, 5)
@@ -231,6 +231,23 @@ def test_14_an_unused_write_means_the_same_eagerly_and_in_a_graph() -> None:
         return array.stack()
 
     np.testing.assert_array_equal(f(), tf.function(f)())
+
+
+@pytest.mark.parametrize("staged_loop", [False, True])
+def test_14_a_write_that_is_lost_is_told_with_its_line(staged_loop: bool) -> None:
+    def f(n: Any) -> Any:
+        array = tf.TensorArray(tf.int32, 2, element_shape=[])
+        for i in tf.range(n) if staged_loop else range(2):
+            array.write(i, 5)
+        return array.stack()
+
+    with pytest.warns(UserWarning, match="result of TensorArray.write at .* was never used") as told:
+        np.testing.assert_array_equal(tf.function(f)(tf.constant(2)), [0, 0])
+    line = f.__code__.co_firstlineno + 3
+    assert f"{__file__}:{line}" in str(told[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(f(tf.constant(2)), [5, 5])  # eagerly a write changes the array itself
 
 
 def test_14_a_write_in_a_branch_is_of_that_branch() -> None:
