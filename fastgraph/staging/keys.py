@@ -210,8 +210,31 @@ def _encode(value: Any, name: str, path: str, found: Arguments) -> Any:
     if isinstance(value, types.MethodType):  # each access makes a new one: the function and the object count
         found.objects += [value.__func__, value.__self__]
         return (_METHOD, id(value.__func__), id(value.__self__))
+    if (text := _value_text(value)) is not None:
+        return (kind, text)
     found.objects.append(value)
     return (_OBJECT, id(value))
+
+
+#: Classes of Python's library whose objects are values: equal ones serve alike, and their text says all that they hold.
+_VALUES = {
+    "datetime": ("date", "datetime", "time", "timedelta"),
+    "decimal": ("Decimal",),
+    "fractions": ("Fraction",),
+    "pathlib": ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"),
+    "uuid": ("UUID",),
+}  # by name, for none of them need be imported
+
+
+def _value_text(value: Any) -> Any:
+    """Return what stands in a key for an object that is a value, None for any other object."""
+    kind = type(value)
+    if kind is frozenset:
+        plain = all(type(item) in _PRIMITIVES for item in value)
+        return frozenset([(type(item), repr(item)) for item in value]) if plain else None
+    if kind.__name__ not in _VALUES.get(kind.__module__.partition(".")[0], ()):
+        return None
+    return repr(value) if getattr(value, "tzinfo", None) is None else None  # a time zone may be any object
 
 
 def _encode_parts(
@@ -377,7 +400,7 @@ def described(arguments: Arguments, shapes: list[Any], specs: Iterable[Any]) -> 
             for _ in nesting.flatten(value, expand_composites=True):
                 next(remaining)
             return next(composites)
-        if type(value) in _PRIMITIVES or isinstance(value, DType | TensorShape):
+        if type(value) in _PRIMITIVES or isinstance(value, DType | TensorShape) or _value_text(value) is not None:
             return value
         return Held(value)
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import datetime
 import gc
+import uuid
 import weakref
 from collections import namedtuple
 from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,6 +70,45 @@ class State:
 class Slots:
     x: Any
     inner: Any = None
+
+
+VALUES = [
+    (lambda: datetime.date(2020, 1, 2), datetime.date(2020, 1, 3)),
+    (lambda: datetime.datetime(2020, 1, 2), datetime.date(2020, 1, 2)),
+    (lambda: Decimal("1.0"), Decimal("1.00")),  # equal, and yet not the same to who prints them
+    (lambda: Fraction(1, 2), Fraction(1, 3)),
+    (lambda: Path("a") / "b", Path("a")),
+    (lambda: uuid.UUID(int=1), uuid.UUID(int=2)),
+    (lambda: frozenset([1, "a"]), frozenset([True, "a"])),
+]
+
+
+@pytest.mark.parametrize(("make", "other"), VALUES, ids=[repr(other) for _, other in VALUES])
+def test_values_of_pythons_library_count_by_what_they_hold(make: Any, other: Any) -> None:
+    f = fg.function(lambda value, x: fg.constant(repr(value)))
+    for _ in range(3):
+        for value in (make(), other):
+            assert f(value, 1).numpy().decode() == repr(value) or isinstance(value, frozenset)
+            gc.collect()  # a trace does not go with the object it was made for: another may be equal
+    assert f.experimental_get_tracing_count() == 2
+    assert "by identity" not in str(f.explain_retraces())
+    concrete = f.get_concrete_function(make(), fg.constant(1))
+    concrete(make(), fg.constant(1))
+    with pytest.raises(TypeError, match="was constructed with"):
+        concrete("another", fg.constant(1))
+
+
+def test_a_value_with_an_object_in_it_counts_by_identity() -> None:
+    class Zone(datetime.tzinfo):
+        pass
+
+    f = fg.function(lambda value: fg.constant(1))
+    for value in (datetime.datetime(2020, 1, 2, tzinfo=Zone()), frozenset([Zone()])):
+        before = f.experimental_get_tracing_count()
+        for each in (value, value, copy.copy(value)):
+            f(each)
+        kept = 1 if copy.copy(value) is value else 2
+        assert f.experimental_get_tracing_count() - before == kept
 
 
 def test_a_dataclass_with_tensors_counts_by_its_fields() -> None:
