@@ -337,7 +337,6 @@ class Function(MethodCall):
         self, arguments: Arguments, shapes: list[Any], specs: list[Any], made: list[Any] | None, graph_name: str
     ) -> ConcreteFunction:
         """Trace the function. Variables are collected in `made`; where that is None, none may be made."""
-        self._n_traces += 1
         trace = GraphTrace(self._name)
         inputs = [
             trace.add_input(Aval(leaf.aval.dtype, shape), _placeholder_name(name))
@@ -379,6 +378,7 @@ class Function(MethodCall):
         finally:
             state.device = device
         trace.finish(outputs)
+        self._n_traces += 1
         described = keys.described(arguments, shapes, specs)
         parameters = self._parameters.flat(described)
         signature = Signature(self._name, parameters, described)

@@ -218,6 +218,7 @@ def _encode(value: Any, name: str, path: str, found: Arguments) -> Any:
 
 #: Classes of Python's library whose objects are values: equal ones serve alike, and their text says all that they hold.
 _VALUES = {
+    "builtins": ("range",),
     "datetime": ("date", "datetime", "time", "timedelta"),
     "decimal": ("Decimal",),
     "fractions": ("Fraction",),
