@@ -410,6 +410,8 @@ class Function(MethodCall):
             try:
                 return convert(leaf)
             except (TypeError, ValueError):
+                if hasattr(leaf, "__fg_staged_list__"):
+                    raise  # it says what can be returned instead
                 raise TypeError(
                     "To be compatible with tf.function, Python functions must return zero or more Tensors or "
                     f"ExtensionTypes or None values; in compilation of {self._python_function!r}, found return value "

@@ -12,13 +12,14 @@ from typing import Any, NoReturn, Self
 
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
-from fastgraph._tensor import Tensor, convert
+from fastgraph._tensor import Tensor, convert, current_trace
+from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph.loops import stacked_loop
 from fastgraph.ops import elementwise, gathering, joining, movement, ranking, reduction
 from fastgraph.ops.checks import Assert
 from fastgraph.ops.padding import tile
 from fastgraph.ops.tensor_lists import list_get, list_grow, list_set
-from fastgraph.shapes import compatible, shape_of
+from fastgraph.shapes import compatible, dims_text, shape_of
 from fastgraph.staging.autograph.elements import guarded
 from fastgraph.staging.autograph.moved import Moved, current
 from fastgraph.staging.autograph.rows import as_rows, empty_rows
@@ -53,6 +54,7 @@ class StagedList:
         self.new: list[Any] = []
         self.on_read = on_read
         self.origin = origin  # the list of Python's that this stands for
+        self.made_at = user_place()
 
     # -- as a container that blocks change
 
@@ -88,7 +90,23 @@ class StagedList:
         if self.rows is None:
             assert self.on_read is not None
             self.on_read()
+        self._check_reach()
         return self.rows if self.n_kept is None else [row[: self.n_kept] for row in self.rows]
+
+    def _check_reach(self) -> None:
+        """Raise InaccessibleTensorError if the rows are of a graph that is not being made any more, or not here."""
+        assert self.rows is not None
+        trace: Any = current_trace()
+        own = next((row.trace for row in self.rows if hasattr(row, "trace")), None)
+        while own is not None and trace is not own:
+            if trace is None:
+                raise InaccessibleTensorError(
+                    f"the list '{self.name}' is out of scope and cannot be used here{_line()}: a staged loop or branch "
+                    f"({self.made_at}) has changed its length while {own.graph.name} was traced, and its elements are "
+                    f"tensors of that graph, without values. Return the list, or tf.stack({self.name}), from "
+                    f"{own.graph.name}, and put what a call returns where the list is to be."
+                )
+            trace = trace.outer
 
     def _n(self) -> Any:
         """Return the number of elements as a tensor."""
@@ -169,8 +187,26 @@ class StagedList:
     def __fg_tensor__(self, dtype: Any = None) -> Any:
         rows = self._known()
         if len(rows) != 1 or nesting.is_nested(self.structure):
-            raise TypeError(f"the elements of '{self.name}' are structures, not tensors that can be stacked")
+            raise TypeError(
+                f"the list '{self.name}', whose length a staged loop or branch ({self.made_at}) has changed, cannot be "
+                f"one tensor{_line()}, as it is where it is stacked or returned: its elements are structures, "
+                f"{self._element_text()}. Stack or return its parts, {self._part_text()}, or keep a list for each."
+            )
         return rows[0] if dtype is None or rows[0].dtype == dtype else convert(rows[0], dtype)
+
+    def _element_text(self) -> str:
+        specs = [f"{row.dtype.name} {dims_text(row.aval.shape and row.aval.shape[1:])}" for row in self._known()]
+        shown = nesting.pack_sequence_as(self.structure, specs)
+        return str(shown).replace("'", "")
+
+    def _part_text(self) -> str:
+        """Return how the elements' first part is stacked."""
+        steps = []
+        part = self.structure
+        while nesting.is_nested(part) and (found := nesting.steps(part)):
+            step, part = found[0]
+            steps.append(step)
+        return f"tf.stack([element{''.join(steps)} for element in {self.name}])"
 
     # -- as a list of Python's
 
@@ -304,6 +340,7 @@ class StagedList:
             return False
         if other is self:
             return True
+        self._known()
         found = self._other(other)
         if found is None:  # equal where neither has an element
             return elementwise.equal(self._n(), 0) if isinstance(other, StagedList) and len(other) == 0 else False
