@@ -43,8 +43,8 @@ def entering(trace: GraphTrace | None) -> Any:
     finally:
         state.trace, state.tapes, state.extra["added"] = before
         state.extra["name_scope"] = scope
-    for each in added:
-        _tell_tapes(*each)
+        for each in added:
+            _tell_tapes(*each)
 
 
 def differentiable(aval: Aval) -> bool:
@@ -158,9 +158,40 @@ def derive(forward: GraphTrace, sources: tuple[int, ...], outputs: tuple[Value, 
     """Return the derivative of `outputs` with respect to the parameters at `sources`, made once."""
     key = (sources, outputs)
     found: Derivative | None = forward.derivatives.get(key)
-    if found is None:
-        found = forward.derivatives[key] = Derivative(forward, sources, outputs)
+    if found is not None:
+        return found
+    extra = current_state().extra
+    depth = extra.get("n_derivatives", 0)
+    if depth == MOST_NESTED:
+        raise _TooDeep(forward, sources, outputs)
+    waiting = [(forward, sources, outputs)]
+    while waiting:
+        extra["n_derivatives"] = depth + 1
+        try:
+            trace, *what = waiting[-1]
+            found = trace.derivatives[tuple(what)] = Derivative(*waiting[-1])
+            waiting.pop()
+        except _TooDeep as deeper:
+            if depth:
+                raise
+            waiting.append(deeper.wanted)
+        finally:
+            extra["n_derivatives"] = depth
+    assert found is not None
     return found
+
+
+#: How many derivatives are made inside of one another: those of deeper calls are made before, from the outermost, so
+#: that Python's stack does not limit how deep Functions call one another.
+MOST_NESTED = 40
+
+
+class _TooDeep(BaseException):
+    """A derivative that is to be made first. No handler of a gradient function's stops it."""
+
+    def __init__(self, *wanted: Any) -> None:
+        super().__init__()
+        self.wanted = wanted
 
 
 def closed(forward: GraphTrace, sources: tuple[int, ...], outputs: tuple[Value, ...]) -> Derivative:
