@@ -43,6 +43,13 @@ def _reaches(trace: Any, outer: Any) -> bool:
     return trace is not None
 
 
+def _merged(known: Shape, more: Shape) -> Shape:
+    """What two shapes say together: what is known, where they contradict one another."""
+    if known is None or more is None or len(known) != len(more):
+        return more if known is None else known
+    return tuple([b if a is None else a for a, b in zip(known, more, strict=True)])
+
+
 class ListShape:
     """What is known of a list's shape, and the tensors of the graphs under construction that stand for the list."""
 
@@ -72,13 +79,14 @@ class ListShape:
             self._tell(tensor)
 
     def learn(self, element: Shape) -> None:
-        """Note the shape of an element, where none is known; of `alike` too."""
-        if self.element is None and element is not None:
-            self.element = element
+        """Note what is known of the shape of an element besides; of `alike` too."""
+        merged = _merged(self.element, element)
+        if merged != self.element:
+            self.element = merged
             for tensor in self.tensors:
                 self._tell(tensor)
         for other in self.alike:
-            if other.element is None and self.element is not None:
+            if _merged(other.element, self.element) != other.element:
                 other.learn(self.element)
 
     def _tell(self, tensor: Any) -> None:
@@ -88,7 +96,7 @@ class ListShape:
             node.op = get("list_reserve")
         if node.op.name in ("list_blank", "list_reserve"):
             node.attrs = {**node.attrs, "element": self.element}
-        if tensor.aval.shape is None:
+        if tensor.aval.shape is None or _merged(tensor.aval.shape[1:], self.element) != tensor.aval.shape[1:]:
             tensor.set_shape((self.rows, *self.element))
             if node.op.name == "placeholder":
                 node.attrs = {**node.attrs, "shape": tensor.aval.shape}
@@ -370,14 +378,16 @@ class TracedTensorArray(TensorArray):
         """
         at = _integer(index, "index")
         place = self._known(at)
-        if place is not None and place < len(self._entries):
+        if place is not None and place < len(self._entries) and (
+            self._entries[place] is not None or not self._has_blanks()
+        ):  # fmt: skip
             return self._entry(place)
         buffer = self._buffer_here()
-        if self._shape.element is None:  # nothing was written yet, and perhaps nothing ever is
+        if self._shape.element is None or _is_blank(buffer):  # nothing was written yet, and perhaps nothing ever is
             Assert(
                 reduce_prod(shape_of_tensor(buffer)[1:]) > 0,
-                ["Trying to read an uninitialized tensor but element_shape is not fully defined: <unknown> and no list "
-                 "element is set, at index", at],
+                ["Trying to read an uninitialized tensor but element_shape is not fully defined: "
+                 f"{dims_text(self._shape.element)} and no list element is set, at index", at],
             )  # fmt: skip
         found = list_get(buffer, at, self.size())
         if self._shape.element is not None and self._infer_shape:
@@ -391,7 +401,8 @@ class TracedTensorArray(TensorArray):
         if self._entries is not None and (self._entries or self._shape.whole):
             if not self._entries:
                 return zeros((0, *self._shape.element), self._dtype)  # type: ignore[misc]
-            return stack([self._entry(i) for i in range(len(self._entries))], name=name)
+            if not self._has_blanks():
+                return stack([self._entry(i) for i in range(len(self._entries))], name=name)
         if self._shape.element is None:
             raise ValueError(
                 "Tried to stack elements of an empty list with non-fully-defined element_shape: <unknown>: write an "
@@ -403,7 +414,7 @@ class TracedTensorArray(TensorArray):
         """Return the entries that `indices` names along a new first axis. i[n] -> t[n, *element]."""
         places = known_value(as_tensor(indices))
         numbers = [] if places is None or self._entries is None else [int(i) for i in np.ravel(places)]
-        if numbers and all(0 <= i < len(self._entries) for i in numbers):
+        if numbers and all(0 <= i < len(self._entries) for i in numbers) and not self._has_blanks():
             return stack([self._entry(i) for i in numbers], name=name)
         return gather(self._rows(), indices, name=name)
 
@@ -416,7 +427,7 @@ class TracedTensorArray(TensorArray):
             raise InvalidArgumentError(
                 None, None, "Concat requires elements to be at least vectors, found scalars instead."
             )
-        if self._entries:
+        if self._entries and not self._has_blanks():
             return concat([self._entry(i) for i in range(len(self._entries))], 0, name=name)
         whole = self._rows()
         dims = shape_of_tensor(whole)
@@ -526,7 +537,13 @@ class TracedTensorArray(TensorArray):
             raise ValueError(
                 f"Incompatible shape for value ({dims_text(dims)}), expected ({dims_text(self._shape.element)})"
             )
-        self._shape.learn(dims)
+        if self._infer_shape:
+            self._shape.learn(dims)
+
+    def _has_blanks(self) -> bool:
+        """Whether entries were not written whose shape only the graph knows, by those that were."""
+        written = [entry is not None for entry in self._entries]
+        return not self._shape.whole and any(written) and not all(written)
 
     def _entry(self, place: int) -> Any:
         self._unused = None
@@ -612,6 +629,11 @@ class TracedTensorArray(TensorArray):
 
     def __repr__(self) -> str:
         return f"<TensorArray of a graph, dtype={self._dtype.name}, {self.element_shape}>"
+
+
+def _is_blank(buffer: Any) -> bool:
+    """Whether a list has only just been made, of elements whose shape is not all known."""
+    return hasattr(buffer, "value") and buffer.value.node.op.name == "list_blank"
 
 
 def _is_scratch(trace: Any) -> bool:

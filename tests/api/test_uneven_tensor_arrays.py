@@ -170,3 +170,73 @@ def test_zeros_for_rows_that_were_not_written_where_the_others_are_alike() -> No
         return ta.stack()
 
     assert run(f, "first", fg.constant(3)).numpy().tolist() == [[1, 1], [1, 1], [0, 0]]
+
+
+PARTLY = pytest.mark.parametrize("options", [{"element_shape": [None]}, {}])
+
+
+@TIERS
+@PARTLY
+def test_entries_that_were_not_written_are_zeros_of_the_shape_of_those_that_were(
+    tier: str, options: dict[str, Any]
+) -> None:
+    def one(n: Any) -> Any:
+        return array(size=3, infer_shape=True, **options).write(0, fg.ones([n]))
+
+    def in_a_branch(n: Any) -> Any:
+        ta = array(size=3, infer_shape=True, **options)
+        if n > 5:
+            ta = ta.write(0, [1.0, 2.0])
+        return ta
+
+    def f(n: Any) -> Any:
+        taken = in_a_branch(n)
+        return (
+            one(n).stack(),
+            one(n).gather([0, 1]),
+            one(n).concat(),
+            one(n).read(1),
+            one(n).read(n),
+            taken.read(1),
+            taken.stack(),
+        )
+
+    stacked, gathered, joined, *read, whole = run(f, tier, fg.constant(2))
+    assert stacked.numpy().tolist() == [[1, 1], [0, 0], [0, 0]] and gathered.numpy().tolist() == [[1, 1], [0, 0]]
+    assert joined.numpy().tolist() == [1, 1, 0, 0, 0, 0]
+    assert [each.numpy().tolist() for each in read] == [[0, 0]] * 3
+    assert whole.numpy().tolist() == [[0, 0]] * 3
+
+
+@TIERS
+@PARTLY
+def test_an_array_that_nothing_was_written_to_has_no_entries_to_read(tier: str, options: dict[str, Any]) -> None:
+    def f(i: Any) -> Any:
+        return array(size=3, infer_shape=True, **options).read(i)
+
+    with pytest.raises(fg.errors.InvalidArgumentError, match="Trying to read an uninitialized tensor"):
+        run(f, tier, fg.constant(1))
+
+
+@PARTLY
+def test_the_first_entry_says_the_shape_of_all_unless_it_is_not_to_be_inferred(options: dict[str, Any]) -> None:
+    def f(infer_shape: bool) -> Any:
+        ta = array(size=2, infer_shape=infer_shape, **options).write(0, [1.0]).write(1, [1.0, 2.0])
+        return ta.read(0), ta.read(1)
+
+    with pytest.raises(ValueError, match="Incompatible shape"):
+        fg.function(f)(True)
+    assert [each.numpy().tolist() for each in fg.function(f)(False)] == [[1], [1, 2]]
+
+
+@TIERS
+def test_entries_without_elements_can_be_read(tier: str) -> None:
+    def f(n: Any) -> Any:
+        ta = array(size=2, infer_shape=True, element_shape=[None])
+        for i in fg.range(2):
+            ta = ta.write(i, fg.ones([n]))
+        return ta.read(1), ta.stack()
+
+    for n in (0, 2):
+        entry, whole = run(f, tier, fg.constant(n))
+        assert entry.shape == (n,) and whole.shape == (2, n)
