@@ -77,6 +77,7 @@ LATE_MODULES = {
     "staging.autograph.iterables",
     "staging.autograph.elements",
     "staging.autograph.list_functions",
+    "staging.autograph.list_rows",
     "staging.autograph.lists",
     "staging.autograph.rows",
     "staging.autograph.growing",

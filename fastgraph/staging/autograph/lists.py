@@ -12,201 +12,23 @@ from typing import Any, NoReturn, Self
 
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
-from fastgraph._tensor import Tensor, convert, current_trace
-from fastgraph.errors import InaccessibleTensorError
+from fastgraph._tensor import Tensor, convert
 from fastgraph.graph.loops import stacked_loop
 from fastgraph.ops import elementwise, gathering, joining, movement, ranking, reduction
 from fastgraph.ops.checks import Assert
 from fastgraph.ops.padding import tile
-from fastgraph.ops.tensor_lists import list_get, list_grow, list_set
-from fastgraph.shapes import compatible, dims_text, shape_of
-from fastgraph.staging.autograph.elements import guarded
+from fastgraph.ops.tensor_lists import list_grow, list_set
+from fastgraph.shapes import compatible
+from fastgraph.staging.autograph.list_rows import ListRows, at_line
 from fastgraph.staging.autograph.moved import Moved, current
 from fastgraph.staging.autograph.rows import as_rows, empty_rows
-from fastgraph.staging.autograph.state import in_state, same_structure, user_place
+from fastgraph.staging.autograph.state import in_state, same_structure
 
 
-class StagedList:
-    """A list whose elements are the rows of tensors.
+class StagedList(ListRows):
+    """A list whose elements are the rows of tensors. See `list_rows`."""
 
-    `rows` are the elements' flat tensors, stacked; `structure` is that of an element. While the elements that a loop
-    appends are being recorded `rows` is None, `new` holds them, and `on_read` is called where anything else is done.
-    """
-
-    __fg_staged_list__ = True
     __hash__ = object.__hash__
-
-    def __init__(
-        self,
-        name: str,
-        structure: Any = None,
-        rows: Sequence[Any] | None = None,
-        on_read: Callable[[], NoReturn] | None = None,
-        origin: Any = None,
-        count: Any = None,
-    ) -> None:
-        self.name = name
-        self.structure = structure
-        self.rows = rows
-        # How many of the rows there are; None: all. Rows with room for more are not copied by append.
-        self.n_kept = count
-        self.tracing = rows is None
-        self.new: list[Any] = []
-        self.on_read = on_read
-        self.origin = origin  # the list of Python's that this stands for
-        self.made_at = user_place()
-
-    # -- as a container that blocks change
-
-    def held(self) -> Any:
-        """Return what it holds: the elements that were recorded, or the rows by their numbers."""
-        if self.tracing:
-            return list(self.new)
-        assert self.rows is not None
-        held = {f"{k:03d}": row for k, row in enumerate(self.rows)}
-        return held if self.n_kept is None else {**held, "count": self.n_kept}
-
-    def update(self, held: Any) -> None:
-        """Hold what `held` has returned."""
-        if self.tracing:
-            self.new[:] = held
-        else:
-            self.rows = [row for key, row in held.items() if key != "count"]
-            self.n_kept = held.get("count")
-
-    @staticmethod
-    def shapes_of(held: Any) -> list[Any]:
-        """Return the shapes of rows whose number may change."""
-        shapes = [row.aval.shape for row in held.values()]
-        return [(None, *shape[1:]) if shape else shape for shape in shapes]
-
-    # -- the elements as tensors
-
-    def _rows_anywhere(self) -> Sequence[Any]:
-        """Return the rows, and room for more, to ask for their types."""
-        return self._known() if self.rows is None else self.rows
-
-    def _known(self) -> Sequence[Any]:
-        if self.rows is None:
-            assert self.on_read is not None
-            self.on_read()
-        self._check_reach()
-        return self.rows if self.n_kept is None else [row[: self.n_kept] for row in self.rows]
-
-    def _check_reach(self) -> None:
-        """Raise InaccessibleTensorError if the rows are of a graph that is not being made any more, or not here."""
-        assert self.rows is not None
-        trace: Any = current_trace()
-        own = next((row.trace for row in self.rows if hasattr(row, "trace")), None)
-        while own is not None and trace is not own:
-            if trace is None:
-                raise InaccessibleTensorError(
-                    f"the list '{self.name}' is out of scope and cannot be used here{_line()}: a staged loop or branch "
-                    f"({self.made_at}) has changed its length while {own.graph.name} was traced, and its elements are "
-                    f"tensors of that graph, without values. Return the list, or tf.stack({self.name}), from "
-                    f"{own.graph.name}, and put what a call returns where the list is to be."
-                )
-            trace = trace.outer
-
-    def _n(self) -> Any:
-        """Return the number of elements as a tensor."""
-        return movement.shape(self._known()[0])[0] if self.n_kept is None else self.n_kept
-
-    def _hold(self, rows: Sequence[Any]) -> None:
-        """Hold these rows, all of them."""
-        self.rows = list(rows)
-        if self.n_kept is not None:
-            self.n_kept = movement.shape(rows[0])[0]
-
-    def _stacked(self, values: Sequence[Any]) -> list[Any]:
-        """Return the elements `values` as rows. Raises ValueError, naming the list, where they are not like its own."""
-        columns: list[list[Any]] = [[] for _ in self._known()]
-        for value in values:
-            difference = same_structure(self.structure, value)
-            if difference is not None:
-                raise ValueError(f"the elements of '{self.name}' must be alike{_line()}: {difference}")
-            for column, leaf, row in zip(columns, nesting.flatten(value), self._known(), strict=True):
-                column.append(convert(leaf) if hasattr(leaf, "dtype") else convert(leaf, row.dtype))
-                if column[-1].dtype != row.dtype:
-                    raise TypeError(
-                        f"the elements of '{self.name}' have dtype {row.dtype.name}, and one that is added has dtype "
-                        f"{column[-1].dtype.name}{_line()}"
-                    )
-                shapes = [row.aval.shape and row.aval.shape[1:], column[-1].aval.shape]
-                if not compatible(*shapes):
-                    wanted, found = map(shape_of, shapes)
-                    raise ValueError(
-                        f"the elements of '{self.name}' have shape {wanted}, and one that is added has shape "
-                        f"{found}{_line()}"
-                    )
-        return [joining.stack(column) for column in columns]
-
-    def _put(self, values: Sequence[Any], before: Callable[[Any], Any], after: Callable[[Any], Any] | None) -> None:
-        """Hold the rows that `before` leaves, the elements `values`, and the rows that `after` leaves."""
-        rows = []
-        for row, new in zip(self._known(), self._stacked(values), strict=True):
-            parts = [before(row), new, *([] if after is None else [after(row)])]
-            rows.append(joining.concat(parts, 0))
-        self._hold(rows)
-
-    def _cut(self, before: Callable[[Any], Any], after: Callable[[Any], Any] | None) -> None:
-        """Hold the rows that `before` and `after` leave."""
-        self._hold(
-            [before(row) if after is None else joining.concat([before(row), after(row)], 0) for row in self._known()]
-        )
-
-    def _place(self, index: Any) -> Any:
-        """Return an index from the list's begin on, checked when the graph runs by what uses it."""
-        at = convert(index, dtypes.int32) if isinstance(index, int) else elementwise.cast(convert(index), dtypes.int32)
-        n = self._n()
-        if isinstance(index, int):
-            return at + n if index < 0 else at
-        return elementwise.add(at, elementwise.multiply(n, elementwise.cast(elementwise.less(at, 0), dtypes.int32)))
-
-    def _element(self, tensors: Sequence[Any]) -> Any:
-        if not nesting.is_nested(self.structure):
-            return tensors[0]
-        return guarded(nesting.pack_sequence_as(self.structure, list(tensors)), self.name)
-
-    def length(self) -> Any:
-        """Return the number of elements, as a tensor where the graph alone can tell."""
-        size = None if self.n_kept is not None else self._known()[0].shape[0]
-        return self._n() if size is None else size
-
-    def truth(self) -> Any:
-        """Say whether there is an element."""
-        return elementwise.greater(convert(self.length()), 0)
-
-    def row(self, i: Any) -> Any:
-        """Return the i-th element."""
-        if self.n_kept is None or self.rows is None:
-            return self._element([gathering.gather(row, i) for row in self._known()])
-        at = elementwise.cast(convert(i), dtypes.int32)
-        return self._element([list_get(row, at, self.n_kept) for row in self.rows])
-
-    def __fg_tensor__(self, dtype: Any = None) -> Any:
-        rows = self._known()
-        if len(rows) != 1 or nesting.is_nested(self.structure):
-            raise TypeError(
-                f"the list '{self.name}', whose length a staged loop or branch ({self.made_at}) has changed, cannot be "
-                f"one tensor{_line()}, as it is where it is stacked or returned: its elements are structures, "
-                f"{self._element_text()}. Stack or return its parts, {self._part_text()}, or keep a list for each."
-            )
-        return rows[0] if dtype is None or rows[0].dtype == dtype else convert(rows[0], dtype)
-
-    def _element_text(self) -> str:
-        specs = [f"{row.dtype.name} {dims_text(row.aval.shape and row.aval.shape[1:])}" for row in self._known()]
-        shown = nesting.pack_sequence_as(self.structure, specs)
-        return str(shown).replace("'", "")
-
-    def _part_text(self) -> str:
-        """Return how the elements' first part is stacked."""
-        steps = []
-        part = self.structure
-        while nesting.is_nested(part) and (found := nesting.steps(part)):
-            step, part = found[0]
-            steps.append(step)
-        return f"tf.stack([element{''.join(steps)} for element in {self.name}])"
 
     # -- as a list of Python's
 
@@ -285,7 +107,7 @@ class StagedList:
         n = self._n()
         at = elementwise.cast(convert(index), n.dtype)
         within = elementwise.logical_and(elementwise.less(at, n), elementwise.greater_equal(at, -n))
-        Assert(within, [f"pop from the list '{self.name}'{_line()}: no element", index, "of", n])
+        Assert(within, [f"pop from the list '{self.name}'{at_line()}: no element", index, "of", n])
         if last and self.n_kept is not None:
             self.n_kept = elementwise.subtract(self.n_kept, 1)
             return found
@@ -314,7 +136,7 @@ class StagedList:
         keys: Any = self if key is None else mapped(self.length(), lambda i: key(self.row(i)), self.name)
         by = convert(keys)
         if by.shape.rank not in (None, 1):
-            raise ValueError(f"the list '{self.name}' is sorted{_line()} by what has no order, {by}: sort by a key")
+            raise ValueError(f"the list '{self.name}' is sorted{at_line()} by what has no order, {by}: sort by a key")
         order = ranking.argsort(by, direction="DESCENDING" if reverse else "ASCENDING", stable=True)
         self._hold([gathering.gather(row, order) for row in self._known()])
 
@@ -384,7 +206,7 @@ class StagedList:
             raise self._unsupported("index() with limits")
         equal = elementwise.cast(self._equal_to(value), dtypes.int32)
         n = reduction.reduce_sum(equal)
-        Assert(elementwise.greater(n, 0), [f"no element of the list '{self.name}'{_line()} is", value])
+        Assert(elementwise.greater(n, 0), [f"no element of the list '{self.name}'{at_line()} is", value])
         return reduction.argmax(joining.concat([equal, convert([1])], 0), 0, output_type=dtypes.int32)
 
     def remove(self, value: Any) -> None:
@@ -429,14 +251,14 @@ class StagedList:
         if size is None:
             raise TypeError(
                 f"the length of '{self.name}', which a staged loop or branch has changed, is a tensor, and Python "
-                f"itself wants to know it{_line()}: use len({self.name}) in code that AutoGraph converts"
+                f"itself wants to know it{at_line()}: use len({self.name}) in code that AutoGraph converts"
             )
         return int(size)
 
     def __iter__(self) -> Any:
         if self._known()[0].shape[0] is None:
             raise TypeError(
-                f"Python itself cannot take the elements of '{self.name}' one by one{_line()}, for a staged loop or "
+                f"Python itself cannot take the elements of '{self.name}' one by one{at_line()}, for a staged loop or "
                 f"branch has changed its length, which is a tensor: loop over it by a for statement or a list "
                 f"comprehension in code that AutoGraph converts, or stack it, tf.stack({self.name})"
             )
@@ -452,7 +274,7 @@ class StagedList:
 
     def _unsupported(self, what: str) -> NotImplementedError:
         return NotImplementedError(
-            f"{what} of the list '{self.name}'{_line()}: a staged loop or branch changes its length, so that its "
+            f"{what} of the list '{self.name}'{at_line()}: a staged loop or branch changes its length, so that its "
             "elements are the rows of a tensor. It can be appended to, extended, inserted to, popped from, indexed, "
             f"sliced, looped over, and stacked: tf.stack({self.name})."
         )
@@ -465,7 +287,7 @@ class StagedTuple(StagedList):
     """A tuple of a list's elements."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(f"a tuple of the list '{self.name}' cannot be changed{_line()}")
+        raise TypeError(f"a tuple of the list '{self.name}' cannot be changed{at_line()}")
 
     append = extend = insert = pop = clear = reverse = sort = remove = _refuse
     __setitem__ = __delitem__ = _refuse
@@ -514,7 +336,7 @@ def as_list(value: Any, other: Any, name: str) -> StagedList:
     made = as_rows(value, None if value or not other else other[0])
     if made is None:
         raise TypeError(
-            f"the elements of the list '{name}'{_line()}, whose length a tensor decides, must be tensors alike in "
+            f"the elements of the list '{name}'{at_line()}, whose length a tensor decides, must be tensors alike in "
             f"structure, dtype and shape: {reprlib.repr(value)}"
         )
     return (StagedTuple if isinstance(value, tuple) else StagedList)(name, *made)
@@ -539,8 +361,3 @@ def mapped(n: Any, element: Callable[[Any], Any], name: str) -> StagedList:
     n = elementwise.cast(convert(n), dtypes.int32)
     _, rows = stacked_loop(n, step, (), "map")
     return StagedList(name, structure[0], rows)
-
-
-def _line() -> str:
-    place = user_place()
-    return f" ({place})" if place else ""
