@@ -155,6 +155,7 @@ class GraphElements:
 
     _elements: Elements | None = None
     _finalized = False
+    around: weakref.ref[Any] | None = None  # of a Function's graph, the one that was made when its tracing began
 
     def elements(self: Any) -> Elements:
         """Return the operations there are now."""
@@ -264,6 +265,21 @@ class GraphElements:
     def _captured(self: Any, deferred: bool) -> list[tuple[Any, Any]]:
         found = self._of_function()[0].captured(self, deferred=deferred)
         return [(outside, _tensor(self, value)) for outside, value in found]
+
+    @property
+    def control_outputs(self: Any) -> list[Operation]:
+        """The operations that run though nothing takes what they make, in program order: those with effects."""
+        from fastgraph.graph.ir import effects
+
+        own = {node for node in self.nodes if effects(node)}
+        return [op for op in self.get_operations() if op.node in own and op.name == op.node.name]
+
+    @property
+    def outer_graph(self: Any) -> Any:
+        """The graph under construction when this one was begun; None where there was none, or it is gone."""
+        if self.trace is not None and self.trace.parent is not None:
+            return self.trace.parent.graph
+        return None if self.around is None else self.around()
 
     @property
     def external_captures(self) -> list[Any]:

@@ -362,6 +362,8 @@ class Function(MethodCall):
         state = current_state()
         device = state.device
         outermost = state.trace is None
+        if state.trace is not None:
+            trace.graph.around = weakref.ref(state.trace.graph)
         try:
             with resting, entering(trace), variable_creator_scope(creator):
                 recursion.begin(trace)

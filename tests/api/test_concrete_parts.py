@@ -187,3 +187,45 @@ def test_keyword_only_parameters_need_a_default_where_there_is_a_signature() -> 
     assert int(staged(1)) == 3
     with pytest.raises(TypeError, match="incompatible with input_signature"):
         staged(1, k=5)
+
+
+def test_graphs_tell_what_runs_for_its_effect_and_the_graph_around() -> None:
+    v = tf.Variable(1.0)
+    graphs = {}
+
+    @tf.function
+    def inner(x: Any) -> Any:
+        graphs["inner"] = x.graph, x.graph.outer_graph
+
+        def taken() -> Any:
+            y = x * 2.0
+            graphs["branch"] = y.graph, y.graph.outer_graph
+            return y
+
+        return tf.cond(tf.reduce_sum(x) > 0.0, taken, lambda: -x)
+
+    @tf.function
+    def outer(x: Any) -> Any:
+        tf.print(x)
+        v.assign_add(1.0)
+        graphs["outer"] = x.graph, x.graph.outer_graph
+        return inner(x) * x
+
+    graph = outer.get_concrete_function(tf.TensorSpec([2])).graph
+    assert [op.type for op in graph.control_outputs] == ["PrintV2", "AssignAddVariableOp"]
+    assert all(graph.get_operation_by_name(op.name) is op for op in graph.control_outputs)
+    pure = tf.function(lambda x: x * x).get_concrete_function(tf.TensorSpec([2])).graph
+    assert pure.control_outputs == [] and pure.outer_graph is None
+    assert graphs["outer"] == (graph, None) and graphs["inner"][1] is graph
+    assert graphs["branch"][1] is graphs["inner"][0]
+
+
+def test_concrete_functions_tell_their_tensors() -> None:
+    v, t = tf.Variable(1.0), tf.constant([1.0, 2.0])
+    concrete = tf.function(lambda x, y: x * y + v + t).get_concrete_function(tf.TensorSpec([2]), tf.TensorSpec([2]))
+    assert [each.name for each in concrete.inputs][:2] == ["x:0", "y:0"] and len(concrete.inputs) == 4
+    assert [each.dtype.name for each in concrete.inputs] == ["float32", "float32", "resource", "float32"]
+    assert [each.name for each in concrete.outputs] == ["Identity:0"]
+    assert all(each.graph is concrete.graph for each in (*concrete.inputs, *concrete.outputs))
+    assert concrete.captured_inputs[0] is v.handle and concrete.captured_inputs[1] is t
+    assert all(a is b for a, b in zip(concrete.graph.internal_captures, concrete.inputs[2:], strict=True))

@@ -93,10 +93,10 @@ class ListRows:
         while own is not None and trace is not own:
             if trace is None:
                 raise InaccessibleTensorError(
-                    f"the list '{self.name}' is out of scope and cannot be used here{at_line()}: a staged loop or branch "
-                    f"({self.made_at}) has changed its length while {own.graph.name} was traced, and its elements are "
-                    f"tensors of that graph, without values. Return the list, or tf.stack({self.name}), from "
-                    f"{own.graph.name}, and put what a call returns where the list is to be."
+                    f"the list '{self.name}' is out of scope and cannot be used here{at_line()}: a staged loop or "
+                    f"branch ({self.made_at}) has changed its length while {own.graph.name} was traced, and its "
+                    f"elements are tensors of that graph, without values. Return the list, or tf.stack({self.name}), "
+                    f"from {own.graph.name}, and put what a call returns where the list is to be."
                 )
             trace = trace.outer
 
