@@ -362,7 +362,7 @@ class Function(MethodCall):
         state = current_state()
         device = state.device
         outermost = state.trace is None
-        if state.trace is not None:
+        if isinstance(state.trace, GraphTrace):
             trace.graph.around = weakref.ref(state.trace.graph)
         try:
             with resting, entering(trace), variable_creator_scope(creator):
