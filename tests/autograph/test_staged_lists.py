@@ -488,3 +488,28 @@ def test_elements_of_a_shape_that_is_known_only_when_the_graph_runs(tier: str) -
     with flags.override(tier=tier, worker=False):
         kept, assigned = f(fg.constant(3))
     assert numbers(kept) == [[1.0] * 3, [2.0] * 3] and numbers(assigned) == [[0] * 3, [1] * 3, [2] * 3]
+
+
+def grown_until(n: Any) -> Any:
+    values, i = [], n - n
+    while len(values) < n and i < 20:
+        values.append(i * 2)
+        i += 1
+    return values, i
+
+
+def taken_back(n: Any) -> Any:
+    values = []
+    for i in fg.range(n):
+        values.append(i)
+        if i > 2:
+            values.pop()
+        if i == 1:
+            values.append(n)
+    return values
+
+
+@pytest.mark.parametrize("function", [grown_until, taken_back])
+def test_lengths_that_the_test_reads_or_that_shrink_after_growing(function: Callable[..., Any]) -> None:
+    for n in (0, 1, 5):
+        assert numbers(fg.function(function)(fg.constant(n))) == numbers(function(fg.constant(n)))

@@ -96,10 +96,13 @@ def grow(changed: Found, sample: Any, refused: Exception) -> NoReturn:
 
 
 def added(found: Found, *ends: Any) -> Any:
-    """Return an element that one of `ends`, states of the list `found`, has and that was not there before, or None."""
+    """Return an element that one of `ends`, states of the list `found`, has and that was not there before.
+
+    Where there is none an element that was there, which the list may have got inside of the statement; else None.
+    """
     before = {id(element) for element in found.before}
-    new = (each for end in ends for each in end if id(each) not in before and not isinstance(each, Moved))
-    return next(new, None)
+    new = [each for end in (*ends, found.before) for each in end if not isinstance(each, Moved)]
+    return next((each for each in new if id(each) not in before), new[0] if new else None)
 
 
 def grown(revision: Grow, owner: Owner) -> None:

@@ -388,7 +388,13 @@ class Loop:
         test_trace.scope = f"{scope}/"
         with entering(test_trace):
             inputs = arguments(test_trace)
-            goes_on = condition(decisive(self.test(inputs[0])), f"{self.kind} statement")
+            for appended in self.appended:  # a test that reads the list needs its length
+                self._append_to(appended)
+            try:
+                goes_on = condition(decisive(self.test(inputs[0])), f"{self.kind} statement")
+            finally:
+                for appended in self.appended:
+                    appended.found.put(appended.found.container)
             if limit is not None:
                 goes_on = both(elementwise.less(inputs[n_own - 1], limit), goes_on)
         closed(test_trace, lambda: [goes_on])
