@@ -513,3 +513,114 @@ def taken_back(n: Any) -> Any:
 def test_lengths_that_the_test_reads_or_that_shrink_after_growing(function: Callable[..., Any]) -> None:
     for n in (0, 1, 5):
         assert numbers(fg.function(function)(fg.constant(n))) == numbers(function(fg.constant(n)))
+
+
+def same_in_both(n: Any) -> Any:
+    values: list[Any] = []
+    if n > 2:
+        other, k = values, 1
+    else:
+        other, k = values, 2
+    other.append(n)
+    return len(values), len(other), k
+
+
+def same_and_longer(n: Any) -> Any:
+    values = []
+    if n > 2:
+        other = values
+        other.append(n)
+    else:
+        other = values
+        other.append(-n)
+    return len(values), len(other), values[0]
+
+
+def exchanged(n: Any) -> Any:
+    one, two = [n], [n + 1]
+    if n > 2:
+        one, two = two, one
+    one.append(n)
+    return len(one), len(two), one[0], two[0]
+
+
+def read_alone(n: Any) -> Any:
+    one, two = [n, n], [n + 1, n]
+    chosen = one if n > 2 else two
+    if n > 3:
+        other = one
+    else:
+        other = two
+    return chosen[0] + other[0], list(chosen) + [n], len(other)
+
+
+def copied(n: Any) -> Any:
+    one, two = [n], [n + 1]
+    if n > 2:
+        chosen = one
+    else:
+        chosen = two
+    chosen = list(chosen)
+    chosen.append(n)
+    return len(one), len(two), len(chosen)
+
+
+@pytest.mark.parametrize("function", [same_in_both, same_and_longer, exchanged, read_alone, copied])
+def test_names_of_one_list_after_a_branch(function: Callable[..., Any]) -> None:
+    for n in (1, 3, 4):
+        assert numbers(fg.function(function)(fg.constant(n))) == numbers(function(fg.constant(n)))
+
+
+def one_or_other(n: Any) -> Any:
+    one, two = [], []
+    if n > 2:
+        chosen = one
+    else:
+        chosen = two
+    chosen.append(n)
+    return len(one), len(two)
+
+
+def one_or_other_in_a_loop(n: Any) -> Any:
+    one, two = [], []
+    for i in fg.range(n):
+        if i % 2 == 0:
+            chosen = one
+        else:
+            chosen = two
+        chosen.append(i)
+    return len(one), len(two)
+
+
+def one_or_other_of_dicts(n: Any) -> Any:
+    one, two = {"a": n}, {"a": n + 1}
+    chosen = one if n > 2 else two
+    chosen["a"] = n + 2
+    return one["a"], two["a"]
+
+
+def one_after_a_loop(n: Any) -> Any:
+    one, chosen = [n], [n + 1]
+    for _ in fg.range(n):
+        chosen = one
+    chosen.append(n)
+    return len(one)
+
+
+def one_or_other_of_staged(n: Any) -> Any:
+    one, two = filled(n), filled(n)
+    if n > 2:
+        chosen = one
+    else:
+        chosen = two
+    chosen.append(n)
+    return len(one), len(two)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [one_or_other, one_or_other_in_a_loop, one_or_other_of_dicts, one_after_a_loop, one_or_other_of_staged],
+)
+def test_a_change_that_would_be_lost_to_the_other_names_of_a_list_is_refused(function: Callable[..., Any]) -> None:
+    with pytest.raises(NotImplementedError, match="may be one that other names hold too"):
+        fg.function(function)(fg.constant(4))

@@ -28,6 +28,7 @@ from fastgraph.ops import (
     reduction,
 )
 from fastgraph.staging.autograph.containers import Containers
+from fastgraph.staging.autograph.elements import one_of_several
 from fastgraph.staging.autograph.growing import Grow
 from fastgraph.staging.autograph.iterables import (
     enumerate_,
@@ -87,8 +88,13 @@ def if_exp(cond: Any, if_true: Any, if_false: Any, expr_repr: str) -> Any:
 
         return run
 
+    containers = Containers([if_true, if_false], ())
     try:
-        return _chosen(pred, noted("main", if_true), noted("else", if_false), if_true, if_false)
+        result = _chosen(pred, noted("main", if_true), noted("else", if_false), if_true, if_false)
+        one, two = values.get("main"), values.get("else")
+        if not any(containers.others(each, ()) for each in (one, two)):
+            return result
+        return one if one is two else one_of_several(result, f"... if {expr_repr.strip()} else ...")
     except TypeError as error:
         if "true_fn and false_fn" not in str(error):
             raise

@@ -1,6 +1,7 @@
-"""Elements of staged lists that are lists or dicts themselves: copies of what the rows hold, not to be changed.
+"""Lists and dicts that are copies of what the program means, not to be changed.
 
-Rule: what would be lost, a change of such an element, is refused where it is made.
+These are elements of staged lists, which the rows hold, and what a name holds where a staged statement has decided
+which of several lists that is. Rule: what would be lost, a change of such a copy, is refused where it is made.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ def _refusing(base: type, names: str) -> type:
 
     def refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
         kind = base.__name__
+        if self.name_of_several:
+            raise of_several(self.name_of_several, kind)
         raise NotImplementedError(
             f"this {kind} is an element of '{self.of_list}', whose length a staged loop or branch has changed, so that "
             f"its elements are the rows of tensors ({user_place()}): to change one, put another in its place: "
@@ -22,7 +25,16 @@ def _refusing(base: type, names: str) -> type:
         )
 
     own: dict[str, Any] = dict.fromkeys(names.split(), refuse)
-    return type(base.__name__, (base,), {"of_list": "", "__fg_like__": base, **own})
+    return type(base.__name__, (base,), {"of_list": "", "name_of_several": "", "__fg_like__": base, **own})
+
+
+def of_several(name: str, kind: str) -> NotImplementedError:
+    """The error for changing what a name holds where a tensor has decided which of several lists that is."""
+    return NotImplementedError(
+        f"the {kind} '{name}' may be one that other names hold too, and a staged statement has decided which "
+        f"({user_place()}): a change of it would be lost to them. Change each {kind} in the branch that chooses it, "
+        f"or a copy of it: {kind}({name})"
+    )
 
 
 _LIKE: dict[type, Any] = {
@@ -47,3 +59,16 @@ def guarded(value: Any, name: str) -> Any:
     )
     made.of_list = name
     return made
+
+
+def one_of_several(value: Any, name: str) -> Any:
+    """Return the list or dict that the name `name` holds as one that refuses to be changed; what is none stays."""
+    kind = getattr(type(value), "__fg_like__", type(value))
+    if hasattr(value, "__fg_staged_list__"):
+        value = value.copy()
+    elif kind in _LIKE:
+        value = _LIKE[kind](value)
+    else:
+        return value
+    value.name_of_several = name
+    return value

@@ -15,7 +15,7 @@ from fastgraph.errors import InaccessibleTensorError
 from fastgraph.ops import elementwise, gathering, joining, movement
 from fastgraph.ops.tensor_lists import list_get
 from fastgraph.shapes import compatible, dims_text, shape_of
-from fastgraph.staging.autograph.elements import guarded
+from fastgraph.staging.autograph.elements import guarded, of_several
 from fastgraph.staging.autograph.state import same_structure, user_place
 
 
@@ -46,6 +46,7 @@ class ListRows:
         self.new: list[Any] = []
         self.on_read = on_read
         self.origin = origin  # the list of Python's that this stands for
+        self.name_of_several = ""  # by which name this is a copy of one of several lists, not to be changed
         self.made_at = user_place()
 
     # -- as a container that blocks change
@@ -104,8 +105,14 @@ class ListRows:
         """Return the number of elements as a tensor."""
         return movement.shape(self._known()[0])[0] if self.n_kept is None else self.n_kept
 
+    def changes(self) -> None:
+        """Raise NotImplementedError where a change would be lost to other names."""
+        if self.name_of_several:
+            raise of_several(self.name_of_several, "list")
+
     def _hold(self, rows: Sequence[Any]) -> None:
         """Hold these rows, all of them."""
+        self.changes()
         self.rows = list(rows)
         if self.n_kept is not None:
             self.n_kept = movement.shape(rows[0])[0]

@@ -34,6 +34,7 @@ class StagedList(ListRows):
 
     def append(self, value: Any) -> None:
         """Add an element at the end."""
+        self.changes()
         if self.tracing:
             self.new.append(value)
         elif self.n_kept is not None:
@@ -109,6 +110,7 @@ class StagedList(ListRows):
         within = elementwise.logical_and(elementwise.less(at, n), elementwise.greater_equal(at, -n))
         Assert(within, [f"pop from the list '{self.name}'{at_line()}: no element", index, "of", n])
         if last and self.n_kept is not None:
+            self.changes()
             self.n_kept = elementwise.subtract(self.n_kept, 1)
             return found
         at = self._place(index)

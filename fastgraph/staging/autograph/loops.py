@@ -24,6 +24,7 @@ from fastgraph.shapes import Aval, TensorShape, common_shape, generalises, shape
 from fastgraph.staging.autograph import options
 from fastgraph.staging.autograph.builtins import decisive
 from fastgraph.staging.autograph.containers import Containers, Found, alike, changed_in_loop, contents, replace
+from fastgraph.staging.autograph.elements import one_of_several
 from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, added, grow, grown, owner_of, owning
 from fastgraph.staging.autograph.lists import StagedList, as_list, lists_differ, may_be_rows
 from fastgraph.staging.autograph.moved import Moved
@@ -63,6 +64,7 @@ class _Carried:
     def __init__(self, name: str, value: Any, get: Callable[[], Any], put: Callable[[Any], None]) -> None:
         self.name = name
         self.sure = False  # whether every iteration defines it
+        self.of_several = False  # whether it may be a list or dict that other names hold too
         self.get = get
         self.put = put
         self.begin(value)
@@ -207,6 +209,7 @@ class _CarriedList(_Carried):
         self.staged = as_list(of.value, value, of.name)
         held = self.staged.held()
         super().__init__(of.name, held, of.get, of.put)
+        self.of_several = of.of_several
         self.begin(held, self.staged.shapes_of(held))
 
     def filled(self, tensors: Sequence[Any]) -> Any:
@@ -303,6 +306,8 @@ class Loop:
                 _Carried(name, value, lambda k=k: self.get_state()[k], lambda _: None)  # type: ignore[misc]
                 for k, (name, value) in enumerate(zip(self.names, self.start, strict=True))
             ]
+            for carried, value in zip(self.carried, self.start, strict=True):
+                carried.of_several = containers.others(value, [carried.name])
             self.appended: list[_Appended] = []
             with owning(containers) as self.owner:
                 try:
@@ -357,6 +362,8 @@ class Loop:
         for carried in self.carried:
             n = len(carried.tensors())
             value = carried.filled(rest[:n])
+            if carried.of_several:
+                value = one_of_several(value, carried.name)
             del rest[:n]
             values.append(value)
         self._placed = values[: len(self.names)]
@@ -434,6 +441,10 @@ class Loop:
             self._follow(found, held[id(found.container)])
         self._grow_lists()
         after = [elementwise.add(inputs[k], 1) for k in range(n_own)]
+        for carried, value in zip(self.carried, self.get_state(), strict=False):
+            if not carried.of_several and self.containers.others(value, self.names):
+                carried.of_several = True
+                raise _Revise
         for carried, value in zip(self.carried, [
             *self.get_state(), *(carried.get() for carried in self.carried[len(self.names) :])
         ], strict=True):  # fmt: skip

@@ -28,6 +28,7 @@ from fastgraph.staging import recursion
 from fastgraph.staging.autograph import options
 from fastgraph.staging.autograph.builtins import and_, decides, decisive
 from fastgraph.staging.autograph.containers import Containers, alike, contents, own_names, replace, unlike_branches
+from fastgraph.staging.autograph.elements import one_of_several
 from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, Owner, added, grow, grown, owning
 from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterable
 from fastgraph.staging.autograph.lists import StagedList, as_list, lists_differ, may_be_rows
@@ -148,6 +149,24 @@ def _branches(
             if not isinstance(found.container, (list, StagedList)):
                 raise refused
             grow(found, added(found, *ends), refused)
+    stays: dict[int, Any] = {}  # names that hold the same list, whatever it holds then
+    several = set()
+    ends_of = [list(main), list(other)]
+    for place, k in enumerate(kept):
+        one, two = main[place], other[place]
+        if one is two and containers.others(one, [names[k]]):
+            stays[place] = one
+            for end in ends_of:
+                end[place] = ()
+        elif one is not two and any(
+            containers.others(each, [names[k] for k in kept]) or sum(each is v for v in side) > 1
+            for each, side in ((one, main), (two, other))
+            if containers.of(each) is not None
+        ):
+            several.add(place)
+            for end, held in zip(ends_of, (held_main, held_other), strict=True):
+                end[place] = _as_left(end[place], held)
+    main, other = map(tuple, ends_of)
     with entering(else_trace):
         _compare(main, other)
     lists: dict[int, StagedList] = {}
@@ -172,9 +191,23 @@ def _branches(
     for place, k in enumerate(kept):
         model = lists.get(place)
         after[k] = values[place] if model is None else type(model)(names[k], model.structure, [*values[place].values()])
+        if place in stays:
+            after[k] = stays[place]
+        elif place in several:
+            after[k] = one_of_several(after[k], names[k])
     set_state(tuple(after))
     for found, value in zip(changed.values(), values[len(kept) :], strict=True):
         replace(found.container, value)
+
+
+def _as_left(value: Any, held: dict[int, Any]) -> Any:
+    """Return a list or dict with what a branch has left in it."""
+    left = held.get(id(value))
+    if left is None or isinstance(left, type(value)):
+        return value if left is None else left
+    copy = value.copy()
+    replace(copy, left)
+    return copy
 
 
 def _compare(mine: Sequence[Any], other: Sequence[Any]) -> None:
