@@ -84,10 +84,14 @@ def infer_loop(node: Node, inputs: Sequence[Aval]) -> list[Aval]:
         raise CannotPlan(node, ValueError("each iteration gives another number of rows: the loop is interpreted"))
     n_carried: int = node.attrs["n_carried"]
     body: Graph = node.attrs["body_graph"]
-    carried = [aval.without_value() for aval in inputs[:n_carried]]
-    results = infer_outputs(body, [*carried, *inputs[n_carried:]])
-    final = [Aval(a.dtype, merged(a.shape, b.shape)) for a, b in zip(carried, results[:n_carried], strict=True)]
-    stable = all(a == b for a, b in zip(carried, final, strict=True))
+    start = [aval.without_value() for aval in inputs[:n_carried]]
+    carried, final = [], start
+    while carried != final:  # what an iteration changes may be handed on to another value by the next one
+        carried = final
+        table = infer_graph(body, [*carried, *inputs[n_carried:]], partial=carried != start)
+        results = [table[value] for value in body.outputs]
+        final = [Aval(a.dtype, merged(a.shape, b.shape)) for a, b in zip(carried, results[:n_carried], strict=True)]
+    stable = start == final
     rows = results[n_carried:] if stable else [value.aval for value in body.outputs[n_carried:]]
     known = [value.aval.shape[0] if value.aval.shape else None for value in node.outputs[n_carried:]]
     return [

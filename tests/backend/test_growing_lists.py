@@ -159,3 +159,23 @@ def test_dtypes(dtype: str) -> None:
 
     x = fg.constant(["a", "b"]) if dtype == "string" else fg.cast(fg.constant([1, 0]), dtype)
     assert np.array_equal(f(fg.constant(7), x), np.stack([x.numpy()] * 7))
+
+
+def _passed_on(x: Any, n: Any, change: Any) -> Any:
+    a, b = x, x
+    for _ in fg.range(n):
+        shapes = [(a, fg.TensorShape([None, 2])), (b, fg.TensorShape([None, 2]))]
+        fg.autograph.experimental.set_loop_options(shape_invariants=shapes)
+        a, b = b, change(b)
+    return a, b
+
+
+@pytest.mark.parametrize("change", [lambda b: fg.concat([b, b[:1] + 1.0], 0), lambda b: b[1:] * 2.0])
+def test_what_grows_or_shrinks_is_handed_on_to_another_value(change: Any) -> None:
+    x = fg.reshape(fg.range(12.0), [6, 2])
+    with flags.override(worker=False):
+        f = fg.function(lambda x, n: _passed_on(x, n, change))
+        for n in (0, 1, 2, 5):
+            a, b = _passed_on(x, n, change)
+            found = f(x, fg.constant(n))
+            assert found[0].numpy().tolist() == a.numpy().tolist() and found[1].numpy().tolist() == b.numpy().tolist()
