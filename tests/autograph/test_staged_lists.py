@@ -624,3 +624,35 @@ def one_or_other_of_staged(n: Any) -> Any:
 def test_a_change_that_would_be_lost_to_the_other_names_of_a_list_is_refused(function: Callable[..., Any]) -> None:
     with pytest.raises(NotImplementedError, match="may be one that other names hold too"):
         fg.function(function)(fg.constant(4))
+
+
+def swapped(x: Any, n: Any) -> Any:
+    one, two = [], []
+    for i in fg.range(n):
+        one.append(x[i])
+        one, two = two, one
+    one.append(x[0])
+    two.extend([x[1]])
+    return fg.stack(one), fg.stack(two)
+
+
+def cut_short(x: Any, n: Any) -> Any:
+    values = []
+    for i in fg.range(n):
+        values.append(x[i])
+        if len(values) > 2:
+            values = values[1:]
+    values = list(values)
+    values.insert(0, x[1])
+    return fg.stack(values)
+
+
+@TIERS
+@pytest.mark.parametrize("function", [swapped, cut_short])
+def test_lists_without_elements_take_the_shape_of_what_is_added(function: Callable[..., Any], tier: str) -> None:
+    x = fg.reshape(fg.range(15.0), [5, 3])
+    specs = [fg.TensorSpec([None, None], fg.float32), fg.TensorSpec([], fg.int32)]
+    with flags.override(tier=tier, worker=False):
+        for n in (0, 1, 4):
+            found = fg.function(function, input_signature=specs)(x, fg.constant(n))
+            assert numbers(found) == numbers(function(x, fg.constant(n)))

@@ -16,6 +16,7 @@ from fastgraph.ops import elementwise, gathering, joining, movement
 from fastgraph.ops.tensor_lists import list_get
 from fastgraph.shapes import compatible, dims_text, shape_of
 from fastgraph.staging.autograph.elements import guarded, of_several
+from fastgraph.staging.autograph.rows import fitted
 from fastgraph.staging.autograph.state import same_structure, user_place
 
 
@@ -105,14 +106,14 @@ class ListRows:
         """Return the number of elements as a tensor."""
         return movement.shape(self._known()[0])[0] if self.n_kept is None else self.n_kept
 
-    def changes(self) -> None:
+    def _changes(self) -> None:
         """Raise NotImplementedError where a change would be lost to other names."""
         if self.name_of_several:
             raise of_several(self.name_of_several, "list")
 
     def _hold(self, rows: Sequence[Any]) -> None:
         """Hold these rows, all of them."""
-        self.changes()
+        self._changes()
         self.rows = list(rows)
         if self.n_kept is not None:
             self.n_kept = movement.shape(rows[0])[0]
@@ -144,6 +145,7 @@ class ListRows:
         """Hold the rows that `before` leaves, the elements `values`, and the rows that `after` leaves."""
         rows = []
         for row, new in zip(self._known(), self._stacked(values), strict=True):
+            row = fitted(row, new)
             parts = [before(row), new, *([] if after is None else [after(row)])]
             rows.append(joining.concat(parts, 0))
         self._hold(rows)

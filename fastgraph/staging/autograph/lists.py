@@ -21,7 +21,7 @@ from fastgraph.ops.tensor_lists import list_grow, list_set
 from fastgraph.shapes import compatible
 from fastgraph.staging.autograph.list_rows import ListRows, at_line
 from fastgraph.staging.autograph.moved import Moved, current
-from fastgraph.staging.autograph.rows import as_rows, empty_rows
+from fastgraph.staging.autograph.rows import as_rows, empty_rows, fitted
 from fastgraph.staging.autograph.state import in_state, same_structure
 
 
@@ -34,7 +34,7 @@ class StagedList(ListRows):
 
     def append(self, value: Any) -> None:
         """Add an element at the end."""
-        self.changes()
+        self._changes()
         if self.tracing:
             self.new.append(value)
         elif self.n_kept is not None:
@@ -50,7 +50,8 @@ class StagedList(ListRows):
         """Add elements at the end: those of a list, or the rows of a tensor."""
         if isinstance(values, StagedList):
             added = values._known()
-            self._hold([joining.concat([a, b], 0) for a, b in zip(self._known(), added, strict=True)])
+            pairs = list(zip(self._known(), added, strict=True))
+            self._hold([joining.concat([fitted(a, b), fitted(b, a)], 0) for a, b in pairs])
         elif isinstance(values, Tensor):
             (row,) = self._known()
             self._hold([joining.concat([row, convert(values, row.dtype)], 0)])
@@ -110,7 +111,7 @@ class StagedList(ListRows):
         within = elementwise.logical_and(elementwise.less(at, n), elementwise.greater_equal(at, -n))
         Assert(within, [f"pop from the list '{self.name}'{at_line()}: no element", index, "of", n])
         if last and self.n_kept is not None:
-            self.changes()
+            self._changes()
             self.n_kept = elementwise.subtract(self.n_kept, 1)
             return found
         at = self._place(index)

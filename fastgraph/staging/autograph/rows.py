@@ -11,7 +11,7 @@ from typing import Any
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import convert
-from fastgraph.ops import creation, joining
+from fastgraph.ops import creation, elementwise, gathering, joining, movement
 from fastgraph.ops.tensor_lists import list_blank
 from fastgraph.staging.autograph.state import is_tensor, same_structure
 
@@ -49,3 +49,13 @@ def empty_rows(dtype: Any, shape: Sequence[Any]) -> Any:
     if None in shape:  # the first element says it
         return list_blank(convert(0, dtypes.int32), dtype=dtype.name, element=tuple(shape))
     return creation.fill([0, *shape], "") if dtype == dtypes.string else creation.zeros([0, *shape], dtype)
+
+
+def fitted(row: Any, like: Any) -> Any:
+    """Return rows with the element's shape of `like` where there are none: no rows may not know it before."""
+    element = None if row.aval.shape is None else row.aval.shape[1:]
+    if element is None or None not in element:
+        return row
+    own, other = movement.shape(row), movement.shape(like)
+    sizes = gathering.where(elementwise.equal(own[0], 0), other[1:], own[1:])
+    return movement.reshape(row, joining.concat([own[:1], sizes], 0))
