@@ -22,6 +22,7 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 
 from fastgraph.compiler import blocks_cpu, complexmath, turned_cpu, vecmath
 from fastgraph.compiler.lane import ComplexLane, Lane
+from fastgraph.compiler.target import host
 
 
 class Slot(types.Type):
@@ -198,6 +199,16 @@ def product(typingctx: Any, function: Any, described: Any, a: Any, b: Any, c: An
     return types.void(types.int64, types.int64, a, b, c, types.int64), codegen
 
 
+@intrinsic(prefer_literal=True)
+def in_order(typingctx: Any, n: Any) -> Any:
+    """Whether LLVM's code for a float sum adds n values one after another: there are more lanes in its vectors."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return ir.Constant(ir.IntType(1), int(n.literal_value < host().least_lanes))
+
+    return types.boolean(n), codegen
+
+
 # ---- the functions of vecmath and complexmath as intrinsics ----------------------------------------------------------
 
 _NUMBER_TYPES = (*types.integer_domain, types.float32, types.float64, types.complex64, types.complex128)
@@ -282,4 +293,4 @@ class _Functions(dict[str, Callable[..., Any]]):
 
 
 #: Every function a kernel may call, by the name it is called by.
-FUNCTIONS = _Functions({"product": product, **blocks_cpu.FUNCTIONS, **turned_cpu.FUNCTIONS})
+FUNCTIONS = _Functions({"in_order": in_order, "product": product, **blocks_cpu.FUNCTIONS, **turned_cpu.FUNCTIONS})

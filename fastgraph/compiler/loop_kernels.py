@@ -20,6 +20,7 @@ from fastgraph._tensor import EagerTensor, from_array
 from fastgraph.compiler import spell_cpu as spell
 from fastgraph.compiler.costs import gemm_cost, gemm_shards
 from fastgraph.compiler.kernel import KernelSpec
+from fastgraph.compiler.kernel_parts import NoPart, Part
 from fastgraph.compiler.program import (
     AliasStep,
     CondStep,
@@ -69,7 +70,7 @@ def burst_program(loop: Node, test: Program, body: Program) -> Program | None:
         return None
     try:
         return _Burst(loop, test, body).program()
-    except (_Unfit, CannotPlan):
+    except (_Unfit, NoPart, CannotPlan):
         return None
 
 
@@ -324,7 +325,11 @@ class _Burst:
         self.imports.update(step.kernel.imports)
         slots = [self.buffer(at(k)) for k in step.buffers]
         self.n_parts += 1
-        return lines + _Part(f"p{self.n_parts}_", slots, sizes, end).lines(step.kernel.source)
+        known = {i: n for i, size in enumerate(step.sizes) if (n := self.known(size, avals)) is not None}
+        part = Part(f"p{self.n_parts}_", slots, sizes, end, known)
+        lines += part.lines(step.kernel.source)
+        self.imports |= part.imports
+        return lines
 
     def product(self, step: GemmStep, at: Any, number: dict[int, int], avals: Sequence[Aval]) -> list[str]:
         """The line that has a product of matrices computed, as it is outside of kernels."""
@@ -468,58 +473,6 @@ def _writes_last(program: Program) -> list[Step]:
 def _may_stop(step: Step) -> bool:
     """Whether an iteration may end in this step."""
     return not isinstance(step, (AliasStep, GemmStep)) and not (isinstance(step, KernelStep) and not step.fallible)
-
-
-class _Part(ast.NodeTransformer):
-    """A kernel's source as part of a longer one: names get a prefix, slots and sizes are those of the whole."""
-
-    def __init__(self, prefix: str, slots: Sequence[str], sizes: Sequence[ast.expr], end: ast.expr) -> None:
-        self.prefix, self.slots, self.sizes, self.end = prefix, slots, sizes, end
-        self.names: dict[str, str] = {}
-
-    def lines(self, source: str) -> list[str]:
-        """The lines of the part."""
-        function = ast.parse(source).body[0]
-        assert isinstance(function, ast.FunctionDef)
-        *body, last = function.body
-        if not (isinstance(last, ast.Return) and _is_zero(last.value)):
-            raise _Unfit
-        for node in ast.walk(ast.Module(body, [])):
-            if isinstance(node, ast.Return) and _is_zero(node.value):
-                raise _Unfit  # done early, not failed
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                self.names[node.id] = self.prefix + node.id
-        kept = []
-        for statement in body:
-            if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Subscript):
-                of, target = statement.value, statement.targets[0]
-                named = isinstance(of.value, ast.Name) and of.value.id == "buffers"
-                if named and isinstance(target, ast.Name) and isinstance(of.slice, ast.Constant):
-                    self.names[target.id] = self.slots[of.slice.value]  # type: ignore[index]
-                    continue
-            kept.append(statement)
-        made = [ast.fix_missing_locations(self.visit(statement)) for statement in kept]
-        return [line for statement in made for line in ast.unparse(statement).splitlines()]
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id == "begin":
-            return ast.Constant(0)
-        if node.id == "end":
-            return self.end
-        return ast.Name(self.names.get(node.id, node.id), node.ctx)
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        if isinstance(node.value, ast.Name) and node.value.id == "sizes" and isinstance(node.slice, ast.Constant):
-            return self.sizes[node.slice.value]  # type: ignore[index]
-        self.generic_visit(node)
-        return node
-
-    def visit_Return(self, node: ast.Return) -> ast.stmt:
-        return ast.Return(ast.Constant(0))
-
-
-def _is_zero(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value == 0
 
 
 __all__ = ["burst_program"]

@@ -53,6 +53,12 @@ class Host:
         """
         return 512 if "+avx512vbmi2" in self.features and "+avx512vl" in self.features else 0
 
+    @property
+    def least_lanes(self) -> int:
+        """How many elements of a loop LLVM takes together at least, where it takes several: in what it leaves of one
+        too, which has shorter vectors."""
+        return 4 if self.vector_bits == 512 else 2
+
     def machine(self) -> Any:
         """An LLVM target machine for it. Position-independent: the loader may put code and data far apart."""
         target = llvm.Target.from_triple(self.triple)

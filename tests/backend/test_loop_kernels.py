@@ -65,10 +65,41 @@ def mixed(x: Any, n: Any) -> Any:
     return x, total
 
 
-@pytest.mark.parametrize("n", [1, 3, 5, 16, 17, 64, 100])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 16, 17, 64, 100])
 def test_vectors_and_numbers(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     _same(monkeypatch, mixed, _numbers(n), fg.constant(40))
     _same(monkeypatch, until, fg.ones([n]), fg.constant(0.25 * n))
+
+
+def folded(x: Any, n: Any) -> Any:
+    total, product = fg.zeros([], x.dtype), fg.ones([], x.dtype)
+    for _ in fg.range(n):
+        x = 0.9 * x + 0.1 * fg.sin(x + total)
+        total = 0.9 * total + 0.1 * fg.reduce_sum(x * x)
+        product = 0.5 + 0.1 * fg.reduce_prod(1.5 + x)
+    return x, total, product, fg.reduce_sum(fg.tanh(x))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 6, 8, 13, 33])
+def test_sums_and_products_of_few_numbers(monkeypatch: pytest.MonkeyPatch, n: int, dtype: Any) -> None:
+    """LLVM adds as many as it takes together in an order of its own: that must be the same in a longer kernel."""
+    x = np.random.default_rng(n).standard_normal(n).astype(dtype) * 2
+    _same(monkeypatch, folded, fg.constant(x), fg.constant(30))
+
+
+def zeros(x: Any, n: Any) -> Any:
+    total = fg.ones([])
+    for _ in fg.range(n):
+        total = fg.reduce_sum(x * 0.0)
+        x = -fg.abs(x)
+    return x, total
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_a_sum_of_negative_zeros_is_zero(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    _same(monkeypatch, zeros, -fg.ones([n]), fg.constant(5))
+    assert not np.signbit(fg.function(zeros)(-fg.ones([n]), fg.constant(5))[1].numpy())
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
