@@ -128,6 +128,11 @@ def use_vectors(bits: int) -> int:
     return before
 
 
+def vector_bits() -> int:
+    """The bits of the vectors that products by blocks use; 0 where BLAS computes every product."""
+    return _bits
+
+
 cdef int64_t _whole_panels(int64_t columns, bint is_double) noexcept nogil:
     """So many columns or a few more: no piece but the last then ends in a panel that is partly empty."""
     cdef int64_t wide = _bits // (32 if is_double else 16)

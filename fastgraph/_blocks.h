@@ -163,12 +163,16 @@ static int fg_block_bits(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 256 : 0;
 }
 
+/* Whether a product is one of a small matrix by a vector. */
+static int fg_by_rows(int64_t m, int64_t n, int64_t k) { return (m == 1 || n == 1) && m * n <= 32 && k <= 32; }
+
 /* Whether blocks are faster than BLAS, or as fast: measured on one thread against OpenBLAS 0.3.30 with vectors of 512
  * and of 256 bits (docs/adr/0014-products.md). `a_col`, `b_col`: 1, or how far apart the columns of a turned operand lie. */
 static int fg_blocks_pay(int bits, int is_double, int64_t m, int64_t n, int64_t k, int64_t a_col, int64_t b_col) {
     /* BLAS has kernels of its own for these, which copy nothing */
     int small = bits == 512 && !is_double && (double)m * n * k <= 1e6;
     if (bits == 0 || k < 1) return 0;
+    if (fg_by_rows(m, n, k)) return 1; /* kernels compute it in themselves: in the same order */
     if (m < 2 || n < 2) return 0; /* a matrix by a vector is bound by memory, and most lanes would be empty */
     if (small && a_col != 1 && b_col != 1) return 0;   /* to BLAS that is one product of operands not turned */
     if (small && n < (a_col != 1 ? 32 : 12)) return 0; /* BLAS takes the rows of c as lanes */

@@ -1,13 +1,21 @@
-"""`while sum(x) > c: x = tanh(x)`, staged: the cost of an iteration, of 5 and of 1,000 elements."""
+"""`while sum(x) > c: x = tanh(x)`, staged: the cost of an iteration, of 5 and of 1,000 elements.
+
+"5 elements" runs thousands of iterations a call and shows what one more costs; "5 elements, 40 iterations" is the
+loop of TensorFlow's guide to functions, 36 a call: the time of the whole call by their number.
+"""
 
 import importlib
 
 import numpy as np
 
-ROWS = {"5 elements": 15, "1,000 elements": 15}
-CASES = {"5 elements": {"n": 5, "limit": 0.1}, "1,000 elements": {"n": 1000, "limit": 20.0}}
+ROWS = {"5 elements": 15, "5 elements, 40 iterations": 15, "1,000 elements": 15}
+CASES = {
+    "5 elements": {"n": 5, "limit": 0.1},
+    "5 elements, 40 iterations": {"n": 5, "limit": 1.0},
+    "1,000 elements": {"n": 1000, "limit": 20.0},
+}
 SMALL = {"n": 3, "limit": 2.0}
-GOALS = {"5 elements": 0.35, "1,000 elements": 0.5}
+GOALS = {"5 elements": 0.35, "5 elements, 40 iterations": 0.35, "1,000 elements": 0.5}
 #: Rounding decides in which iteration the sum falls below the limit.
 TOLERANCE = 1e-3
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from fastgraph import flags
+from fastgraph._blas import vector_bits
 from fastgraph._tensor import EagerTensor, from_array
 from fastgraph.compiler import spell_cpu as spell
 from fastgraph.compiler.costs import gemm_cost, gemm_shards
@@ -47,6 +48,9 @@ LONG_NS = 4000.0
 #: Bytes of what is copied at the end of an iteration, and of one row.
 SMALL = 2048
 ROWS_BYTES = 1 << 16
+#: Rows and columns of a matrix whose product with a vector is written out: the executor's products of those (fg_by_rows
+#: in _blocks.h) go by the same order.
+FEW_SUMS = 32
 MAX_STEPS = 24
 MAX_BUFFERS = 48
 MAX_CARRIED = 30  # an executor's step updates no more values in place
@@ -87,6 +91,7 @@ class _Burst:
         self.sizes: list[Size] = []
         self.products: list[GemmStep] = []
         self.imports: set[str] = set()
+        self.head: list[str] = []  # what is done before the first iteration
         self.made: list[int] = []  # memory for what an iteration computes
         self.n_parts = 0
         self.cost = 2.0
@@ -128,7 +133,7 @@ class _Burst:
             head += [f"f{k} = sizes[{first + 2 * k}]", f"g{k} = sizes[{first + 2 * k + 1}]"]
         if self.inner:
             head.append(f"left = {MOST}")
-        whole = [*head, f"for it in range({most}):", *["    " + line for line in lines]]
+        whole = [*head, *self.head, f"for it in range({most}):", *["    " + line for line in lines]]
         whole += [f"{self.buffer(count)}[0] = {most}", "return 0"]
         source = "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in whole)
         types = tuple([spell.storage(self.aval(number).dtype.name) for number in self.buffers])
@@ -339,15 +344,40 @@ class _Burst:
         shapes = tuple([cast("tuple[int, ...]", aval.shape) for aval in given])
         *batch, m, n = shapes[2]
         k, item = shapes[0][-2 if step.transpose_a else -1], given[0].dtype.size
-        self.cost += gemm_cost(batch, m, n, k, item)
-        units = math.prod(batch) * gemm_shards(batch, m, n, k, item)[0]
         operands = [at(k) for k in step.inputs]
         number[step.outputs[0]] = result = self.keep(given[2])
+        if not batch and min(m, n) == 1 and max(m, n) <= FEW_SUMS and 1 <= k <= FEW_SUMS and vector_bits():
+            self.cost += 4.0 + 0.1 * m * n * k
+            turned = step.transpose_b if m == 1 else not step.transpose_a
+            matrix, vector = operands[::-1] if m == 1 else operands
+            return self.by_rows(matrix, vector, result, max(m, n), k, turned)
+        self.cost += gemm_cost(batch, m, n, k, item)
+        units = math.prod(batch) * gemm_shards(batch, m, n, k, item)[0]
         i = len(self.products)
         self.products.append(replace(step, inputs=tuple(operands), outputs=(result,), shapes=shapes))
         self.imports.add("product")
         slots = ", ".join([self.buffer(k) for k in (*operands, result)])
         return [f"product(f{i}, g{i}, {slots}, {units})"]
+
+    def by_rows(self, matrix: int, vector: int, result: int, m: int, k: int, rows: bool) -> list[str]:
+        """The lines that compute m sums of k products in order, a lane each; `rows`: a sum's factors lie in a row."""
+        self.n_parts += 1
+        i, name = f"r{self.n_parts}", f"m{self.n_parts}"
+        kind, source = self.aval(matrix).dtype.name, self.buffer(matrix)
+        if rows and (matrix in self.constants or self.n_carried <= matrix < self.n_operands):
+            # It is the same in every iteration: turned before the first.
+            self.imports.add(f"local_{kind}")
+            self.head += [f"{name} = local_{kind}({m * k})", f"for {i} in range({m}):"]
+            self.head.append(f"    for {name}k in range({k}):")
+            self.head.append(f"        {name}[{name}k * {m} + {i}] = {source}[{i} * {k} + {name}k]")
+            source, rows = name, False
+        self.imports.add(f"muladd_{kind}")
+        lines = [f"{name}v{p} = {self.buffer(vector)}[{p}]" for p in range(k)]
+        lines += [f"for {i} in range({m}):", f"    {name}s = {kind}(0)"]
+        for p in range(k):
+            place = f"{i} * {k} + {p}" if rows else f"{p * m} + {i}"
+            lines.append(f"    {name}s = muladd_{kind}({source}[{place}], {name}v{p}, {name}s)")
+        return [*lines, f"    {self.buffer(result)}[{i}] = {name}s"]
 
     def known(self, size: Size, avals: Sequence[Aval]) -> int | None:
         """The number that a size is in every call; None where the shapes of this one decide."""

@@ -239,6 +239,26 @@ def test_small_products(monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
     _same(monkeypatch, products, batch, batch * 0.5, fg.constant(30))
 
 
+def by_vectors(x: Any, w: Any, u: Any, n: Any) -> Any:
+    a = x
+    for _ in fg.range(n):
+        a = fg.tanh(fg.linalg.matvec(w, x) + fg.linalg.matvec(u, a, transpose_a=True))
+        x = fg.tanh((a[None] @ w)[0] + (a[None] @ fg.transpose(u))[0] - fg.linalg.matvec(fg.linalg.diag(a), x))
+    return a, x, fg.linalg.matvec(w, x)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 13, 32, 33])
+def test_matrices_by_vectors(monkeypatch: pytest.MonkeyPatch, n: int, dtype: Any) -> None:
+    """Written out in the kernel they have the bits of the executor's products: fixed matrices, turned, and made anew."""
+    rng = np.random.default_rng(n)
+    x, w, u = (fg.constant((rng.standard_normal(s) / n**0.5).astype(dtype)) for s in ((n,), (n, n), (n, n)))
+    _same(monkeypatch, by_vectors, x, w, u, fg.constant(20), bursts=int(n <= 32))
+    if n <= 32:  # of more, BLAS has an order for turned matrices and another for others
+        once = x, w, u, fg.constant(1)
+        assert np.array_equal(fg.function(by_vectors)(*once)[2], by_vectors(*once)[2])
+
+
 def test_a_map_and_a_scan(monkeypatch: pytest.MonkeyPatch) -> None:
     x = _numbers(5000, 3)
     _same(monkeypatch, lambda x: fg.scan(lambda a, b: a * 0.5 + b, x), x)
