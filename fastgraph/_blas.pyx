@@ -2,10 +2,12 @@
 """Products of float32 and float64 matrices: by our own blocks where those are faster, else by scipy's BLAS.
 
 Rule: a call always uses one thread; products are cut along M or N by shape alone, so that their bits do not depend on
-the number of threads. Only scipy's extension file is loaded (importing scipy.linalg takes 0.1 s and more), and only for
-a product that needs it.
+the number of threads. Only the library in scipy's wheel is loaded, or one extension file (importing scipy takes 40 ms,
+scipy.linalg 0.1 s and more), and only for a product that needs it.
 """
 
+import ctypes
+import glob
 import importlib.machinery
 import importlib.util
 import os
@@ -44,6 +46,25 @@ cdef enum:                      # in floating-point operations of float32; those
 
 cdef sgemm_t _sgemm = NULL
 cdef dgemm_t _dgemm = NULL
+
+
+def _bundled() -> object:
+    """The OpenBLAS with 32-bit sizes that scipy's wheels bring, loaded; None where scipy was built in another way."""
+    scipy = importlib.util.find_spec("scipy")
+    places = (scipy.submodule_search_locations if scipy is not None else None) or ()
+    # Beside the package on Linux, in it on macOS; the name ends in a number that differs between releases.
+    patterns = [os.path.join(glob.escape(os.path.dirname(place)), "scipy.libs", "libscipy_openblas-*.so")
+                for place in places]
+    patterns += [os.path.join(glob.escape(place), ".dylibs", "libscipy_openblas.dylib") for place in places]
+    paths = [path for pattern in patterns for path in glob.glob(pattern)]
+    if len(paths) != 1:
+        return None
+    try:
+        library = ctypes.CDLL(paths[0])
+    except OSError:
+        return None
+    wanted = ("scipy_sgemm_", "scipy_dgemm_", "scipy_openblas_set_num_threads")
+    return library if all([hasattr(library, name) for name in wanted]) else None
 
 
 def _cython_blas() -> object:
@@ -100,6 +121,16 @@ cdef int load_blas() except -1:
 
 def _find_products() -> None:
     global _sgemm, _dgemm
+    cdef size_t address
+    library = _bundled()
+    if library is not None:
+        if flags.get("blas_threads") != "keep":
+            library.scipy_openblas_set_num_threads(1)
+        address = ctypes.cast(library.scipy_dgemm_, ctypes.c_void_p).value
+        _dgemm = <dgemm_t>address
+        address = ctypes.cast(library.scipy_sgemm_, ctypes.c_void_p).value
+        _sgemm = <sgemm_t>address
+        return
     table = _cython_blas().__pyx_capi__
     _dgemm = <dgemm_t>_pointer(table, "dgemm", "double")
     cdef sgemm_t found = <sgemm_t>_pointer(table, "sgemm", "float")

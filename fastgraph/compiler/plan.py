@@ -27,7 +27,7 @@ class Place(IntEnum):
     CELL = 5  # the Cell that is input number `index`
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Slot:
     """One piece of memory."""
 
@@ -40,7 +40,7 @@ class Slot:
     device: int = CPU
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Operand:
     """A value as a host step or a caller sees it: memory, element type, shape (None: the slot's run-time shape)."""
 
@@ -49,7 +49,7 @@ class Operand:
     shape: tuple[int, ...] | None
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class StepSpec:
     """What all steps have.
 
@@ -72,7 +72,7 @@ class StepSpec:
     operations: float = 0.0  # arithmetic operations, as far as they are known
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class KernelCall(StepSpec):
     """kernel(status, excinfo, buffers, sizes, begin, end) over [0, extent) in ranges of `chunk` units.
 
@@ -95,7 +95,7 @@ class KernelCall(StepSpec):
     products: tuple[GemmCall, ...] = ()
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class GemmCall(StepSpec):
     """c[i] = op(a[i]) @ op(b[i]) for each batch i; offsets are in elements. Cut into `pieces` along M or N."""
 
@@ -115,7 +115,7 @@ class GemmCall(StepSpec):
     chunk: int = 1  # (batch, piece) units per shard
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class HostCall(StepSpec):
     """outputs = function(*operands): EagerTensors (Cells for resources) in, a list of EagerTensors out."""
 
@@ -123,7 +123,7 @@ class HostCall(StepSpec):
     outputs: tuple[Operand, ...] = ()
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class ListCall(HostCall):
     """What a list step does, by `function` where the operands are not as they should be.
 
@@ -139,7 +139,7 @@ class ListCall(HostCall):
     wide_index: bool = False
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class ReadCell(StepSpec):
     """The Block that a Cell holds now goes to `output.slot`; its shape must be `output.shape` unless that is None."""
 
@@ -147,7 +147,7 @@ class ReadCell(StepSpec):
     output: Operand | None = None
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class AssignCell(StepSpec):
     """The Cell takes the Block of `value`.
 
@@ -160,7 +160,7 @@ class AssignCell(StepSpec):
     before: int = -1
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class DrawCell(StepSpec):
     """`output` is the int64[2] that the Cell holds; in the same moment its second number goes on by that in `count`."""
 
@@ -169,7 +169,7 @@ class DrawCell(StepSpec):
     output: Operand | None = None
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Branch(StepSpec):
     """Run one of two plans on `inputs`, by the bool in slot `predicate`."""
 
@@ -180,7 +180,7 @@ class Branch(StepSpec):
     outputs: tuple[Operand, ...] = ()
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Loop(StepSpec):
     """While cond_plan(carried, invariants) is true: carried = body_plan(carried, invariants).
 
@@ -200,7 +200,7 @@ class Loop(StepSpec):
     handed: tuple[int, ...] = ()
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Transfer(StepSpec):
     """Copy a value to another device."""
 
@@ -209,7 +209,7 @@ class Transfer(StepSpec):
     nbytes: int = 0
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Rest(StepSpec):
     """The steps after one whose output shape is data: `resolve(shapes of the dynamic inputs)` gives the plan to run."""
 
@@ -218,7 +218,7 @@ class Rest(StepSpec):
     resolve: Callable[[tuple[tuple[int, ...], ...]], Any] | None = None
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class PlanSpec:
     """Slots, steps in program order, and what goes in and out."""
 

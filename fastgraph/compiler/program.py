@@ -34,7 +34,7 @@ class Fallible:
     message: str  # name of the formatter: the host re-reads the operands and writes TensorFlow's message
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Step:
     """One step of a Program. `inputs` and `outputs` are value numbers (indices into Program.values)."""
 
@@ -43,7 +43,7 @@ class Step:
     nodes: tuple[Node, ...]  # the nodes it computes, for messages, explain() and the first tier
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class KernelStep(Step):
     """Run a compiled kernel over `extent` units of work, which may be cut anywhere into ranges."""
 
@@ -60,14 +60,14 @@ class KernelStep(Step):
     products: tuple[Step, ...] = ()  # GemmSteps that the kernel has the executor's function compute
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class CountedStep(KernelStep):
     """A kernel with one output, as many rows of it as the int64s of value `counts` add up to when the step begins."""
 
     counts: int = -1
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class GemmStep(Step):
     """out[..., m, n] = op(a) @ op(b) in float32 or float64 by BLAS; batch dimensions are those of the output."""
 
@@ -76,26 +76,26 @@ class GemmStep(Step):
     shapes: tuple[tuple[int, ...], ...] = ()  # of the three matrices, where they are not those of the values
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class AliasStep(Step):
     """outputs[0] is inputs[0] seen in another shape (reshape, identity): no code runs, no memory is used."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class HostStep(Step):
     """Run the body of one node's primitive on the calling thread, with the GIL. Counted and shown."""
 
     node: Node
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class DynamicStep(Step):
     """A host or kernel step whose output shape is data: it ends the segment it stands in."""
 
     node: Node
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class ListStep(Step):
     """A list with one element more or in another's place (inputs: list, index, element), longer, or cut (list, number).
 
@@ -105,12 +105,12 @@ class ListStep(Step):
     node: Node
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class ReadStep(Step):
     """outputs[0] = the value held by the Variable behind resource inputs[0]."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class AssignStep(Step):
     """The Variable behind resource inputs[0] takes the value inputs[1]; in place where nothing else holds it.
 
@@ -118,12 +118,12 @@ class AssignStep(Step):
     """
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class DrawStep(Step):
     """outputs[0] = the generator's state behind resource inputs[0], whose counter goes on by inputs[1] at once."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class CondStep(Step):
     """inputs[0] is the predicate, the rest the operands of both branches."""
 
@@ -131,7 +131,7 @@ class CondStep(Step):
     else_program: Program
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class WhileStep(Step):
     """inputs = (*carried, *invariants); both programs take all of them; the body gives the next carried values.
 
@@ -146,7 +146,7 @@ class WhileStep(Step):
     burst_program: Program | None = None
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Program:
     """Steps in an order that respects data and effects.
 

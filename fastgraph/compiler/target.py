@@ -10,7 +10,7 @@ import platform
 import sys
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,21 @@ def host() -> Host:
     return Host(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
 
+def version(package: str) -> str:
+    """The version of an installed package. Raises PackageNotFoundError for one that is not installed.
+
+    As the name of its folder of metadata says, which stands beside it: importlib.metadata takes 15 ms to import.
+    """
+    spec = find_spec(package)
+    places = [Path(place).parent for place in (spec.submodule_search_locations if spec is not None else None) or ()]
+    found = [each.name for place in places for each in place.glob(f"{package}-*.dist-info")]
+    if len(found) == 1:
+        return found[0].removeprefix(f"{package}-").removesuffix(".dist-info")
+    from importlib import metadata
+
+    return metadata.version(package)
+
+
 @cache
 def _environment() -> bytes:
     """Everything but the kernel itself that its machine code depends on."""
@@ -85,7 +100,7 @@ def _environment() -> bytes:
         this.cpu,
         this.features,
         f"python {sys.version_info[0]}.{sys.version_info[1]} {platform.machine()}",
-        *(f"{package} {metadata.version(package)}" for package in ("numba", "llvmlite")),
+        *(f"{package} {version(package)}" for package in ("numba", "llvmlite")),
         *((here / name).read_text(encoding="utf-8") for name in _SOURCES),
     ]
     return "\0".join(parts).encode()

@@ -96,6 +96,30 @@ def test_an_op_that_the_table_lacks_is_found() -> None:
     assert run(f"{code}; import fastgraph as fg; assert fg.add(1, 2) == 3").returncode == 0
 
 
+#: A compiled product by BLAS: our own blocks would do it without.
+PRODUCT = """
+import os, sys
+os.environ["FASTGRAPH_TIER"] = "last"
+import numpy as np, fastgraph as fg, fastgraph._blas as blas
+blas.use_vectors(0)
+a = np.ones((600, 500), np.float32)
+assert (fg.function(fg.matmul)(fg.constant(a), fg.constant(a.T)).numpy() == 500).all()
+"""
+
+
+def test_a_product_loads_the_library_of_scipy_alone() -> None:
+    done = run(f"{PRODUCT}print('scipy' in sys.modules, 'threadpoolctl' in sys.modules)")
+    assert done.stdout.split() == ["False", "False"], done.stderr
+    # Its own users find it as they left it, and get what they would get.
+    done = run(f"{PRODUCT}import scipy.linalg.blas as b; print(b.sgemm(1, a, a.T)[0, 0])")
+    assert done.stdout.split() == ["500.0"], done.stderr
+
+
+def test_a_product_without_that_library_takes_the_extension_file() -> None:
+    done = run(f"import glob; glob.glob = lambda path: []\n{PRODUCT}print('scipy' in sys.modules)")
+    assert done.stdout.split() == ["True"], done.stderr
+
+
 def test_time() -> None:
     code = "import time; t = time.perf_counter(); import fastgraph; print(time.perf_counter() - t)"
     seconds = [float(run(code).stdout) for _ in range(5)]

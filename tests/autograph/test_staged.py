@@ -168,12 +168,34 @@ def straight(x: Any) -> Any:
     return tape.gradient(y, x)
 
 
+def given_as_rest(*values: Any) -> Any:
+    return fg.add_n(list(values)) * len(values)
+
+
+def given_as_rest_and_bound_again(*values: Any) -> Any:
+    values = fg.stack(list(values))
+    return list(values)
+
+
+def given_as_rest_and_hidden(*values: Any) -> Any:
+    return (lambda values: list(values))(fg.stack(values))
+
+
 @pytest.mark.parametrize(
     ("function", "needs"),
-    [(absolute, True), (nested_call, True), (straight, False), (calls(Doubler()), False), (calls(Chooser()), True)],
+    [
+        *((absolute, True), (nested_call, True), (straight, False)),
+        *((calls(Doubler()), False), (calls(Chooser()), True), (given_as_rest, False)),
+        *((given_as_rest_and_bound_again, True), (given_as_rest_and_hidden, True)),
+    ],
 )
 def test_only_what_needs_it_is_converted(function: Any, needs: bool) -> None:
     assert autograph.needs_conversion(function) is needs
+
+
+def test_builtins_are_known_after_a_conversion_too() -> None:
+    assert autograph.convert(absolute) is not absolute
+    assert not autograph.needs_conversion(lambda x: fg.add(x, isinstance(x, str)))
 
 
 def test_methods_callable_objects_and_lambdas() -> None:

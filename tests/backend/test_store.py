@@ -92,7 +92,7 @@ def test_key_covers_everything_the_code_depends_on(monkeypatch: pytest.MonkeyPat
             target._environment_hash.cache_clear()
             keys.add(kernel_key(spec))
     with monkeypatch.context() as patch:
-        patch.setattr(target.metadata, "version", lambda package: "0.0")
+        patch.setattr(target, "version", lambda package: "0.0")
         target._environment.cache_clear()
         target._environment_hash.cache_clear()
         keys.add(kernel_key(spec))

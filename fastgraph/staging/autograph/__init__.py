@@ -7,7 +7,7 @@ control flow and no call into the unknown, no conversion. malt is imported when 
 from __future__ import annotations
 
 import ast
-import builtins
+import builtins as builtins_of_python  # this package has a module `builtins`, which takes that name
 import functools
 import inspect
 import types
@@ -61,6 +61,8 @@ _OPERATORS: dict[type[ast.AST], str] = {
     ast.BitOr: "or_", ast.BitXor: "xor", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq",
     ast.NotEq: "ne", ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert",
 }  # fmt: skip
+#: Builtins that do with a tuple what Python does, whatever its items are.
+_OF_TUPLES = frozenset({"len", "list", "tuple", "enumerate", "zip", "reversed"})
 _NO_CONVERSION = "_fastgraph_do_not_convert"
 _UNKNOWN = object()
 _LIBRARY_VALUE = object()
@@ -195,6 +197,20 @@ def operator_of(node: ast.AST) -> str | None:
     return "getitem" if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) else None
 
 
+def _rest(code: types.CodeType) -> str | None:
+    """The name in `*name` among a function's parameters, None where there is none."""
+    if not code.co_flags & inspect.CO_VARARGS:
+        return None
+    return code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+
+
+def _may_bind(node: ast.AST, name: str) -> bool:
+    """Say whether a node names `name` for anything but reading it: as a target, a parameter, a function, an import."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        return False
+    return any(value == name for _, value in ast.iter_fields(node) if isinstance(value, str))
+
+
 class _Scan:
     """One function's text, and what its names stand for."""
 
@@ -203,7 +219,7 @@ class _Scan:
 
     def __init__(self, function: types.FunctionType, instance: Any, seen: set[Any]) -> None:
         self.seen = seen
-        self.names: dict[str, Any] = {**vars(builtins), **function.__globals__}
+        self.names: dict[str, Any] = {**vars(builtins_of_python), **function.__globals__}
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             try:
                 self.names[name] = cell.cell_contents
@@ -214,6 +230,7 @@ class _Scan:
             self.names[name] = _UNKNOWN
         if instance is not None and parameters:
             self.names[parameters[0]] = instance
+        self.tuple = _rest(function.__code__)
         self.shows = functools.partial(special_names, function, instance)
 
     def finds(self, tree: ast.AST) -> bool:
@@ -221,6 +238,8 @@ class _Scan:
         nodes = list(ast.walk(tree))
         if any(map(_is_staged, nodes)):
             return True
+        if self.tuple is not None and sum(_may_bind(node, self.tuple) for node in nodes) != 1:
+            self.tuple = None
         for node in nodes:
             self._bind(node)
         if any(isinstance(node, ast.Call) and self._call_matters(node) for node in nodes):
@@ -292,9 +311,16 @@ class _Scan:
                 return True
         if inspect.isbuiltin(target) or isinstance(target, type):
             if getattr(target, "__module__", "") == "builtins":
-                return getattr(target, "__name__", "") in _OVERLOADED
+                name = getattr(target, "__name__", "")
+                return name in _OVERLOADED and not (name in _OF_TUPLES and all(map(self._is_tuple, node.args)))
             return isinstance(target, type) and bool(calls.constructors(target))
         return self._function_matters(target)
+
+    def _is_tuple(self, node: ast.AST) -> bool:
+        """Say whether an argument is surely a tuple or list: one that is written out, or *args of this call."""
+        if isinstance(node, ast.Name):
+            return node.id == self.tuple
+        return isinstance(node, (ast.Tuple, ast.List))
 
     def _function_matters(self, target: Any) -> bool:
         if target is _UNKNOWN or target is _LIBRARY_VALUE or is_library(target):
