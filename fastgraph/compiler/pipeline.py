@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,12 +31,18 @@ from fastgraph.compiler.sizes import CannotPlan
 from fastgraph.dtype import resource
 from fastgraph.graph import passes
 from fastgraph.graph.collector import resting
+from fastgraph.graph.foreground import is_quiet
 from fastgraph.graph.interpret import interpret
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.locks import Lock, importing
 from fastgraph.shapes import Aval
 
 Shapes = tuple[tuple[int, ...], ...]
+
+#: A program is made in the background when nobody has traced for so long, or after so long all the same (seconds): both
+#: are Python's, and who traces one function after the other would wait for the programs of those before.
+QUIET_S = 0.004
+LATEST_S = 0.25
 
 
 def expand_all(graph: Graph) -> Graph:
@@ -93,6 +101,7 @@ class _Version:
 
     def __post_init__(self) -> None:
         self.made = threading.Event()
+        self.wanted = threading.Event()  # somebody waits for it, or calls the graph again
         self.process = os.getpid()
 
     @property
@@ -113,6 +122,7 @@ class Executable:
         self._versions: dict[Shapes, _Version] = {}
         self._plans: dict[tuple[Any, ...], Plan] = {}
         self._latest: _Version | None = None
+        self._has_run = False  # by the ops' bodies
 
     @property
     def graph(self) -> Graph:
@@ -127,7 +137,9 @@ class Executable:
         """The graph's outputs. Raises what its ops raise."""
         plan = self.plan(inputs)
         if plan is None:
-            return interpret(self.graph, inputs)
+            results = interpret(self.graph, inputs)
+            self._has_run = True
+            return results
         return plan.run(list(inputs))
 
     def plan(self, inputs: Sequence[Any]) -> Plan | None:
@@ -188,7 +200,10 @@ class Executable:
                 if wait:
                     self._make(version)
                 else:
-                    threading.Thread(target=self._make, args=(version,), name="fastgraph-build", daemon=True).start()
+                    begun = (weakref.ref(self), version)
+                    threading.Thread(target=_make_later, args=begun, name="fastgraph-build", daemon=True).start()
+            elif wait or self._has_run:
+                version.wanted.set()
             self._latest = version
         if wait:
             version.made.wait()
@@ -259,6 +274,7 @@ class Executable:
             shapes = tuple([tuple([2 if n is None else n for n in s or ()]) for s in noted])
             self._version(witness_shapes(self.graph, shapes), wait=True)
         assert self._latest is not None
+        self._latest.wanted.set()
         self._latest.made.wait()
         return self._latest
 
@@ -317,6 +333,17 @@ class Executable:
             parts.append(describe(program))
         parts += [describe_plan(plan) for plan in self._plans.values()]
         return "\n".join(parts)
+
+
+def _make_later(executable: weakref.ref[Executable], version: _Version) -> None:
+    """Make the version when nobody traces any more; not at all if its graph is gone by then."""
+    latest = time.monotonic() + LATEST_S
+    while not version.wanted.wait(QUIET_S) and not is_quiet(QUIET_S) and time.monotonic() < latest:
+        if executable() is None:
+            return
+    made = executable()
+    if made is not None:
+        made._make(version)
 
 
 def _programs(program: Program) -> list[Program]:

@@ -20,6 +20,7 @@ from fastgraph._tensor import EagerTensor, Tensor, convert, current_state, init_
 from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph.collector import resting
 from fastgraph.graph.differentiate import entering
+from fastgraph.graph.foreground import foreground
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach
 from fastgraph.locks import Turn
 from fastgraph.shapes import Aval, TensorSpec, TypeSpec
@@ -223,6 +224,10 @@ class Function(MethodCall):
         """Call the graph for arguments of this kind; trace it first if need be."""
         if _run_eagerly:
             return self._call_python(args, kwargs)
+        with foreground:
+            return self._call_graph(args, kwargs)
+
+    def _call_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         concrete, leaves, has_traced = self._find(args, kwargs)
         if current_state().trace is None:
             if has_traced:
