@@ -42,7 +42,7 @@ Shapes = tuple[tuple[int, ...], ...]
 #: A program is made in the background when nobody has traced for so long, or after so long all the same (seconds): both
 #: are Python's, and who traces one function after the other would wait for the programs of those before.
 QUIET_S = 0.004
-LATEST_S = 0.25
+LATEST_S = 0.1
 
 
 def expand_all(graph: Graph) -> Graph:
