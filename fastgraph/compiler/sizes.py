@@ -85,7 +85,8 @@ def infer_loop(node: Node, inputs: Sequence[Aval]) -> list[Aval]:
     n_carried: int = node.attrs["n_carried"]
     body: Graph = node.attrs["body_graph"]
     start = [aval.without_value() for aval in inputs[:n_carried]]
-    carried, final = [], start
+    carried: list[Aval] = []
+    final = start
     while carried != final:  # what an iteration changes may be handed on to another value by the next one
         carried = final
         table = infer_graph(body, [*carried, *inputs[n_carried:]], partial=carried != start)
