@@ -89,7 +89,8 @@ class Part(ast.NodeTransformer):
     def known_size(self, value: ast.expr) -> int | None:
         """The number that a size of the kernel's is, in every call."""
         if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and value.value.id == "sizes":
-            return self.known.get(value.slice.value) if isinstance(value.slice, ast.Constant) else None
+            place = value.slice.value if isinstance(value.slice, ast.Constant) else None
+            return self.known.get(place) if isinstance(place, int) else None
         return None
 
     def length(self, stop: ast.expr | None) -> int:
