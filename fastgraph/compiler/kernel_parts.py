@@ -78,7 +78,7 @@ class Part(ast.NodeTransformer):
                 continue
             if self.is_one_piece(statement, made[-1] if made else None):
                 assert isinstance(statement, ast.While)
-                made += [_narrow(s) for s in statement.body]
+                made += list(statement.body)
                 continue
             for block in ("body", "orelse"):
                 if isinstance(getattr(statement, block, None), list):
@@ -122,7 +122,7 @@ class Part(ast.NodeTransformer):
                     return None
                 whole += made
             else:
-                whole.append(_narrow(statement))
+                whole.append(statement)
         return n, whole
 
     def is_one_piece(self, loop: ast.stmt, before: ast.stmt | None) -> bool:
@@ -158,8 +158,7 @@ class Part(ast.NodeTransformer):
             self.imports.add(f"local_{kind}")
             first.append(f"{name} = local_{kind}({n})")
             inside.append(f"{name}[{at}] = {value}")
-            # A sum begins at nought, which makes only a zero positive: that is done where the piece is added.
-            terms = [*([] if op == "add" else [total]), *[f"{name}[{k}]" for k in range(n)]]
+            terms = [total, *[f"{name}[{k}]" for k in range(n)]]
             last.append(f"{total} = {(' + ' if op == 'add' else ' * ').join(terms)}")
         (middle,) = ast.parse(f"for {at} in range({n}):\n    pass").body
         assert isinstance(middle, ast.For)
@@ -190,18 +189,6 @@ def _folded(statement: ast.stmt) -> ast.Call | None:
     value = statement.value if isinstance(statement, ast.Assign) else None
     named = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id.startswith("fold_")
     return value if named and isinstance(value, ast.Call) and len(value.args) == 2 else None
-
-
-def _narrow(statement: ast.stmt) -> ast.stmt:
-    """What adds the only piece of a float32 sum to the wide total of 0, without widening the sum's zero."""
-    total = statement.value if isinstance(statement, ast.Assign) else None
-    if isinstance(total, ast.BinOp) and isinstance(total.op, ast.Add) and isinstance(total.right, ast.Call):
-        widened = total.right
-        if isinstance(widened.func, ast.Name) and widened.func.id == "cast_float32_float64":
-            assert isinstance(statement, ast.Assign)
-            widened.args[0] = ast.BinOp(widened.args[0], ast.Add(), ast.parse("float32(0)", mode="eval").body)
-            statement.value = widened
-    return statement
 
 
 def _parsed(lines: Sequence[str]) -> list[ast.stmt]:
