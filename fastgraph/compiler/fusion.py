@@ -251,25 +251,48 @@ class Fusion:
         return n_nodes > MAX_NODES or n_nodes + len(a.cheap | b.cheap) > MAX_COMPUTED
 
     def _join_readers(self) -> None:
-        """Merge clusters that read the same elements in the same loops: several sums of one tensor read it once."""
-        readers: dict[Value, list[Cluster]] = {}
+        """Merge clusters that read the same elements in the same loops: several sums of one tensor read it once.
+
+        Only those of one level: no path leads from one to another, and the merged one is of that level again, so that
+        however many are merged they make no cycle. Nothing has to be looked through for that.
+        """
+        level = self._levels()
+        readers: dict[tuple[Value, int], list[Cluster]] = {}
         for cluster in dict.fromkeys(self.cluster.values()):
             for value in self.loads(cluster):
-                if self.avals[value].size != 1:
-                    readers.setdefault(value, []).append(cluster)
+                if cluster in level and self.avals[value].size != 1:
+                    readers.setdefault((value, level[cluster]), []).append(cluster)
         for clusters in readers.values():
             # Others may have merged some of them by now; each is tried with the one before it, so the tries are few.
-            current = dict.fromkeys(self.cluster[c.last] for c in clusters)
             before: Cluster | None = None
-            for cluster in current:
+            for cluster in dict.fromkeys(self.cluster[c.last] for c in clusters):
                 merged = self._reading_once(before, cluster) if before is not None else None
                 if merged is not None:
                     self.cluster.update(dict.fromkeys(merged.nodes, merged))
                 before = merged or cluster
 
+    def _levels(self) -> dict[Cluster | Node, int]:
+        """How many clusters and steps the longest way to each goes through."""
+        units = dict.fromkeys([self.unit(node) for node in self.graph.nodes if node not in self.absorbed])
+        waits = {unit: [u for u in dict.fromkeys(self._waits_for(unit)) if u is not unit] for unit in units}
+        followers: dict[Cluster | Node, list[Cluster | Node]] = {}
+        for unit, needed in waits.items():
+            for u in needed:
+                followers.setdefault(u, []).append(unit)
+        missing = {unit: sum(u in waits for u in needed) for unit, needed in waits.items()}
+        ready = [unit for unit, n in missing.items() if not n]
+        level = dict.fromkeys(ready, 0)
+        for unit in ready:  # which grows meanwhile
+            for follower in followers.get(unit, ()):
+                missing[follower] -= 1
+                if not missing[follower]:
+                    level[follower] = 1 + max(level.get(u, 0) for u in waits[follower])
+                    ready.append(follower)
+        return level
+
     def _reading_once(self, a: Cluster, b: Cluster) -> Cluster | None:
-        """The cluster of two that read the same, if it is legal and saves enough beyond the launch of a kernel."""
-        if a is b or self._too_large(a, b) or self._separates(a, b):
+        """The cluster of two of one level that read the same, if it saves enough beyond the launch of a kernel."""
+        if self._too_large(a, b):
             return None
         merged = self._worth(a, b)
         if merged is None or merged.elementwise:

@@ -125,3 +125,21 @@ def test_a_cycle_is_never_made() -> None:
         return e + fg.matmul(e, e)
 
     assert kinds(program(f, (6, 6))) == ["kernel", "gemm", "kernel"]
+
+
+def test_readers_far_apart_make_no_cycle() -> None:
+    # Kernels of the forward pass and of both derivatives read the same tensors, with the branches' steps between them.
+    def product(x: Any, v: Any) -> Any:
+        def inner(x: Any) -> Any:
+            z = fg.sin(x) * v
+            return fg.cond(fg.reduce_sum(x) > 0.0, lambda: z * x, lambda: z)
+
+        with fg.GradientTape() as outer:
+            outer.watch(x)
+            with fg.GradientTape(persistent=True) as tape:
+                tape.watch([x, v])
+                y = fg.reduce_sum(inner(x) * inner(2.0 * x))
+            first = tape.gradient(y, x)
+        return first, tape.gradient(y, v), outer.gradient(first, x)
+
+    assert len(program(product, (2,), ()).steps) > 10  # assembling raises where there is a cycle
