@@ -369,6 +369,8 @@ class GraphTrace(Trace):
         self.graph.trace = self
         self.parent = parent
         self.kind = kind
+        self.enclosing: GraphTrace | None = None  # of a function: what traces the call that it is traced for
+        self.within: dict[Any, Any] = {}  # the functions traced for calls here that take tensors of this trace
         self.operands: list[Any] = []
         self.residuals: list[Value] = []
         self.shapes: dict[Value, Value] = {}  # shapes that gradients ask for, and of what
@@ -597,7 +599,7 @@ class GraphTrace(Trace):
     @property
     def outer(self) -> GraphTrace | None:
         """The trace whose tensors may be used here."""
-        return self.parent
+        return self.parent if self.parent is not None else self.enclosing
 
     # -- the end
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from fastgraph import nesting
 from fastgraph._tensor import EagerTensor, Tensor, convert, current_state
-from fastgraph.errors import FailedPreconditionError, InvalidArgumentError
+from fastgraph.errors import FailedPreconditionError, InaccessibleTensorError, InvalidArgumentError
 from fastgraph.graph.ir import Graph, Value
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor, out_of_reach
 from fastgraph.op_errors import message_name
 from fastgraph.shapes import TensorSpec, compatible, generalises
 from fastgraph.staging import keys
@@ -136,6 +136,16 @@ class ConcreteFunction(FastCall):
     def captured_inputs(self) -> list[Any]:
         """What the graph uses from outside: eager tensors, and handles of Variables (None where one is gone)."""
         return [shown(held) for held, _ in self.graph.captures]
+
+    def enclosing(self) -> GraphTrace | None:
+        """Return the innermost trace whose tensors the graph takes, None if it takes none of any."""
+        taken = [held.trace for held, _ in self.graph.captures if isinstance(held, SymbolicTensor)]
+        trace = current_state().trace
+        while taken and isinstance(trace, GraphTrace):
+            if trace in taken:
+                return trace
+            trace = trace.outer
+        return None
 
     def set_external_captures(self, captures: Sequence[Any]) -> None:
         """Let the graph use other tensors and Variables from outside, one for each of `captured_inputs`.
@@ -317,6 +327,8 @@ class ConcreteFunction(FastCall):
                 if cell is None:
                     raise self._gone(i)
                 operands.append(cell)
+            elif isinstance(held, SymbolicTensor) and current_state().trace is None:
+                raise InaccessibleTensorError(out_of_reach(held, None))
             else:
                 operands.append(held)
         return operands

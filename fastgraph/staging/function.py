@@ -13,7 +13,7 @@ import sys
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from fastgraph import flags, nesting
 from fastgraph._tensor import EagerTensor, Tensor, convert, current_state, init_scope
@@ -266,6 +266,8 @@ class Function(MethodCall):
             arguments.key = _SIGNATURE
             self._parameters.rename(arguments)
         found = self._traces.find(arguments.key) or recursion.find(self, arguments.key)
+        if found is None:
+            found = self._find_within(arguments.key)
         has_traced = False
         if found is None:
             with self._turn.held():
@@ -299,6 +301,10 @@ class Function(MethodCall):
         if not is_final:
             return concrete
         self._history.note(concrete.signature.structure)
+        around = concrete.enclosing()
+        if around is not None:  # it takes tensors of another trace: what else is traced has no use for it
+            around.within[(id(self), key)] = self, concrete
+            return concrete
         general = any(shape is None or None in shape for shape in shapes) or any(
             isinstance(s, TraceType) for s in specs
         )
@@ -306,6 +312,17 @@ class Function(MethodCall):
         exact = not general or bool(specs)  # a composite's shape may be known and yet not those of its tensors
         concrete = self._traces.add(key, concrete, exact, general, self._owners())
         return concrete
+
+    def _find_within(self, key: Any) -> ConcreteFunction | None:
+        """Return the trace for this key that takes tensors of what is being traced around the call."""
+        trace = current_state().trace
+        around = trace if isinstance(trace, GraphTrace) else None
+        while around is not None:
+            found = around.within.get((id(self), key))
+            if found is not None:
+                return cast("ConcreteFunction", found[1])
+            around = around.outer
+        return None
 
     def _relax(self, arguments: Arguments) -> tuple[Any, list[Any], list[Any]]:
         """Return the key, shapes and specs to trace for: relaxed where an earlier trace differs in shapes only."""
@@ -369,6 +386,7 @@ class Function(MethodCall):
         outermost = state.trace is None
         if isinstance(state.trace, GraphTrace):
             trace.graph.around = weakref.ref(state.trace.graph)
+            trace.enclosing = state.trace
         try:
             with resting, entering(trace), variable_creator_scope(creator):
                 recursion.begin(trace)
@@ -385,6 +403,7 @@ class Function(MethodCall):
         finally:
             state.device = device
         trace.finish(outputs)
+        trace.enclosing = None
         self._n_traces += 1
         described = keys.described(arguments, shapes, specs)
         parameters = self._parameters.flat(described)
