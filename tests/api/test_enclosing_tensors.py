@@ -49,7 +49,7 @@ def in_a_branch(x: Any) -> Any:
 def in_a_loop(x: Any) -> Any:
     for i in tf.range(3):
         y = x * tf.cast(i, tf.float32)
-        x = tf.function(lambda z, y=None: tf.sin(z) + x)(y)
+        x = tf.function(lambda z: tf.sin(z) + x)(y)  # noqa: B023  # it is called at once
     return x
 
 
