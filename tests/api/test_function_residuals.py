@@ -67,7 +67,7 @@ def test_a_loop_keeps_one_vector_for_what_its_body_reads_and_none_for_a_linear_o
 
     def until(x: Any) -> Any:
         while x < 9.0:
-            x = fg.sin(x) * 2.0 + x
+            x = fg.sin(x) + x + 2.0
         return x
 
     assert [kind for _, kind in residuals(waves, x)] == ["float32[5]"]  # a number for each iteration
