@@ -427,6 +427,8 @@ cdef class Records(Recorder):
             return made
         if (<Primitive>record.primitive).family == "list":
             return made  # the list may have been without a known element shape, so without elements
+        if (<Primitive>record.primitive).name in ("while", "cond", "call"):
+            return made  # nothing is broadcast by passing it in; lists without elements as above
         if record.n_inputs == 1 and (shape is None or wanted is None or len(shape) == len(wanted)):
             return made  # one input cannot have been broadcast against another
         return _slot("sum_to", (made, like))

@@ -656,3 +656,25 @@ def test_lists_without_elements_take_the_shape_of_what_is_added(function: Callab
         for n in (0, 1, 4):
             found = fg.function(function, input_signature=specs)(x, fg.constant(n))
             assert numbers(found) == numbers(function(x, fg.constant(n)))
+
+
+def test_gradients_of_lists_that_inner_loops_extend_by_elements_of_unknown_shape() -> None:
+    def products(x: Any, n: Any) -> Any:
+        found = []
+        for i in fg.range(n):
+            for j in fg.range(i):
+                found.append(x[i] * x[j])
+        return fg.stack(found)
+
+    def gradient(x: Any, n: Any) -> Any:
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            total = fg.reduce_sum(products(x, n))
+        return tape.gradient(total, x)
+
+    x = fg.constant(np.arange(12.0).reshape(4, 3), fg.float32)
+    staged = fg.function(gradient, input_signature=[fg.TensorSpec([None, None]), fg.TensorSpec([], fg.int32)])
+    rows = x.numpy()
+    for _ in range(2):
+        np.testing.assert_allclose(staged(x, 4), rows.sum(0) - rows)
+        staged.get_concrete_function().wait(120)
