@@ -236,14 +236,15 @@ class Fusion:
                 cluster = merged
 
     def _still_apart(self, cluster: Cluster, other: Cluster) -> set[Cluster]:
-        """The producers that need not be tried again once the two are one: the other takes nothing of theirs.
+        """The producers that need not be tried again once the two are one: the other has nothing in common with them.
 
         Its price is then added to both sides. Else a graph's longest chain would be priced anew with every node of it.
         """
         if not cluster.apart:
             return set()
         taken = {self.cluster.get(value.node) for value in self.loads(other)}
-        return {producer for producer in cluster.apart if producer not in taken}
+        read = [value for value in self.loads(other) if self.avals[value].size != 1]
+        return {p for p in cluster.apart if p not in taken and self.loads(p).keys().isdisjoint(read)}
 
     @staticmethod
     def _too_large(a: Cluster, b: Cluster) -> bool:
