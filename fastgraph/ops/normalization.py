@@ -64,7 +64,8 @@ def weighted_moments(x: Any, axes: Any, frequency_weights: Any, keepdims: bool =
     x = as_tensor(x)
     wide = _wide(x)
     weights = cast(as_tensor(frequency_weights, x.dtype), wide.dtype)
-    weights = add(weights, wide * 0) if weights.shape != wide.shape else weights  # each element has its own
+    if weights.shape != wide.shape or not wide.shape.is_fully_defined():
+        weights = add(weights, zeros_like(wide))  # each element has its own
     total = reduce_sum(weights, axes, True)
     mean = divide_no_nan(reduce_sum(weights * wide, axes, True), total)
     apart = squared_difference(wide, mean)

@@ -142,3 +142,19 @@ def test_layer_normalisation() -> None:
     np.testing.assert_allclose(got, wanted, rtol=1e-12)
     tf.testing.check_gradients(lambda t: layer_normalization(t, None, None, [-1]), x)
     assert layer_normalization(tf.cast(x, "float16"), None, None, [-1]).dtype == tf.float16
+
+
+def test_weights_that_broadcast_count_for_each_element_at_unknown_sizes() -> None:
+    x = tf.constant(np.arange(10.0).reshape(5, 1, 2) + 1)
+    weights = tf.constant(np.arange(10.0).reshape(1, 5, 2) + 1)
+    unknown = [tf.TensorSpec([None] * 3, tf.float64)] * 2
+    staged = tf.function(lambda x, w: tf.nn.weighted_moments(x, [0, 1, 2], w), input_signature=unknown)
+    for _ in range(2):
+        for got, wanted in zip(staged(x, weights), tf.nn.weighted_moments(x, [0, 1, 2], weights), strict=True):
+            np.testing.assert_allclose(got, wanted)
+        assert staged.get_concrete_function().wait(120)
+
+
+def test_weighted_moments_of_infinity_have_infinite_means() -> None:
+    mean, _ = tf.nn.weighted_moments(tf.constant([1.0, np.inf]), [0], tf.constant(1.0))
+    assert np.isposinf(mean)
