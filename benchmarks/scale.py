@@ -79,8 +79,8 @@ def graph_times(build: Callable[[Any, int], Any], n: int) -> tuple[int, int, dic
     planner = schedule.Planner(lambda _: 1)
     inputs = (*program.inputs, *program.captures)
     steps = range(len(program.steps))
-    made, seconds["schedule"] = cpu(lambda: schedule._Schedule(planner, program, table, steps, inputs), rounds)
-    _, seconds["plan"] = cpu(lambda: Plan(made.spec), rounds)
+    made, seconds["schedule"] = cpu(lambda: schedule._Schedule(planner, program, table, steps, inputs).spec(), rounds)
+    _, seconds["plan"] = cpu(lambda: Plan(made), rounds)
     with flags.override(tier="first"):
         function(x)
         _, seconds["call"] = cpu(lambda: function(x), rounds)

@@ -29,7 +29,9 @@ PLANS_KEPT = 64  # per place that asks for plans by run-time shapes
 class WithRest(StepSpecs):
     """A schedule that may end in a rest."""
 
-    spec: specs.PlanSpec
+    def spec(self) -> specs.PlanSpec:
+        """Return what a Plan is made of."""
+        raise NotImplementedError
 
     def _rest(self, index: dict[int, int]) -> StepSpec:
         """Return the step that runs the later steps, by a plan made when their sizes are known."""
@@ -68,7 +70,7 @@ class WithRest(StepSpecs):
                 try:
                     table = known_sizes(self.program, arguments, given)
                     part = replace(self.program, outputs=tuple(outputs))
-                    found = Plan(type(self)(self.planner, part, table, self.later, numbers, given, own).spec)
+                    found = Plan(type(self)(self.planner, part, table, self.later, numbers, given, own).spec())
                 except CannotPlan:  # the ops' bodies say what is wrong
                     found = self._interpreted(numbers, outputs, given)
                 plans[shapes] = found

@@ -8,7 +8,7 @@ wherever they are computed. Each part of the work has a module, in this order: `
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastgraph import flags
@@ -23,7 +23,6 @@ from fastgraph.compiler.program import AliasStep, Program
 from fastgraph.compiler.rest import PLANS_KEPT, WithRest
 from fastgraph.compiler.settled import known_sizes
 from fastgraph.compiler.sizes import CannotPlan, shape_key
-from fastgraph.graph.ir import Value
 from fastgraph.locks import Lock
 from fastgraph.shapes import Aval
 
@@ -57,7 +56,7 @@ class Planner:
         inputs = (*program.inputs, *program.captures)
         schedule = _Schedule(self, program, table, range(len(program.steps)), inputs, own=[inputs[i] for i in own])
         try:
-            made = Plan(schedule.spec)
+            made = Plan(schedule.spec())
         except OverflowError as error:  # more bytes than can be counted: the op that makes them says so
             raise CannotPlan(program.graph.nodes[-1], error) from error
         with self._lock:
@@ -78,21 +77,12 @@ def plan(program: Program, avals: Sequence[Aval], link: Link) -> Plan:
 class _Schedule(WithRest):
     """The making of one PlanSpec, of the steps `chosen` of a program."""
 
-    def __init__(
-        self,
-        planner: Planner,
-        program: Program,
-        table: dict[Value, Aval],
-        chosen: Iterable[int],
-        inputs: Sequence[int],
-        computed: dict[Value, Aval] | None = None,
-        own: Sequence[int] = (),
-    ) -> None:
-        super().__init__(planner, program, table, chosen, inputs, computed, own)
+    def spec(self) -> PlanSpec:
+        """Return what a Plan is made of."""
         self._place_values()
         self.after = self._after()
         made = [self._step(new, self.program.steps[old]) for new, old in enumerate(self.now)]
-        self.spec = self._finish([step for step in made if step is not None])
+        return self._finish([step for step in made if step is not None])
 
     # Order
 

@@ -17,13 +17,13 @@ from fastgraph.data import in_graphs, mapped, sources, transformations
 from fastgraph.data.handles import HANDLE, resolve
 from fastgraph.data.iterators import Cursor, NumpyIterator, OwnedIterator, found
 from fastgraph.data.sources import INFINITE, UNKNOWN, Described, Source
-from fastgraph.data.structures import flat, normalized, spec_of, unbatched
+from fastgraph.data.structures import OfElements, flat, normalized, spec_of, unbatched
 from fastgraph.dtype import as_dtype, bool_, int64
 from fastgraph.graph import control_flow
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import checks, elementwise
 from fastgraph.ops.generators import generators
-from fastgraph.shapes import TensorShape, TensorSpec, TypeSpec
+from fastgraph.shapes import TensorShape, TensorSpec
 from fastgraph.staging import autograph
 
 AUTOTUNE = -1
@@ -346,24 +346,19 @@ def made(kind: type[Source], *operands: Any, **options: Any) -> Dataset:
     return Dataset(None, described.spec, in_graphs.dataset_of(inputs, in_graphs.Recipe(build)))
 
 
-class DatasetSpec(TypeSpec):
+class DatasetSpec(OfElements):
     """What a dataset's elements are like: all that counts when one is an argument. Source: tf.data.DatasetSpec."""
 
-    __slots__ = ("_dataset_shape", "_element_spec")
+    __slots__ = ("_dataset_shape",)
 
     def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
-        self._element_spec = element_spec
+        super().__init__(element_spec)
         self._dataset_shape = TensorShape(dataset_shape)
 
     @staticmethod
     def from_value(value: Dataset) -> DatasetSpec:
         """Return the spec of a dataset."""
         return DatasetSpec(value.element_spec)
-
-    @property
-    def element_spec(self) -> Any:
-        """What an element is like."""
-        return self._element_spec
 
     @property
     def value_type(self) -> type:
@@ -381,9 +376,6 @@ class DatasetSpec(TypeSpec):
 
     def _from_components(self, components: Any) -> Dataset:
         return Dataset(found(components), self._element_spec, components)
-
-    def __hash__(self) -> int:
-        return hash((type(self), *nesting.flatten(self._element_spec)))
 
 
 def _enumerated(dataset: Any, start: Any = 0) -> Any:

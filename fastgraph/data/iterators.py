@@ -15,10 +15,9 @@ from fastgraph.data import in_graphs
 from fastgraph.data.handles import HANDLE, Handled, resolve
 from fastgraph.data.optionals import Optional
 from fastgraph.data.sources import Source
-from fastgraph.data.structures import Element, packed
+from fastgraph.data.structures import Element, OfElements, packed
 from fastgraph.errors import OutOfRangeError
 from fastgraph.locks import Lock
-from fastgraph.shapes import TypeSpec
 
 _NONE_AHEAD: Any = object()
 _MOST_IN_A_GRAPH = 10_000
@@ -138,25 +137,14 @@ class OwnedIterator(IteratorBase):
         return lambda: in_graphs.has_next(self.handle), self._next_in_graph
 
 
-class IteratorSpec(TypeSpec):
+class IteratorSpec(OfElements):
     """What an iterator's elements are like: all that counts when one is an argument. Source: tf.data.IteratorSpec."""
 
-    __slots__ = ("_element_spec",)
-
-    def __init__(self, element_spec: Any) -> None:
-        self._element_spec = element_spec
-
-    @property
-    def element_spec(self) -> Any:
-        """What an element is like."""
-        return self._element_spec
+    __slots__ = ()
 
     @property
     def value_type(self) -> type:
         return OwnedIterator
-
-    def _serialize(self) -> tuple[Any, ...]:
-        return (self._element_spec,)
 
     @property
     def _component_specs(self) -> Any:
@@ -168,12 +156,6 @@ class IteratorSpec(TypeSpec):
     def _from_components(self, components: Any) -> OwnedIterator:
         cursor = found(components)
         return OwnedIterator(cursor, self._element_spec, components)
-
-    def __hash__(self) -> int:
-        return hash((type(self), *nesting.flatten(self._element_spec)))
-
-    def __repr__(self) -> str:
-        return f"IteratorSpec({self._element_spec},)"
 
 
 def found(handle: Any) -> Any:

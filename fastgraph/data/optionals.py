@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph import nesting
 from fastgraph._tensor import convert, current_trace
-from fastgraph.data.structures import flat, normalized, packed, spec_of, tensor_specs
+from fastgraph.data.structures import OfElements, flat, normalized, packed, spec_of, tensor_specs
 from fastgraph.dtype import bool_, string
 from fastgraph.ops import checks, creation, gathering, movement
-from fastgraph.shapes import TensorSpec, TypeSpec
+from fastgraph.shapes import TensorSpec
 
 _HAS_VALUE = TensorSpec([], bool_)
 
@@ -60,18 +59,10 @@ class Optional:
         return f"<Optional has_value={self._has_value} element_spec={self._element_spec}>"
 
 
-class OptionalSpec(TypeSpec):
+class OptionalSpec(OfElements):
     """What is known of an Optional. Source: tf.OptionalSpec."""
 
-    __slots__ = ("_element_spec",)
-
-    def __init__(self, element_spec: Any) -> None:
-        self._element_spec = element_spec
-
-    @property
-    def element_spec(self) -> Any:
-        """What the value is like, if there is one."""
-        return self._element_spec
+    __slots__ = ()
 
     @staticmethod
     def from_value(value: Optional) -> OptionalSpec:
@@ -82,9 +73,6 @@ class OptionalSpec(TypeSpec):
     def value_type(self) -> type:
         return Optional
 
-    def _serialize(self) -> tuple[Any, ...]:
-        return (self._element_spec,)
-
     @property
     def _component_specs(self) -> tuple[TensorSpec, ...]:
         return (_HAS_VALUE, *tensor_specs(self._element_spec))
@@ -94,12 +82,6 @@ class OptionalSpec(TypeSpec):
 
     def _from_components(self, components: Any) -> Optional:
         return Optional(self._element_spec, components[0], components[1:])
-
-    def __hash__(self) -> int:
-        return hash((type(self), *nesting.flatten(self._element_spec)))
-
-    def __repr__(self) -> str:
-        return f"OptionalSpec({self._element_spec},)"
 
 
 def _nothing(spec: TensorSpec) -> Any:

@@ -16,6 +16,29 @@ from fastgraph.shapes import TensorSpec, TypeSpec, shape_of, type_spec_from_valu
 Element = tuple[Any, ...]
 
 
+class OfElements(TypeSpec):
+    """A spec that says what elements are like, and nothing else that counts."""
+
+    __slots__ = ("_element_spec",)
+
+    def __init__(self, element_spec: Any) -> None:
+        self._element_spec = element_spec
+
+    @property
+    def element_spec(self) -> Any:
+        """What an element is like."""
+        return self._element_spec
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return (self._element_spec,)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *nesting.flatten(self._element_spec)))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{self._serialize()!r}"
+
+
 def normalized(value: Any) -> Any:
     """Return the structure with a tensor for each leaf (lists are leaves). Raises ValueError for what is none."""
     if is_structure(value):
