@@ -8,9 +8,10 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from fastgraph.compiler import column_sums, convolution, counted, loop_kernels, scalar_loops
+from fastgraph.compiler.alike import Pattern
 from fastgraph.compiler.arrange import FlatNest, arrange
 from fastgraph.compiler.cost import cost, operations
 from fastgraph.compiler.emit_cpu import Emitted, emit
@@ -37,7 +38,7 @@ from fastgraph.compiler.program import (
 from fastgraph.compiler.register_blocks import Geometry
 from fastgraph.compiler.scalar import Scalar, walk
 from fastgraph.compiler.sizes import CannotPlan, infer_loop
-from fastgraph.compiler.split import split
+from fastgraph.compiler.split import few_at_a_time, split
 from fastgraph.dtype import as_dtype
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
@@ -84,6 +85,7 @@ class Assembler:
         }
         kernels = [n for n in graph.nodes if n.op.name not in _SOURCES and n not in self.settled and self.is_kernel(n)]
         self.fusion = Fusion(graph, avals, frozenset(kernels), before)
+        self.patterns: dict[tuple[Any, ...], Pattern] = {}
 
     def is_kernel(self, node: Node) -> bool:
         """Whether the node is computed by a kernel (and not by BLAS, Python, or a plan of its own)."""
@@ -171,26 +173,10 @@ class Assembler:
         ]
         known = set(units)
         waits = {unit: {u for u in self.waits_for(unit) if u in known and u is not unit} for unit in units}
-        self.read_first(waits)
-        followers: dict[Cluster | Node, list[Cluster | Node]] = {}
-        for unit, needed in waits.items():
-            for u in needed:
-                followers.setdefault(u, []).append(unit)
-        missing = {unit: len(needed) for unit, needed in waits.items()}
         rank = {unit: self.rank(unit) for unit in units}
-        ready = [(rank[u], i, u) for i, u in enumerate(units) if not missing[u]]
-        heapq.heapify(ready)
-        order: list[Cluster | Node] = []
-        count = len(units)
-        while ready:
-            _, _, unit = heapq.heappop(ready)
-            order.append(unit)
-            for follower in followers.get(unit, ()):
-                missing[follower] -= 1
-                if not missing[follower]:
-                    count += 1
-                    heapq.heappush(ready, (rank[follower], count, follower))
-        assert len(order) == len(units), "fusion made a cycle"
+        order = _sorted(waits, rank)
+        if self.read_first(waits, {unit: place for place, unit in enumerate(order)}):
+            order = _sorted(waits, rank)
         return order
 
     def rank(self, unit: Cluster | Node) -> int:
@@ -206,16 +192,29 @@ class Assembler:
         """What must come before a unit by effects alone."""
         return [] if isinstance(unit, Cluster) else [self.fusion.unit(n) for n in self.fusion.before.get(unit, ())]
 
-    def read_first(self, waits: dict[Cluster | Node, set[Cluster | Node]]) -> None:
-        """Let a write come after all that takes earlier reads, where it can: then it may happen in place."""
-        for unit in list(waits):
-            if isinstance(unit, Cluster) or not any(e.kind == "write" for e in ir.effects(unit)):
-                continue
-            reads = [u for u in waits[unit] if isinstance(u, Node) and any(e.kind == "read" for e in ir.effects(u))]
-            takers = {t for t, needed in waits.items() if t is not unit and any(r in needed for r in reads)}
-            for taker in takers:
-                if not _depends(taker, unit, waits):
-                    waits[unit].add(taker)
+    def read_first(self, waits: dict[Cluster | Node, set[Cluster | Node]], place: Mapping[Any, int]) -> bool:
+        """Let a write come after all that takes earlier reads, where it can: then it may happen in place.
+
+        `place` is an order that allows for `waits`. Return whether there was any such write.
+        """
+        takers: dict[Node, dict[Cluster | Node, None]] = {}
+        for unit, needed in waits.items():
+            for u in needed:
+                if _has_effect(u, "read"):
+                    takers.setdefault(u, {})[unit] = None
+        later: list[tuple[Cluster | Node, Cluster | Node]] = []
+        writes = [unit for unit in place if _has_effect(unit, "write")]
+        for unit in writes:
+            for read in sorted([u for u in waits[unit] if u in takers], key=place.__getitem__):
+                for taker in takers[read]:
+                    if place[taker] < place[unit]:  # then it does not depend on the write
+                        waits[unit].add(taker)
+                    elif taker is not unit:
+                        later.append((unit, taker))
+        for unit, taker in later:
+            if not _depends(taker, unit, waits):
+                waits[unit].add(taker)
+        return bool(writes)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
@@ -317,6 +316,27 @@ class Assembler:
     # -- kernels -------------------------------------------------------------------------------------------------------
 
     def kernels(self, cluster: Cluster, place: int) -> list[Step]:
+        """The steps of a cluster, which are like those of one before it if the clusters are alike."""
+        key, nodes, values = self.fusion.description(cluster)
+        results = [value for node in cluster.nodes for value in node.outputs]
+        whole_key = (key, tuple([self.gift(value, results, place) for value in values]))
+        pattern = self.patterns.get(whole_key)
+        numbers = self.numbers(values)
+        if pattern is not None:
+            return pattern.again(numbers, nodes, lambda n: self.number[self.scratch_like(self.values[n])])
+        first = len(self.values)
+        made = self.steps_of(cluster, place)
+        pattern = Pattern(made, numbers, nodes, range(first, len(self.values)))
+        if pattern.is_whole():
+            self.patterns[whole_key] = pattern
+        return made
+
+    def scratch_like(self, value: Value) -> Value:
+        """Another value of partial results."""
+        (n,) = value.aval.shape or (0,)
+        return self.scratch(value.aval.dtype.name, n or 0)
+
+    def steps_of(self, cluster: Cluster, place: int) -> list[Step]:
         """The steps of a cluster: one kernel, or several where threads are to share a long reduction."""
         fusion = self.fusion
         nest = arrange(fusion.nest(cluster))
@@ -324,7 +344,7 @@ class Assembler:
         if len(nest.stores) == 1 and (source := _copied(nest)) is not None:
             return [AliasStep((self.number[source],), self.numbers([nest.stores[0].key]), nodes)]
         operands = [v for v in fusion.loads(cluster) if self.avals[v].value is None]
-        parts = self.split(nest)
+        parts = [few for part in self.split(nest) for few in few_at_a_time(part)]
         if len(parts) == 1:
             parts[0].in_place = self.in_place(parts[0], place)
         return [self.kernel(part, nodes, operands) for part in parts]
@@ -379,13 +399,20 @@ class Assembler:
     def gives(self, value: Value, result: object, place: int) -> bool:
         """Whether the memory of `value` may become that of `result`, which the unit at `place` computes."""
         assert isinstance(result, Value)
-        if self.last_use[value] != place or value.node is PARTIAL_NODE or result.node is PARTIAL_NODE:
+        if value.node is PARTIAL_NODE or result.node is PARTIAL_NODE or not self.gift(value, (result,), place):
             return False
-        if value.aval.dtype is not result.aval.dtype or self.avals[value].shape != self.avals[result].shape:
-            return False
-        if value.node.op.name == "read_variable":
-            return UPDATE_IN_PLACE and self.assigned.get(result) is value.node.inputs[0]
-        return value.node in self.fusion.cluster or self.is_gemm(value.node) or value.node.op.step == "convolution"
+        return value.aval.dtype is result.aval.dtype and self.avals[value].shape == self.avals[result].shape
+
+    def gift(self, value: Value, results: Sequence[Value], place: int) -> tuple[int, ...]:
+        """Which of the results of the unit at `place` may be written over `value`, as far as its maker can tell."""
+        if self.last_use.get(value) != place:
+            return ()
+        node = value.node
+        if node.op.name == "read_variable":
+            resource = node.inputs[0]
+            return tuple([i for i, r in enumerate(results) if UPDATE_IN_PLACE and self.assigned.get(r) is resource])
+        free = node in self.fusion.cluster or self.is_gemm(node) or node.op.step == "convolution"
+        return tuple(range(len(results))) if free else ()
 
     def scratch(self, dtype: str, n: int) -> Value:
         """A value of the Program that is none of the graph's: partial results."""
@@ -470,6 +497,33 @@ def _copied(nest: FlatNest) -> Any:
     store = nest.stores[0]
     same = store.scalar.op == "read" and store.scalar.args[0] is store.position and not store.scalar.risky
     return store.scalar.attr if same and store.scalar.dtype == store.dtype else None
+
+
+def _has_effect(unit: Cluster | Node, kind: str) -> TypeGuard[Node]:
+    return isinstance(unit, Node) and any(effect.kind == kind for effect in ir.effects(unit))
+
+
+def _sorted(waits: Mapping[Any, Collection[Any]], rank: Mapping[Any, int]) -> list[Any]:
+    """The keys of `waits`, each after what it waits for, else by rank."""
+    followers: dict[Any, list[Any]] = {}
+    for unit, needed in waits.items():
+        for u in needed:
+            followers.setdefault(u, []).append(unit)
+    missing = {unit: len(needed) for unit, needed in waits.items()}
+    ready = [(rank[u], i, u) for i, u in enumerate(waits) if not missing[u]]
+    heapq.heapify(ready)
+    order: list[Any] = []
+    count = len(waits)
+    while ready:
+        _, _, unit = heapq.heappop(ready)
+        order.append(unit)
+        for follower in followers.get(unit, ()):
+            missing[follower] -= 1
+            if not missing[follower]:
+                count += 1
+                heapq.heappush(ready, (rank[follower], count, follower))
+    assert len(order) == len(waits), "fusion made a cycle"
+    return order
 
 
 def _depends(unit: Any, other: Any, waits: Mapping[Any, set[Any]]) -> bool:

@@ -6,13 +6,13 @@ producer, such as a transpose or a cast, belongs to no cluster: each consumer co
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from fastgraph import expr, flags
+from fastgraph.compiler.acyclic import Order
 from fastgraph.compiler.arrange import joined
 from fastgraph.compiler.cost import LAUNCH, cost, weight
 from fastgraph.compiler.loopnest import LoopNest
@@ -25,7 +25,9 @@ from fastgraph.shapes import Aval, Shape
 
 #: Nodes in one kernel at most: compiling takes about 2 ms an operation.
 MAX_NODES = 64
-#: The same with the cheap ones that a kernel computes for its nodes. What compiles them nests as deep as they do.
+#: Results of the nodes in one kernel at most: some have hundreds.
+MAX_RESULTS = 128
+#: Nodes with the cheap ones that a kernel computes for its nodes. What compiles them nests as deep as they do.
 MAX_COMPUTED = 128
 #: Tensors that one node may join in a kernel: a selection or sum is nested for each, and what compiles them takes time
 #: that grows with the square. NumPy joins more in a host step.
@@ -49,15 +51,15 @@ class Cluster:
     nodes: dict[Node, None]
     first: int  # position of its first node in the graph
     cheap: frozenset[Node]  # what else it computes, for them
+    n_results: int  # of its nodes
     elementwise: bool = False  # elements of one shape, each from elements at the same index
     priced: float | None = field(default=None)
     loads: dict[Value, None] | None = field(default=None)  # what it takes from outside
     apart: set[Cluster] = field(default_factory=set)  # producers that cost less as kernels of their own
+    barred: set[Node] = field(default_factory=set)  # a node of each producer with a step between it and this one
 
-    @functools.cached_property
-    def last(self) -> Node:
-        """Its last node."""
-        return next(reversed(self.nodes))
+    def __post_init__(self) -> None:
+        self.last = next(reversed(self.nodes))
 
 
 def lowerable(node: Node) -> bool:
@@ -101,15 +103,23 @@ class Fusion:
         self.cluster: dict[Node, Cluster] = {}
         self.absorbed: Collection[Node] = ()
         self._cheap: dict[tuple[Any, ...], bool] = {}
+        self._sources: dict[Node, list[Node]] = {}
+        self._prices: dict[tuple[Any, ...], float] = {}
+        self._order: Order[Cluster | Node] = Order(self._waits_for)
         fuse = "fuse" in flags.get("passes")
         cheap = self._absorb() if fuse else {}
         for node in graph.nodes:
-            if node in kernels and node not in self.absorbed:
-                same = node.op.family == "elementwise"
-                own = Cluster({node: None}, self.position[node], cheap.get(node, frozenset()), same)
-                self.cluster[node] = own
-                if fuse:
-                    self._grow(own)
+            if node in self.absorbed:
+                continue
+            if node not in kernels:
+                self._order.append(node)
+                continue
+            same = node.op.family == "elementwise"
+            own = Cluster({node: None}, self.position[node], cheap.get(node, frozenset()), len(node.outputs), same)
+            self.cluster[node] = own
+            if fuse:
+                self._order.append(own)
+                self._grow(own)
         if fuse:
             self._join_readers()
             self._join_updates()
@@ -141,23 +151,31 @@ class Fusion:
 
     def _is_cheap(self, node: Node) -> bool:
         """Whether consumers compute the node in place: data movement, casts, or some arithmetic on one number."""
-        key = self._description(node)
+        key, _ = self._described([node], node.outputs[:1])
         found = self._cheap.get(key)
         if found is None:
             found = self._cheap[key] = self._costs_little(node)
         return found
 
-    def _description(self, node: Node) -> tuple[Any, ...]:
-        """All that the loop nest of one node depends on: a graph has many nodes that are alike."""
+    def _described(self, nodes: Iterable[Node], roots: Collection[Value]) -> tuple[tuple[Any, ...], list[Value]]:
+        """All that the loop nest of some nodes depends on, a graph has many that are alike; and the values in it."""
         described: list[Any] = []
-        for value in node.inputs:
-            aval = self.avals[value]
-            number = literal(value)
-            # A lowering may look at the value of what is known.
-            known = value if number is None and (aval.value is not None or value.node.op.name == "const") else None
-            described.append((node.inputs.index(value), aval.dtype, aval.shape, value.aval.shape, repr(number), known))
-        results = [(self.avals[v].shape, v.aval.dtype, v.aval.shape) for v in node.outputs]
-        return node.op, attrs_key(node.attrs), tuple(described), tuple(results)
+        number: dict[Value, int] = {}
+        for node in nodes:
+            for value in node.inputs:
+                if value in number:
+                    continue
+                number[value] = len(number)
+                aval, written = self.avals[value], literal(value)
+                # A lowering may look at the value of what is known.
+                known = value if written is None and (aval.value is not None or value.node.op.name == "const") else None
+                described.append((aval.dtype, aval.shape, value.aval.shape, repr(written), known))
+            results = [(self.avals[v].shape, v.aval.dtype, v.aval.shape, v in roots) for v in node.outputs]
+            taken = tuple([number[value] for value in node.inputs])
+            described.append((node.op, attrs_key(node.attrs), taken, *results))
+            for value in node.outputs:
+                number[value] = len(number)
+        return tuple(described), list(number)
 
     def _costs_little(self, node: Node) -> bool:
         size = max((self.avals[v].size or 0) for v in node.outputs)
@@ -206,9 +224,13 @@ class Fusion:
     def _build(self, nodes: Collection[Node], roots: Sequence[Value]) -> LoopNest:
         return build(self._lowering, lambda v: v.node in nodes or v.node in self.absorbed, roots)
 
+    def _stored(self, cluster: Cluster) -> Sequence[Value]:
+        """What a cluster's kernel writes."""
+        return self.roots(cluster.nodes) or [next(iter(cluster.nodes)).outputs[0]]
+
     def nest(self, cluster: Cluster) -> LoopNest:
         """The loop nest of a cluster."""
-        return self._build(cluster.nodes, self.roots(cluster.nodes) or [next(iter(cluster.nodes)).outputs[0]])
+        return self._build(cluster.nodes, self._stored(cluster))
 
     # -- merging -------------------------------------------------------------------------------------------------------
 
@@ -224,16 +246,33 @@ class Fusion:
                 return
             producer = max(producers, key=lambda c: self.position[c.last])
             tried.add(producer)
-            if self._too_large(producer, cluster) or self._separates(producer, cluster):
+            if self._too_large(producer, cluster) or not producer.nodes.keys().isdisjoint(cluster.barred):
+                continue
+            between, waits = self._order.between(producer, cluster)
+            if waits is not None:
+                if self._is_step_on_the_way(cluster, waits, between):
+                    cluster.barred.add(producer.last)
                 continue
             merged = self._worth(producer, cluster)
             if merged is None:
                 cluster.apart.add(producer)
             else:
                 merged.apart = self._still_apart(producer, cluster) | self._still_apart(cluster, producer)
-                for node in merged.nodes:
-                    self.cluster[node] = merged
+                merged.barred = producer.barred | cluster.barred
+                self._order.merge(producer, cluster, merged, between)
+                self.cluster.update(dict.fromkeys(merged.nodes, merged))
                 cluster = merged
+
+    @staticmethod
+    def _is_step_on_the_way(
+        cluster: Cluster, unit: Cluster | Node, found_from: Mapping[Cluster | Node, Cluster | Node]
+    ) -> bool:
+        """Whether something on the way from `unit` to a cluster is no kernel: then it stays between them for good."""
+        while unit is not cluster:
+            if isinstance(unit, Node):
+                return True
+            unit = found_from[unit]
+        return False
 
     def _still_apart(self, cluster: Cluster, other: Cluster) -> set[Cluster]:
         """The producers that need not be tried again once the two are one: the other has nothing in common with them.
@@ -249,7 +288,9 @@ class Fusion:
     @staticmethod
     def _too_large(a: Cluster, b: Cluster) -> bool:
         n_nodes = len(a.nodes) + len(b.nodes)
-        return n_nodes > MAX_NODES or n_nodes + len(a.cheap | b.cheap) > MAX_COMPUTED
+        if n_nodes > MAX_NODES or a.n_results + b.n_results > MAX_RESULTS:
+            return True
+        return n_nodes + len(a.cheap | b.cheap) > MAX_COMPUTED
 
     def _join_readers(self) -> None:
         """Merge clusters that read the same elements in the same loops: several sums of one tensor read it once.
@@ -315,7 +356,9 @@ class Fusion:
             other = last.get(shape)
             if other is not None and not self._too_large(other, cluster):
                 nodes = dict.fromkeys(sorted((*other.nodes, *cluster.nodes), key=self.position.__getitem__))
-                cluster = Cluster(nodes, min(other.first, cluster.first), other.cheap | cluster.cheap, True)
+                n_results = other.n_results + cluster.n_results
+                first, cheap = min(other.first, cluster.first), other.cheap | cluster.cheap
+                cluster = Cluster(nodes, first, cheap, n_results, True)
                 self.cluster.update(dict.fromkeys(nodes, cluster))
             last[shape] = cluster
 
@@ -338,59 +381,70 @@ class Fusion:
 
     def _worth(self, a: Cluster, b: Cluster) -> Cluster | None:
         """The cluster of both, if it costs no more than the two."""
-        nodes = dict.fromkeys(sorted((*a.nodes, *b.nodes), key=self.position.__getitem__))
+        nodes = a.nodes | b.nodes
+        if self.position[a.last] > b.first:
+            nodes = dict.fromkeys(sorted(nodes, key=self.position.__getitem__))
         # What has been looked through for one of them is looked through for both.
         loads = {v: None for v in (*self.loads(a), *self.loads(b)) if v.node not in nodes}
-        merged = Cluster(nodes, min(a.first, b.first), a.cheap | b.cheap, loads=loads)
-        if a.elementwise and b.elementwise:
-            shapes = {self.avals[v].shape for c in (a, b) for n in c.nodes for v in n.outputs}
-            if len(shapes) == 1:
-                merged.elementwise = True
-                return merged
+        n_results = a.n_results + b.n_results
+        merged = Cluster(nodes, min(a.first, b.first), a.cheap | b.cheap, n_results, loads=loads)
+        if a.elementwise and b.elementwise and self._shape(a) == self._shape(b):
+            merged.elementwise = True
+            return merged
+        if self._goes_on(a, b):
+            return merged
         together = self._price(merged)
         apart = self._price(a) + self._price(b)
         return merged if together <= apart else None
 
+    def _goes_on(self, a: Cluster, b: Cluster) -> bool:
+        """Whether `b` only goes on, element by element, with what `a` writes: that costs no more in the loop that does.
+
+        What is read in another place, or in a loop round the one that made it, may have to be computed again.
+        """
+        if not b.elementwise:
+            return False
+        shape = self._shape(b)
+        taken = [self.avals[v] for v in self.loads(b) if v.node in a.nodes]
+        if not any(aval.shape == shape for aval in taken):
+            return False
+        for node in b.cheap:
+            if node.op.family != "elementwise":
+                return False
+            taken += [self.avals[v] for v in node.outputs]
+        return all(aval.shape == shape or aval.size == 1 for aval in taken)
+
+    def description(self, cluster: Cluster) -> tuple[tuple[Any, ...], list[Node], list[Value]]:
+        """All that a cluster's loop nest depends on, and the nodes and values in the order in which it has them."""
+        nodes = sorted((*cluster.nodes, *cluster.cheap), key=self.position.__getitem__)
+        key, values = self._described(nodes, frozenset(self._stored(cluster)))
+        return key, nodes, values
+
+    def _shape(self, cluster: Cluster) -> Shape:
+        """The shape of the last result: of all, where the cluster is elementwise."""
+        return self.avals[cluster.last.outputs[0]].shape
+
     def _price(self, cluster: Cluster) -> float:
         # What a cluster must store depends on its consumers, which change as others merge: only whole prices are kept.
         if cluster.priced is None:
-            cluster.priced = cost(joined(self.nest(cluster))) + LAUNCH
+            key, _, _ = self.description(cluster)
+            found = self._prices.get(key)
+            if found is None:
+                found = self._prices[key] = cost(joined(self.nest(cluster))) + LAUNCH
+            cluster.priced = found
         return cluster.priced
-
-    def _separates(self, a: Cluster, b: Cluster) -> bool:
-        """Whether something outside lies on a path between the two, so that merging them would make a cycle."""
-        return self._reaches(a, b) or self._reaches(b, a)
-
-    def _reaches(self, source: Cluster, target: Cluster) -> bool:
-        """Whether `target` depends on `source` through something else."""
-        both = (source, target)
-        seen: set[Any] = set()
-        stack: list[Any] = [p for p in self._waits_for(target) if p not in both]
-        while stack:
-            unit = stack.pop()
-            if unit in seen:
-                continue
-            seen.add(unit)
-            if self.position[unit if isinstance(unit, Node) else unit.last] < source.first:
-                continue
-            for p in self._waits_for(unit):
-                if p is source:
-                    return True
-                if p is not target:
-                    stack.append(p)
-        return False
 
     def _waits_for(self, unit: Cluster | Node) -> list[Cluster | Node]:
         """The clusters and steps whose results a cluster or step takes, or whose effects it must follow."""
         if isinstance(unit, Cluster):
             return [self.unit(v.node) for v in self.loads(unit)]
-        producers = []
-        for value in unit.inputs:
-            if value.node in self.absorbed:
-                producers += [self.unit(v.node) for v in self.inputs([value.node])]
-            else:
-                producers.append(self.unit(value.node))
-        return producers + [self.unit(n) for n in self.before.get(unit, ())]
+        sources = self._sources.get(unit)
+        if sources is None:
+            computed = [v.node for v in unit.inputs if v.node in self.absorbed]
+            taken = [v.node for v in unit.inputs if v.node not in self.absorbed]
+            taken += [v.node for v in self.inputs(computed)] if computed else ()
+            sources = self._sources[unit] = [*taken, *self.before.get(unit, ())]
+        return [self.unit(node) for node in sources]
 
     def unit(self, node: Node) -> Cluster | Node:
         """The cluster that computes a node, or the node itself."""

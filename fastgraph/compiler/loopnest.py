@@ -208,10 +208,9 @@ def stages(dims: Index, stores: Sequence[Any]) -> dict[Scalar | int, int]:
     depth: dict[Scalar, int] = {}
     found: dict[Scalar | int, int] = {}
     written: dict[object, int] = {}
+    seen: set[Scalar] = set()
     for i, store in enumerate(stores):
-        for term in walk([store.scalar]):
-            if term in depth:
-                continue
+        for term in walk([store.scalar], seen):
             n = max((depth[a] for a in term.args), default=0)
             if term.op == "reduce" and term.free <= shared:
                 n += 1

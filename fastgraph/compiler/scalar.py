@@ -381,9 +381,9 @@ def _position(table: Table, variables: Index) -> Scalar:
     return total
 
 
-def walk(roots: Iterable[Scalar]) -> list[Scalar]:
-    """Every term below `roots`, arguments before what uses them, each once."""
-    seen: set[Scalar] = set()
+def walk(roots: Iterable[Scalar], seen: set[Scalar] | None = None) -> list[Scalar]:
+    """Every term below `roots`, arguments before what uses them, each once; none of `seen`, which they are put into."""
+    seen = set() if seen is None else seen
     order: list[Scalar] = []
     stack: list[Scalar | None] = [*roots]
     stack.reverse()

@@ -18,6 +18,8 @@ CHUNKS = 64
 LEAST = 2048
 #: Elements from which on a loop counts as long. No more than a witness: an unknown extent may always be long.
 LONG = 10_000
+#: Values that one kernel writes at most, where it only moves elements: what compiles it looks at all pairs of them.
+MOST_MOVED = 32
 _COMBINED = frozenset({"sum", "prod", "max", "min", "any", "all"})
 
 
@@ -46,6 +48,17 @@ def split(nest: FlatNest, scratch: Callable[[str, int], object]) -> list[FlatNes
     if rest:
         done.append(FlatNest((), rest, stages((), rest), {}))
     return done
+
+
+def few_at_a_time(nest: FlatNest) -> list[FlatNest]:
+    """The nests that write what one writes which moves elements to very many values: they are alike, most of them."""
+    stores = nest.stores
+    if len(stores) <= MOST_MOVED or nest.in_place or any(s.scalar.op not in ("read", "const", "cast") for s in stores):
+        return [nest]
+    if any(t.op == "read" and t.attr in {s.key for s in stores} for t in walk([s.scalar for s in stores])):
+        return [nest]
+    parts = [stores[i : i + MOST_MOVED] for i in range(0, len(stores), MOST_MOVED)]
+    return [FlatNest(nest.dims, part, stages(nest.dims, part), {}) for part in parts]
 
 
 def _is_long(variables: Sequence[Scalar], body: Scalar) -> bool:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
-from tracing import kernels, program
+import pytest
+from tracing import kernels, program, trace
 
 import fastgraph as fg
 from fastgraph import flags
+from fastgraph.compiler.acyclic import FAR, Order
+from fastgraph.compiler.assemble import Assembler
+from fastgraph.compiler.extents import witness_avals
+from fastgraph.compiler.pipeline import compile_graph
 from fastgraph.compiler.program import AliasStep, CountedStep, DynamicStep, GemmStep, HostStep, KernelStep, Program
 
 
@@ -23,6 +29,12 @@ def test_a_broadcast_chain_is_one_kernel() -> None:
     assert kinds(program(lambda x, y, z: fg.where(x > y, x * z, fg.cast(y > 0.0, "float32")), (6, 5), (5,), ())) == [
         "kernel"
     ]
+
+
+def test_hundreds_of_parts_are_written_few_at_a_time() -> None:
+    made = kernels(program(lambda x: fg.unstack(x), (600, 7)))
+    assert sum(len(step.outputs) for step in made) == 600 and len(made) == 600 // 32 + 1
+    assert len({step.kernel for step in made}) == 2  # all but the last are the same kernel
 
 
 def test_several_outputs_share_one_kernel() -> None:
@@ -143,3 +155,110 @@ def test_readers_far_apart_make_no_cycle() -> None:
         return first, tape.gradient(y, v), outer.gradient(first, x)
 
     assert len(program(product, (2,), ()).steps) > 10  # assembling raises where there is a cycle
+
+
+@pytest.mark.parametrize("seed", [8, 9, 10])
+def test_kernels_of_a_tangled_graph_make_no_cycle(seed: int) -> None:
+    rng = random.Random(seed)
+
+    def f(x: Any, y: Any) -> list[Any]:
+        values = [x, y]
+        for _ in range(60):
+            kind = rng.randrange(8)
+            a = rng.choice(values[-12:] if rng.random() < 0.6 else values)
+            b = rng.choice(values[-6:])
+            made = [
+                lambda a, b: fg.matmul(a, b),
+                lambda a, b: a + fg.reduce_sum(b, 0, keepdims=True),
+                lambda a, b: a - fg.reduce_max(b, 1, keepdims=True),
+                lambda a, b: fg.tanh(a),
+                lambda a, b: a * fg.transpose(b),
+                lambda a, b: fg.exp(a) + b,
+                lambda a, b: a * b,
+                lambda a, b: a * b,
+            ][kind](a, b)
+            values.append(made)
+        return values[-5:]
+
+    program(f, (16, 16), (16, 16))  # assembling raises where there is a cycle
+
+
+def _leads(waits: dict[int, set[int]], start: int, end: int, through: bool) -> bool:
+    """Whether `end` waits for `start`, and with `through` by way of a third."""
+    seen: set[int] = set()
+    stack = [n for n in waits[end] if not through or n != start]
+    while stack:
+        at = stack.pop()
+        if at == start:
+            return True
+        if at not in seen:
+            seen.add(at)
+            stack += waits[at]
+    return False
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_units_may_merge_just_where_no_way_leads_through_a_third(seed: int) -> None:
+    rng = random.Random(seed)
+    waits: dict[int, set[int]] = {}
+    order: Order[int] = Order(lambda unit: waits[unit])
+    merges = refusals = 0
+    for new in range(120):
+        waits[new] = set(rng.sample(sorted(waits), min(len(waits), rng.randrange(5))))
+        order.append(new)
+        last = new
+        for first in list(waits[new]):  # as fusion does: what it waits for is merged with the newest
+            if first not in waits[last] or first % 3 == 0 or last % 3 == 0:
+                continue  # every third one is a step and stays alone
+            between, refused = order.between(first, last)
+            assert (refused is not None) == _leads(waits, first, last, through=True)
+            if refused is not None:
+                assert first in waits[refused] and refused in between
+                refusals += 1
+                continue
+            merged = 1001 + 3 * merges
+            needed = (waits.pop(first) | waits.pop(last)) - {first, last}
+            order.merge(first, last, merged, between)
+            for others in waits.values():
+                if not others.isdisjoint((first, last)):
+                    others -= {first, last}
+                    others.add(merged)
+            waits[merged] = needed
+            last, merges = merged, merges + 1
+        for unit, needed in waits.items():
+            assert all(order.is_before(other, unit) for other in needed)
+    assert merges > 10 and refusals > 5
+
+
+def test_what_is_too_far_to_see_stays_apart() -> None:
+    waits: dict[int, list[int]] = {0: []}
+    order: Order[int] = Order(lambda unit: waits[unit])
+    for unit in range(1, FAR + 5):
+        waits[unit] = []
+    waits[FAR + 5] = list(range(FAR + 5))
+    for unit in waits:
+        order.append(unit)
+    assert order.between(0, FAR + 5)[1] == FAR + 5
+
+
+def test_clusters_that_are_alike_get_the_steps_that_each_would_get_alone() -> None:
+    def f(x: Any, w: Any, i: Any) -> list[Any]:
+        found = []
+        for _ in range(4):
+            h = fg.nn.softmax(fg.matmul(x, w) + fg.reduce_mean(x, 1, keepdims=True))
+            x = fg.gather(h, i) * 2.0 - fg.reduce_max(x, 0)
+            found += [fg.reduce_sum(h * h), fg.reduce_sum(x, 0)]
+        return [*found, x]
+
+    def steps(kind: type[Assembler]) -> tuple[list[Any], int]:
+        graph = compile_graph(trace(f, (400, 60), (60, 60), ("int32", 400)))
+        assembler = kind(graph, witness_avals(graph, [v.aval.shape for v in graph.parameters]))
+        program = assembler.run()
+        return [{k: str(v) for k, v in vars(s).items() if k != "name"} for s in program.steps], len(assembler.patterns)
+
+    class EachAlone(Assembler):
+        kernels = Assembler.steps_of
+
+    shared, n_patterns = steps(Assembler)
+    alone, _ = steps(EachAlone)
+    assert shared == alone and n_patterns < len(shared) / 2
