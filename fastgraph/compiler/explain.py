@@ -25,6 +25,7 @@ from fastgraph.compiler.program import (
     Size,
     Step,
     WhileStep,
+    programs,
 )
 
 _KINDS: dict[type[Step], str] = {
@@ -51,6 +52,25 @@ class StepRow:
     kind: str
     ops: tuple[str, ...]
     waits_for: tuple[int, ...]
+
+
+def host_steps(program: Program) -> int:
+    """How many steps run Python, those in branches and loops included."""
+    return sum(isinstance(s, (HostStep, DynamicStep)) for each in programs(program) for s in each.steps)
+
+
+def counts(program: Program | None, plan: Plan | None) -> dict[str, int]:
+    """What a call costs by count, subprograms included, and the memory that a plan takes."""
+    steps = [] if program is None else [s for each in programs(program) for s in each.steps]
+    made = {
+        "steps": len(steps),
+        "kernels": sum(isinstance(s, KernelStep) for s in steps),
+        "products": sum(isinstance(s, GemmStep) for s in steps),
+    }
+    if plan is not None:
+        made["arena_bytes"] = sum(plan.spec.arenas.values())
+        made["blocks"] = sum(slot.place == Place.BLOCK for slot in plan.spec.slots)
+    return made
 
 
 def step_rows(program: Program) -> list[StepRow]:

@@ -102,7 +102,7 @@ def fits(witness: Sequence[tuple[int, ...] | None], shapes: Iterable[Shape]) -> 
     An extent that is not known yet fits.
     """
     actual = {1: 1}
-    for stand_in, shape in zip(witness, shapes, strict=False):
+    for stand_in, shape in dict.fromkeys(zip(witness, shapes, strict=False)):  # most say the same
         if stand_in is None or shape is None:
             continue
         if len(stand_in) != len(shape):

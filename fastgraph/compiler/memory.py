@@ -7,54 +7,65 @@ when it stands earlier in the order, in a parallel plan when the new tenant's fi
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 ALIGNMENT = 64
 TRIES = 24  # holes looked at for one tenant: a plan of thousands of steps must not take seconds
+#: How many steps before it a step knows for sure to have ended: with all of them memory would grow with the square.
+WINDOW = 1 << 14
+
+Steps = frozenset[int]
 
 
 @dataclass
 class Tenant:
-    """A piece of memory wanted from step `first` to step `last`; `users` is the set of steps that touch it, as bits."""
+    """A piece of memory wanted from step `first` to step `last`; `users` are the steps that touch it."""
 
     nbytes: int
     first: int
     last: int
-    users: int
+    users: Steps
 
 
-def ancestors(after: Sequence[Sequence[int]]) -> list[int]:
-    """Return for each step the set, as bits, of the steps that have ended when it begins."""
-    found: list[int] = []
-    for before in after:
-        bits = 0
-        for step in before:
-            bits |= found[step] | (1 << step)
-        found.append(bits)
-    return found
+class Ended:
+    """For each step, which of those before it have ended when it begins: a set of bits, the nearest step's the lowest.
 
-
-def place(tenants: Sequence[Tenant], ended: Sequence[int] | None) -> tuple[list[int], int]:
-    """Return the offset of each tenant and the size of the arena.
-
-    `ended[i]`: the steps that have ended when step i begins (bits); None for a plan that runs in program order.
+    `after` are the steps that each waits for. What is further back than WINDOW counts as running.
     """
+
+    def __init__(self, after: Sequence[Sequence[int]]) -> None:
+        self._bits: list[int] = []
+        all_of_them = (1 << WINDOW) - 1
+        for step, before in enumerate(after):
+            bits = 0
+            for other in before:
+                bits |= (self._bits[other] << 1 | 1) << (step - other - 1)
+            self._bits.append(bits & all_of_them if step > WINDOW else bits)
+
+    def running(self, step: int, others: Iterable[int]) -> list[int]:
+        """Which of `others` may still run, or have not begun, when `step` begins."""
+        bits = self._bits[step]
+        return [other for other in others if other >= step or not bits >> (step - other - 1) & 1]
+
+
+def place(tenants: Sequence[Tenant], ended: Ended | None) -> tuple[list[int], int]:
+    """Return the offset of each tenant and the size of the arena. Without `ended` the plan runs in program order."""
     offsets, size, _ = _place(tenants, ended)
     return offsets, size
 
 
-def place_tightly(tenants: Sequence[Tenant]) -> tuple[list[int], int, list[int]]:
-    """Return offsets and size as in program order, and for each tenant the steps (bits) its first step must wait for.
+def place_tightly(tenants: Sequence[Tenant]) -> tuple[list[int], int, list[Steps]]:
+    """Return offsets and size as in program order, and for each tenant the steps that its first step must wait for.
 
     For a plan that runs on several threads and would need too much memory otherwise.
     """
     return _place(tenants, None)
 
 
-def _place(tenants: Sequence[Tenant], ended: Sequence[int] | None) -> tuple[list[int], int, list[int]]:
+def _place(tenants: Sequence[Tenant], ended: Ended | None) -> tuple[list[int], int, list[Steps]]:
     offsets = [0] * len(tenants)
-    waits = [0] * len(tenants)
+    waits: list[Steps] = [frozenset()] * len(tenants)
     arena = _Arena(ended is None)
     coming = sorted(range(len(tenants)), key=lambda t: (tenants[t].first, -tenants[t].nbytes, t))
     going = sorted(range(len(tenants)), key=lambda t: (tenants[t].last, t))
@@ -65,7 +76,7 @@ def _place(tenants: Sequence[Tenant], ended: Sequence[int] | None) -> tuple[list
             old = going[gone]
             arena.free(offsets[old], _padded(tenants[old].nbytes), tenants[old].users)
             gone += 1
-        offsets[t], waits[t] = arena.take(_padded(tenant.nbytes), None if ended is None else ended[tenant.first])
+        offsets[t], waits[t] = arena.take(_padded(tenant.nbytes), tenant.first, ended)
     return offsets, arena.size, waits
 
 
@@ -84,22 +95,22 @@ class _Arena:
         self.size = 0
         self.age = 0
         self.offsets: list[int] = []
-        self.holes: dict[int, tuple[int, int, int]] = {}  # offset -> size, age, the steps that used it
+        self.holes: dict[int, tuple[int, int, Steps]] = {}  # offset -> size, age, the steps that used it
         self.sizes: list[tuple[int, int, int]] = []  # (size, age, offset), ascending
 
-    def _remove(self, offset: int) -> tuple[int, int]:
+    def _remove(self, offset: int) -> tuple[int, Steps]:
         size, age, users = self.holes.pop(offset)
         del self.offsets[bisect_left(self.offsets, offset)]
         del self.sizes[bisect_left(self.sizes, (size, age, offset))]
         return size, users
 
-    def _insert(self, offset: int, size: int, users: int) -> None:
+    def _insert(self, offset: int, size: int, users: Steps) -> None:
         self.age -= 1
         self.holes[offset] = (size, self.age, users)
         insort(self.offsets, offset)
         insort(self.sizes, (size, self.age, offset))
 
-    def free(self, offset: int, size: int, users: int) -> None:
+    def free(self, offset: int, size: int, users: Steps) -> None:
         """Make a hole; neighbours with the same past become one with it."""
         at = bisect_left(self.offsets, offset)
         if at < len(self.offsets) and self.offsets[at] == offset + size and self._alike(offset + size, users):
@@ -112,20 +123,19 @@ class _Arena:
                 offset, size, users = before, size + length, users | past
         self._insert(offset, size, users)
 
-    def _alike(self, hole: int, users: int) -> bool:
+    def _alike(self, hole: int, users: Steps) -> bool:
         return self.in_order or self.holes[hole][2] == users
 
-    def take(self, size: int, ended: int | None) -> tuple[int, int]:
+    def take(self, size: int, step: int, ended: Ended | None) -> tuple[int, Steps]:
         """Return the offset of the smallest hole that fits and is surely free, or of new memory, and its last users."""
-        running = 0 if ended is None else ~ended
         at = bisect_left(self.sizes, (size, -(1 << 60), -1))
         for length, _, offset in self.sizes[at : at + TRIES]:
             users = self.holes[offset][2]
-            if not users & running:
+            if ended is None or not ended.running(step, users):
                 self._remove(offset)
                 if length > size:
                     self._insert(offset + size, length - size, users)
                 return offset, users
         offset = self.size
         self.size += size
-        return offset, 0
+        return offset, frozenset()

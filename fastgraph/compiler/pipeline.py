@@ -6,14 +6,17 @@ the tier changes as a whole, between two calls.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
+import types
 import warnings
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastgraph import flags
 from fastgraph._buffer import Cell
@@ -21,12 +24,7 @@ from fastgraph._executor import Plan
 from fastgraph.compiler import kernels
 from fastgraph.compiler.epilogues import fuse_epilogues
 from fastgraph.compiler.expand import expand
-from fastgraph.compiler.explain import describe, describe_plan, step_rows
 from fastgraph.compiler.extents import fits, shapes_of, witness_shapes
-from fastgraph.compiler.kernel import KernelSpec
-from fastgraph.compiler.plan import Place
-from fastgraph.compiler.program import CondStep, DynamicStep, GemmStep, HostStep, KernelStep, Program, WhileStep
-from fastgraph.compiler.schedule import Planner
 from fastgraph.compiler.sizes import CannotPlan
 from fastgraph.dtype import resource
 from fastgraph.graph import passes
@@ -37,12 +35,20 @@ from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.locks import Lock, importing
 from fastgraph.shapes import Aval
 
+if TYPE_CHECKING:
+    from fastgraph.compiler.kernel import KernelSpec
+    from fastgraph.compiler.program import Program
+    from fastgraph.compiler.schedule import Planner
+
 Shapes = tuple[tuple[int, ...], ...]
 
 #: A program is made in the background when nobody has traced for so long, or after so long all the same (seconds): both
 #: are Python's, and who traces one function after the other would wait for the programs of those before.
 QUIET_S = 0.004
 LATEST_S = 0.1
+#: How many plans, and Programs for other witnesses, an executable keeps.
+PLANS_KEPT = 256
+VERSIONS_KEPT = 64
 
 
 def expand_all(graph: Graph) -> Graph:
@@ -119,8 +125,8 @@ class Executable:
         self.name = name or graph.name
         self._lock = Lock()
         self._optimised: Graph | None = None
-        self._versions: dict[Shapes, _Version] = {}
-        self._plans: dict[tuple[Any, ...], Plan] = {}
+        self._versions: OrderedDict[Shapes, _Version] = OrderedDict()  # that used last at the end, as in the plans
+        self._plans: OrderedDict[tuple[Any, ...], Plan] = OrderedDict()
         self._latest: _Version | None = None
         self._has_run = False  # by the ops' bodies
 
@@ -147,10 +153,11 @@ class Executable:
         key = tuple([None if isinstance(x, Cell) else x.aval.shape for x in inputs])
         found = self._plans.get(key)
         if found is None:
-            found = self._find_plan(key)
-        elif flags.get("tier") == "first":
-            return None
-        return found
+            return self._find_plan(key)
+        if len(self._plans) > 1:
+            with contextlib.suppress(KeyError):  # another thread has just let it go
+                self._plans.move_to_end(key)
+        return None if flags.get("tier") == "first" else found
 
     def _find_plan(self, key: tuple[Any, ...]) -> Plan | None:
         tier = flags.get("tier")
@@ -161,6 +168,9 @@ class Executable:
             Aval(resource, ()) if s is None else Aval(v.aval.dtype, s)
             for v, s in zip(self.graph.parameters, key, strict=True)
         ]
+        made = self._planned(shapes, avals)
+        if made is not None:
+            return self._kept(key, made)
         # Where these extents break what a witness promised, a Program is made for them alone.
         for stand_in in dict.fromkeys(self._witnesses(shapes)):
             version = self._version(stand_in, wait=tier == "last")
@@ -173,14 +183,31 @@ class Executable:
                 return None
             try:
                 with resting:
-                    made = version.planner.plan(version.program, avals)
+                    return self._kept(key, version.planner.plan(version.program, avals))
             except CannotPlan:
                 continue  # if it goes on like this, the ops' bodies say what is wrong
-            self._plans[key] = made
-            while len(self._plans) > 256:
-                self._plans.pop(next(iter(self._plans)))
-            return made
         return None
+
+    def _planned(self, shapes: Shapes, avals: Sequence[Aval]) -> Plan | None:
+        """A plan of a Program that is there already and runs at these shapes, if the one used last does."""
+        with self._lock:
+            version = next(reversed(self._versions.values()), None)
+        if version is None or not version.ready or version.planner is None or version.program is None:
+            return None
+        if not fits(version.shapes, shapes):
+            return None
+        try:
+            with resting:
+                return version.planner.plan(version.program, avals)
+        except CannotPlan:
+            return None
+
+    def _kept(self, key: tuple[Any, ...], made: Plan) -> Plan:
+        with self._lock:
+            self._plans[key] = made
+            while len(self._plans) > PLANS_KEPT:
+                self._plans.popitem(last=False)
+        return made
 
     def _witnesses(self, shapes: Shapes) -> Iterator[Shapes]:
         """What may stand for these shapes, the best first."""
@@ -204,10 +231,20 @@ class Executable:
                     threading.Thread(target=_make_later, args=begun, name="fastgraph-build", daemon=True).start()
             elif wait or self._has_run:
                 version.wanted.set()
+            self._versions.move_to_end(witness)
+            self._let_go()
             self._latest = version
         if wait:
             version.made.wait()
         return version
+
+    def _let_go(self) -> None:
+        """Keep no more than VERSIONS_KEPT; what is being made is let go when it is done."""
+        while len(self._versions) > VERSIONS_KEPT:
+            oldest = next(iter(self._versions))
+            if not self._versions[oldest].made.is_set():
+                break
+            del self._versions[oldest]
 
     def _make(self, version: _Version) -> None:
         """Assemble the program and ask for its kernels."""
@@ -215,10 +252,12 @@ class Executable:
             kernels.expect()
             with importing:  # here: a first result by the ops' bodies does not wait for it
                 from fastgraph.compiler.assemble import assemble
+                from fastgraph.compiler.program import kernel_steps
+                from fastgraph.compiler.schedule import Planner
             graph = self.graph
             with resting:
                 program = assemble(graph, version.shapes, version.refused)
-            specs = list(dict.fromkeys(_kernels(program)))
+            specs = list(dict.fromkeys([step.kernel for step in kernel_steps(program)]))
             handles = dict(zip(specs, kernels.request(specs), strict=True))
             version.planner = Planner(lambda spec: handles[spec].address)
             version.program = program
@@ -250,8 +289,10 @@ class Executable:
         told = all(h.told for s, h in (version.handles or {}).items() if s in failed)
         if not failed or version.program is None:
             return False
+        with importing:
+            from fastgraph.compiler.program import kernel_steps
         with self._lock:
-            nodes = {n for step in _kernel_steps(version.program) if step.kernel in failed for n in step.nodes}
+            nodes = {n for step in kernel_steps(version.program) if step.kernel in failed for n in step.nodes}
             if nodes <= version.refused:
                 return False
             version.refused |= nodes
@@ -294,7 +335,7 @@ class Executable:
         program = self.program
         if program is None:
             return len(self.graph.nodes)
-        return sum(isinstance(s, (HostStep, DynamicStep)) for p in _programs(program) for s in p.steps)
+        return int(_for_people().host_steps(program))
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the kernels are there; whether they are."""
@@ -304,25 +345,12 @@ class Executable:
     def steps(self) -> list[Any]:
         """The steps of the compiled Program, for people: number, kind, ops, waits_for."""
         program = self.program
-        return [] if program is None else step_rows(program)
+        return [] if program is None else list(_for_people().step_rows(program))
 
     def counts(self) -> dict[str, int]:
         """What a call costs by count, subprograms included, and the memory it takes: the arena, Blocks of their own."""
-        program = self.program
-        steps = [] if program is None else [s for each in _programs(program) for s in each.steps]
-        made = {
-            "steps": len(steps),
-            "kernels": sum(isinstance(s, KernelStep) for s in steps),
-            "products": sum(isinstance(s, GemmStep) for s in steps),
-            "host_steps": self.host_steps,
-        }
-        if self._plans:
-            spec = next(reversed(self._plans.values())).spec
-            made |= {
-                "arena_bytes": sum(spec.arenas.values()),
-                "blocks": sum(slot.place == Place.BLOCK for slot in spec.slots),
-            }
-        return made
+        plan = next(reversed(self._plans.values()), None)
+        return {**_for_people().counts(self.program, plan), "host_steps": self.host_steps}
 
     def explain(self) -> str:
         """The graph after each pass, the steps and the kernels' sources."""
@@ -330,9 +358,16 @@ class Executable:
         compile_graph(self.traced, lambda name, graph: parts.append(f"# after {name}\n{graph}"))
         program = self.program
         if program is not None:
-            parts.append(describe(program))
-        parts += [describe_plan(plan) for plan in self._plans.values()]
+            parts.append(_for_people().describe(program))
+        parts += [_for_people().describe_plan(plan) for plan in self._plans.values()]
         return "\n".join(parts)
+
+
+def _for_people() -> types.ModuleType:
+    """What describes programs."""
+    with importing:
+        from fastgraph.compiler import explain
+    return explain
 
 
 def _make_later(executable: weakref.ref[Executable], version: _Version) -> None:
@@ -344,26 +379,6 @@ def _make_later(executable: weakref.ref[Executable], version: _Version) -> None:
     made = executable()
     if made is not None:
         made._make(version)
-
-
-def _programs(program: Program) -> list[Program]:
-    """A program and those inside it."""
-    found = [program]
-    for step in program.steps:
-        if isinstance(step, CondStep):
-            found += [*_programs(step.then_program), *_programs(step.else_program)]
-        elif isinstance(step, WhileStep):
-            found += [*_programs(step.cond_program), *_programs(step.body_program)]
-            found += _programs(step.burst_program) if step.burst_program is not None else []
-    return found
-
-
-def _kernel_steps(program: Program) -> list[KernelStep]:
-    return [s for p in _programs(program) for s in p.steps if isinstance(s, KernelStep)]
-
-
-def _kernels(program: Program) -> list[KernelSpec]:
-    return [s.kernel for s in _kernel_steps(program)]
 
 
 __all__ = ["PASSES", "Executable", "Value", "compile_graph"]

@@ -5,8 +5,9 @@ Rule: memory is written over only where nobody reads it later, holds it, or know
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from fastgraph.compiler.program import (
     Step,
 )
 from fastgraph.compiler.settled import Settled
+from fastgraph.dtype import string
+from fastgraph.graph.ir import Value
+from fastgraph.shapes import Aval
 
 _MADE = (KernelStep, GemmStep)  # steps that write into memory they are given
 
@@ -34,17 +38,31 @@ class Placement(Settled):
     def _nbytes(self, number: int) -> int:
         return self.aval(number).nbytes or 0
 
+    def _room(self, place: Place, number: int) -> int:
+        """Return the bytes of a slot."""
+        if self.aval(number).dtype is string:
+            return 8 * (self.aval(number).size or 0)
+        return self._nbytes(number) if self.static(number) and place != Place.CELL else 0
+
     def _slot(self, place: Place, number: int, **fields: Any) -> int:
-        nbytes = self._nbytes(number) if self.static(number) and place != Place.CELL else 0
-        if self.aval(number).dtype == "string":
-            nbytes = 8 * (self.aval(number).size or 0)
+        nbytes = self._room(place, number)
         self.slots.append(Slot(place, nbytes, **fields))
+        self.number_of.append(number)
         self.slot_of[number] = len(self.slots) - 1
         return len(self.slots) - 1
 
+    def _memory(self, place: Place, number: int) -> int:
+        """Make the slot of a value that others may share later."""
+        slot = self._slot(place, number)
+        self.groups[slot], self.names[slot] = [number], [number]
+        return slot
+
     def _place_values(self) -> None:
         """Give every value a slot; values that share memory get the same one. Arena offsets come last."""
+        self.number_of: list[int] = []  # slot -> the value it was made for
+        self.as_large: list[tuple[int, int, bool]] = []  # values that may share memory, and whether they are as large
         self.groups: dict[int, list[int]] = {}  # slot -> its values
+        self.names: dict[int, list[int]] = {}  # slot -> those of them that are in it now, before they are written over
         self.copies: dict[int, list[tuple[int, int, int]]] = {}  # new step -> copies before it
         self.order_after: dict[int, list[int]] = {}  # new step -> readers that an in-place step must wait for
         self.lists_over: set[int] = set()  # new steps that may write over the list they take
@@ -60,7 +78,8 @@ class Placement(Settled):
                 slot = self.slot_of[step.inputs[0]]
                 self.slot_of[step.outputs[0]] = slot
                 self.producer[step.outputs[0]] = self.producer.get(step.inputs[0], -1)
-                self.groups.setdefault(slot, [step.inputs[0]]).append(step.outputs[0])
+                for known in (self.groups, self.names):
+                    known.setdefault(slot, [step.inputs[0]]).append(step.outputs[0])
                 continue
             pairs = {out: into for into, out in step.in_place} if isinstance(step, KernelStep) else {}
             if isinstance(step, ListStep):
@@ -72,8 +91,7 @@ class Placement(Settled):
                 elif position in pairs:
                     self._share(new, step, step.inputs[pairs[position]], number)
                 else:
-                    slot = self._slot(Place.ARENA, number)
-                    self.groups[slot] = [number]
+                    self._memory(Place.ARENA, number)
         for number in (*self.program.outputs, *self.rest_inputs):
             self._constant(number)
         for slot, group in self.groups.items():
@@ -83,7 +101,7 @@ class Placement(Settled):
     def _list_dies(self, new: int, step: ListStep) -> None:
         """Note whether a list step may give the memory of its list away: nobody takes it later, or holds it."""
         number, slot = step.inputs[0], self.slot_of[step.inputs[0]]
-        group = self.groups.get(slot, [number])
+        group = self.names.get(slot, [number])
         readers = [reader for other in group for reader in self.consumers.get(other, [])]
         place = self.slots[slot].place  # a Block that somebody else holds as well is left alone at run time
         own = number in self.own if place == Place.INPUT else place in (Place.ARENA, Place.BLOCK, Place.GIVEN)
@@ -110,7 +128,8 @@ class Placement(Settled):
         """Let an in-place operand and its result be one slot; where that is not allowed, copy the operand there."""
         slot = self.slot_of[source]
         own = self.slots[slot].place == Place.INPUT and source in self.own
-        group = self.groups.get(slot, [source] if own else [])
+        # Who read what was there before has ended: the step that wrote over it has waited for them.
+        group = self.names.get(slot, [source] if own else [])
         readers = [reader for number in group for reader in self.consumers.get(number, [])]
         allowed = (
             (self.slots[slot].place == Place.ARENA or slot in self.taken or own)
@@ -118,29 +137,60 @@ class Placement(Settled):
             and not any(number in self.frozen for number in group)
             and all(reader <= new for reader in readers)
             and list(step.inputs).count(source) == 1
-            and self._nbytes(source) == self._nbytes(target)
+            and self._as_large(source, target)
         )
         if allowed and own:
-            made = self._slot(Place.BLOCK, target)
+            made = self._memory(Place.BLOCK, target)
             self.taken.add(made)
-            self.groups[made] = [target]
             self.updates.setdefault(new, []).append((-1, slot, made))
             self.order_after.setdefault(new, []).extend([reader for reader in readers if reader < new])
             return
         if allowed or (flags.get("fault") == "slot" and self.slots[slot].place == Place.ARENA):
             self.slot_of[target] = slot
             self.groups[slot].append(target)
+            self.names[slot] = [target]
             self.order_after.setdefault(new, []).extend([reader for reader in readers if reader < new])
             return
-        made = self._slot(Place.ARENA, target)
-        self.groups[made] = [target]
-        if self._nbytes(source) != self._nbytes(target):
+        made = self._memory(Place.ARENA, target)
+        if not self._as_large(source, target):
             return  # a list whose elements' shape was not known: there is nothing in it
         cell = self._updated(new, source, target)
         if cell is not None:
             self.updates.setdefault(new, []).append((cell, slot, made))
             return
         self.copies.setdefault(new, []).append((slot, made, self._nbytes(target)))
+
+    def _as_large(self, source: int, target: int) -> bool:
+        found = self._nbytes(source) == self._nbytes(target)
+        self.as_large.append((source, target, found))
+        return found
+
+    def with_other_sizes(self, table: dict[Value, Aval]) -> Self | None:
+        """Return what this is where the values have these sizes; None where more than sizes is another.
+
+        Which values share memory and what waits for what does not depend on sizes, as long as none of them is data.
+        """
+        other = copy.copy(self)
+        other.table = table
+        other.avals = other._avals()
+        if not other._all_known():
+            return None
+        if any((other._nbytes(a) == other._nbytes(b)) != same for a, b, same in self.as_large):
+            return None
+        other.keep = []
+        other.slots = [other._slot_again(slot, number) for slot, number in zip(self.slots, self.number_of, strict=True)]
+        other.copies = {
+            step: [(origin, made, other.slots[made].nbytes) for origin, made, _ in copies]
+            for step, copies in self.copies.items()
+        }
+        return other
+
+    def _slot_again(self, slot: Slot, number: int) -> Slot:
+        """Return the slot of a value for the sizes known now."""
+        tensor = slot.tensor
+        if tensor is not None and number not in self.program.constants:
+            tensor = from_array(np.asarray(self.aval(number).value), self.aval(number).dtype)
+        return Slot(slot.place, self._room(slot.place, number), 0, slot.index, tensor, device=slot.device)
 
     def _updated(self, new: int, source: int, target: int) -> int | None:
         """Return the Cell's slot, if step `new` may write the Variable's next value over the one that it read.
@@ -161,7 +211,7 @@ class Placement(Settled):
         if len(assigns) != 1 or self.program.steps[assigns[0]].inputs[:2] != (read.inputs[0], target):
             return None
         readers = [r for n in group for r in self.consumers.get(n, []) if self.now[r] != assigns[0]]  # it looks where
-        if source not in read.outputs or self._nbytes(source) != self._nbytes(target):
+        if source not in read.outputs or not self._as_large(source, target):
             return None
         before = {self.position.get(old, len(self.now)) for old in self._program_after(assigns[0])} - {new}
         if max([*before, *readers], default=0) > new or list(step.inputs).count(source) != 1:

@@ -5,10 +5,12 @@ Rule: nothing here depends on a run-time size. `schedule.py` turns a Program and
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.compiler.kernel import KernelSpec
+from fastgraph.compiler.sizes import alike_nodes
 
 if TYPE_CHECKING:
     from fastgraph.graph.ir import Graph, Node, Value
@@ -41,6 +43,11 @@ class Step:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     nodes: tuple[Node, ...]  # the nodes it computes, for messages, explain() and the first tier
+
+    @functools.cached_property
+    def name(self) -> str:
+        """The ops it computes."""
+        return "+".join(dict.fromkeys([node.op.name for node in self.nodes]))
 
 
 @dataclass(eq=False, repr=False, match_args=False)
@@ -166,3 +173,25 @@ class Program:
     shape_values: frozenset[int] = frozenset()
     after: list[tuple[int, ...]] = field(default_factory=list)
     witness: list[tuple[int, ...] | None] = field(default_factory=list)  # shapes of the graph's values as it was made
+
+    @functools.cached_property
+    def alike(self) -> dict[Node, int]:
+        """Which nodes of the graph give the same for the same shapes."""
+        return alike_nodes(self.graph)
+
+
+def programs(program: Program) -> list[Program]:
+    """A program and those inside it."""
+    found = [program]
+    for step in program.steps:
+        if isinstance(step, CondStep):
+            found += [*programs(step.then_program), *programs(step.else_program)]
+        elif isinstance(step, WhileStep):
+            found += [*programs(step.cond_program), *programs(step.body_program)]
+            found += programs(step.burst_program) if step.burst_program is not None else []
+    return found
+
+
+def kernel_steps(program: Program) -> list[KernelStep]:
+    """The steps of a program, and of those inside it, that run kernels."""
+    return [s for each in programs(program) for s in each.steps if isinstance(s, KernelStep)]

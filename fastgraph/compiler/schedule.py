@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastgraph import flags
 from fastgraph._executor import Plan
@@ -17,7 +17,7 @@ from fastgraph.compiler import plan as specs
 from fastgraph.compiler.costs import worth_threads
 from fastgraph.compiler.failed_checks import FailedChecks
 from fastgraph.compiler.kernel import KernelSpec
-from fastgraph.compiler.memory import Tenant, ancestors, place, place_tightly
+from fastgraph.compiler.memory import Ended, Tenant, place, place_tightly
 from fastgraph.compiler.plan import Place, PlanSpec, StepSpec
 from fastgraph.compiler.program import AliasStep, Program
 from fastgraph.compiler.rest import PLANS_KEPT, WithRest
@@ -37,6 +37,7 @@ class Planner:
     def __init__(self, link: Link) -> None:
         self.link = link
         self._plans: dict[int, OrderedDict[tuple[Any, ...], Plan]] = {}
+        self._patterns: dict[tuple[int, tuple[int, ...]], _Schedule] = {}  # the first of each, without sizes of data
         self._lock = Lock()
 
     def plan(self, program: Program, avals: Sequence[Aval], own: tuple[int, ...] = ()) -> Plan:
@@ -54,13 +55,18 @@ class Planner:
                 return found
         table = known_sizes(program, avals)
         inputs = (*program.inputs, *program.captures)
-        schedule = _Schedule(self, program, table, range(len(program.steps)), inputs, own=[inputs[i] for i in own])
+        pattern = self._patterns.get((id(program), own))
+        schedule = pattern.with_other_sizes(table) if pattern is not None else None
+        if schedule is None:
+            schedule = _Schedule(self, program, table, range(len(program.steps)), inputs, own=[inputs[i] for i in own])
         try:
             made = Plan(schedule.spec())
         except OverflowError as error:  # more bytes than can be counted: the op that makes them says so
             raise CannotPlan(program.graph.nodes[-1], error) from error
         with self._lock:
             made = plans.setdefault(key, made)
+            if not schedule.later and not schedule.unsettled:
+                self._patterns.setdefault((id(program), own), schedule)
             while len(plans) > PLANS_KEPT:
                 plans.popitem(last=False)
         return made
@@ -74,14 +80,33 @@ def plan(program: Program, avals: Sequence[Aval], link: Link) -> Plan:
     return Planner(link).plan(program, avals)
 
 
+class _Life(NamedTuple):
+    """The steps that use a slot; whether the first makes a Block for it, and the last lets go of it."""
+
+    slot: int
+    first: int
+    last: int
+    users: frozenset[int]
+    is_allocated: bool
+    is_released: bool
+
+
 class _Schedule(WithRest):
     """The making of one PlanSpec, of the steps `chosen` of a program."""
 
+    index: dict[int, int] | None = None  # where a step that is none in another shape stands in the plan
+    waits: list[tuple[int, ...]]
+    lives: list[_Life] | None = None
+
     def spec(self) -> PlanSpec:
         """Return what a Plan is made of."""
-        self._place_values()
-        self.after = self._after()
-        made = [self._step(new, self.program.steps[old]) for new, old in enumerate(self.now)]
+        if self.index is None:
+            self._place_values()
+            kept = [new for new, old in enumerate(self.now) if not isinstance(self.program.steps[old], AliasStep)]
+            index = self.index = {new: i for i, new in enumerate(kept)}
+            after = self._after()
+            self.waits = [tuple(sorted({index[before] for before in after[new] if before in index})) for new in kept]
+        made = [self._step(new, self.program.steps[self.now[new]]) for new in self.index]
         return self._finish([step for step in made if step is not None])
 
     # Order
@@ -102,13 +127,12 @@ class _Schedule(WithRest):
 
     def _finish(self, steps: list[StepSpec]) -> PlanSpec:
         """Order, memory, and the rest."""
-        kept = [new for new, old in enumerate(self.now) if not isinstance(self.program.steps[old], AliasStep)]
-        index = {new: i for i, new in enumerate(kept)}
-        for i, new in enumerate(kept):
-            steps[i].after = tuple(sorted({index[before] for before in self.after[new] if before in index}))
+        assert self.index is not None
+        for step, waits in zip(steps, self.waits, strict=True):
+            step.after = waits
         outputs = [self._operand(number) for number in self.program.outputs if number in self.slot_of]
         if self.later or self.unsettled:
-            steps.append(self._rest(index))
+            steps.append(self._rest(self.index))
             outputs = [self._operand(number) for number in self.program.outputs]
         spec = PlanSpec(
             slots=self.slots,
@@ -126,56 +150,55 @@ class _Schedule(WithRest):
 
     def _place_slots(self, spec: PlanSpec) -> None:
         """Decide when Blocks come and go, and where in the arena the other slots lie."""
-        users: dict[int, list[int]] = {}
-        for i, step in enumerate(spec.steps):
-            for slot in _slots_used(step):
-                users.setdefault(slot, []).append(i)
-        outputs = {operand.slot for operand in spec.outputs}
-        ended = ancestors([step.after for step in spec.steps]) if spec.parallel else None
+        if self.lives is None:
+            self.lives = _lives(spec)
+        ended = Ended([step.after for step in spec.steps]) if spec.parallel else None
         tenants: dict[int, list[Tenant]] = {}  # by device: each has an arena of its own
         homes: dict[int, list[int]] = {}
         short_lives = flags.get("fault") == "arena"  # planted, to show that tests find it
-        for slot, steps in users.items():
-            first, last = min(steps), max(steps)
-            place_ = self.slots[slot].place
-            if place_ == Place.BLOCK and slot not in {target for _, _, target in _updates(spec.steps[first])}:
-                spec.steps[first].allocate += (slot,)
-            if place_ in (Place.BLOCK, Place.GIVEN) and slot not in outputs:
-                spec.steps[last].release += (slot,)
-            if place_ == Place.ARENA:
-                bits = 0
-                for user in steps:
-                    bits |= 1 << user
-                device = self.slots[slot].device
-                tenant = Tenant(self.slots[slot].nbytes, first, first if short_lives else last, bits)
-                tenants.setdefault(device, []).append(tenant)
-                homes.setdefault(device, []).append(slot)
+        for life in self.lives:
+            if life.is_allocated:
+                spec.steps[life.first].allocate += (life.slot,)
+            if life.is_released:
+                spec.steps[life.last].release += (life.slot,)
+            slot = self.slots[life.slot]
+            if slot.place == Place.ARENA:
+                tenant = Tenant(slot.nbytes, life.first, life.first if short_lives else life.last, life.users)
+                tenants.setdefault(slot.device, []).append(tenant)
+                homes.setdefault(slot.device, []).append(life.slot)
         for device, wanted in tenants.items():
             offsets, spec.arenas[device] = self._arena(spec, wanted, ended)
-            for slot, offset in zip(homes[device], offsets, strict=True):
-                self.slots[slot].offset = offset
+            for number, offset in zip(homes[device], offsets, strict=True):
+                self.slots[number].offset = offset
 
-    def _arena(self, spec: PlanSpec, tenants: list[Tenant], ended: list[int] | None) -> tuple[list[int], int]:
+    def _arena(self, spec: PlanSpec, tenants: list[Tenant], ended: Ended | None) -> tuple[list[int], int]:
         """Return where each tenant lies in the arena of one device, and the arena's size."""
         offsets, size = place(tenants, ended)
         if ended is not None and size > LARGE_ARENA:
             tight, less, waits = place_tightly(tenants)
             if 2 * less < size:  # rather wait for memory than take so much more of it
                 for tenant, wait in zip(tenants, waits, strict=True):
-                    missing = wait & ~ended[tenant.first]
                     step = spec.steps[tenant.first]
-                    step.after = tuple(sorted({*step.after, *_bits(missing)}))
+                    step.after = tuple(sorted({*step.after, *ended.running(tenant.first, wait)}))
                 return tight, less
         return offsets, size
 
 
-def _bits(mask: int) -> list[int]:
-    """Return the positions of the bits that are set."""
+def _lives(spec: PlanSpec) -> list[_Life]:
+    """Return from when to when each slot is used."""
+    users: dict[int, list[int]] = {}
+    for i, step in enumerate(spec.steps):
+        for slot in _slots_used(step):
+            users.setdefault(slot, []).append(i)
+    outputs = {operand.slot for operand in spec.outputs}
     found = []
-    while mask:
-        low = mask & -mask
-        found.append(low.bit_length() - 1)
-        mask ^= low
+    for slot, steps in users.items():
+        first, last = min(steps), max(steps)
+        place_ = spec.slots[slot].place
+        updated = {target for _, _, target in _updates(spec.steps[first])}
+        is_allocated = place_ == Place.BLOCK and slot not in updated
+        is_released = place_ in (Place.BLOCK, Place.GIVEN) and slot not in outputs
+        found.append(_Life(slot, first, last, frozenset(steps), is_allocated, is_released))
     return found
 
 

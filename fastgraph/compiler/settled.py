@@ -33,7 +33,7 @@ def known_sizes(
     program: Program, arguments: Sequence[Aval], given: dict[Value, Aval] | None = None
 ) -> dict[Value, Aval]:
     """Return the aval of every value. Raises CannotPlan where an op does not fit, or the Program does not."""
-    table = infer_graph(program.graph, arguments, given)
+    table = infer_graph(program.graph, arguments, given, alike=program.alike)
     if not fits(program.witness, [table[v].shape for n in program.graph.nodes for v in n.outputs]):
         raise CannotPlan(program.graph.nodes[-1], ValueError("the program was made for other extents"))
     return table
@@ -57,10 +57,7 @@ class Settled:
         self.planner = planner
         self.program = program
         self.table = table
-        # Partial results are values of the program alone: their shapes are fixed.
-        self.avals = [
-            table.get(value, value.aval if value.node.op.name == "partial_result" else None) for value in program.values
-        ]
+        self.avals = self._avals()
         self.inputs = tuple(inputs)
         self.computed = computed or {}  # the avals of what steps before these made
         self.keep: list[Any] = []
@@ -76,6 +73,14 @@ class Settled:
         self.rest_inputs = self._rest_inputs()
         self.consumers = self._consumers()
         self.frozen = self._frozen()
+
+    def _avals(self) -> list[Aval | None]:
+        """Return what is known of each value. Partial results are the program's alone: their shapes are fixed."""
+        table = self.table
+        return [
+            table.get(value, value.aval if value.node.op.name == "partial_result" else None)
+            for value in self.program.values
+        ]
 
     def aval(self, number: int) -> Aval:
         """Return what is known of a value."""

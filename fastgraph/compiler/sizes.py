@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastgraph.graph.ir import Graph, Node, Value, infer
+from fastgraph.graph.rewrite import attrs_key
 from fastgraph.shapes import Aval, Shape
 
 
@@ -24,22 +25,35 @@ class CannotPlan(Exception):
 
 
 def infer_graph(
-    graph: Graph, arguments: Sequence[Aval], known: Mapping[Value, Aval] | None = None, partial: bool = False
+    graph: Graph,
+    arguments: Sequence[Aval],
+    known: Mapping[Value, Aval] | None = None,
+    partial: bool = False,
+    alike: Mapping[Node, int] | None = None,
 ) -> dict[Value, Aval]:
     """Return the aval of every value of `graph` for arguments of these avals (inputs, then captures).
 
-    `known` are avals that are found already: nodes whose results are all among them are not looked at.
+    `known` are avals that are found already: nodes whose results are all among them are not looked at. Nodes of one
+    number in `alike` (see `alike_nodes`) give the same for the same shapes: only the first is asked.
     Raises CannotPlan where an op does not fit; with `partial`, its results are what the graph notes of them.
     """
     table: dict[Value, Aval] = dict(known or {})
     for value, aval in zip(graph.parameters, arguments, strict=True):
         table.setdefault(value, aval)
+    numbers = alike or {}
+    found: dict[tuple[Any, ...] | None, Sequence[Aval]] = {}
     for node in graph.nodes:
-        if all(value in table for value in node.outputs) and node.outputs:
+        if node.outputs and node.outputs[-1] in table and all(value in table for value in node.outputs):
             continue
         inputs = [table[value] for value in node.inputs]
+        number = numbers.get(node)
+        key = None if number is None else _key(number, inputs)
+        avals = found.get(key)
         try:
-            avals = infer_node(node, inputs)
+            if avals is None:
+                avals = infer_node(node, inputs)
+                if key is not None:
+                    found[key] = avals
         except Exception as error:  # whatever inference raises, the bodies raise better
             if not partial:
                 raise error if isinstance(error, CannotPlan) else CannotPlan(node, error, inputs) from error
@@ -47,6 +61,25 @@ def infer_graph(
         for value, aval in zip(node.outputs, avals, strict=True):
             table.setdefault(value, narrowed(aval, value.aval.shape))
     return table
+
+
+def _key(number: int, inputs: Sequence[Aval]) -> tuple[Any, ...] | None:
+    """Return what decides the results of nodes of one number, if it is shapes alone: a value that is known may, too."""
+    for aval in inputs:
+        if aval.value is not None:
+            return None
+    return (number, *[aval.shape for aval in inputs])
+
+
+def alike_nodes(graph: Graph) -> dict[Node, int]:
+    """Return a number for each node that another one is like: same op, attributes and dtypes of what it takes."""
+    numbers: dict[tuple[Any, ...], int] = {}
+    nodes: dict[int, list[Node]] = {}
+    for node in graph.nodes:
+        if node.inputs and node.op.name not in ("cond", "while", "call"):
+            key = (node.op, attrs_key(node.attrs), *[value.aval.dtype for value in node.inputs])
+            nodes.setdefault(numbers.setdefault(key, len(numbers)), []).append(node)
+    return {node: number for number, those in nodes.items() if len(those) > 1 for node in those}
 
 
 def narrowed(found: Aval, noted: Shape) -> Aval:
@@ -113,4 +146,13 @@ def shape_key(avals: Sequence[Aval]) -> tuple[Any, ...]:
     return tuple([aval.shape for aval in avals])
 
 
-__all__ = ["CannotPlan", "infer_graph", "infer_loop", "infer_node", "infer_outputs", "merged", "shape_key"]
+__all__ = [
+    "CannotPlan",
+    "alike_nodes",
+    "infer_graph",
+    "infer_loop",
+    "infer_node",
+    "infer_outputs",
+    "merged",
+    "shape_key",
+]

@@ -43,17 +43,15 @@ class StepSpecs(Placement):
     """The StepSpecs of a schedule's steps."""
 
     def _size(self, size: Size) -> int:
-        total = size.constant
+        total, avals = size.constant, self.avals
         for number, axis in size.dims:
-            shape = self.aval(number).shape
-            assert shape is not None
-            total *= shape[axis] or 0
+            total *= avals[number].shape[axis] or 0  # type: ignore[union-attr,index]
         return total
 
     def _step(self, new: int, step: Step) -> StepSpec | None:
         common: dict[str, Any] = {
             "copies": tuple(self.copies.get(new, ())),
-            "name": "+".join(dict.fromkeys([node.op.name for node in step.nodes])),
+            "name": step.name,
             "source": step,
         }
         if isinstance(step, KernelStep):

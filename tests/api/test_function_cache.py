@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph import flags
+from fastgraph.compiler import pipeline
 from fastgraph.staging import traces
 from fastgraph.staging.general_keys import masked
 
@@ -215,4 +217,22 @@ def test_memory_is_bounded_for_ten_thousand_shapes() -> None:
             gc.collect()
             used.append(resident())
     assert count(f) == traces.MOST_TRACES
+    assert used[-1] - used[1] < 16 << 20, used
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+def test_memory_is_bounded_for_ten_thousand_sizes_of_one_signature() -> None:
+    """One trace, one Program, and no more plans than are kept."""
+    spec = fg.TensorSpec([None, 4], fg.float32)
+    f = fg.function(lambda x: fg.reduce_sum(fg.tanh(x @ fg.ones([4, 3])), axis=0), input_signature=[spec])
+    used = []
+    with flags.override(tier="last"):
+        for n in range(10_000):
+            f(fg.zeros([n, 4]))
+            if n % 1000 == 999:
+                gc.collect()
+                used.append(resident())
+        executable = f.get_concrete_function().executable
+    assert count(f) == 1 and len(executable._versions) == 1 and len(executable._plans) <= pipeline.PLANS_KEPT
     assert used[-1] - used[1] < 16 << 20, used

@@ -13,8 +13,8 @@ import pytest
 import fastgraph as fg
 from fastgraph import flags
 from fastgraph.compiler import assemble, loop_kernels
-from fastgraph.compiler.pipeline import Executable, _programs
-from fastgraph.compiler.program import WhileStep
+from fastgraph.compiler.pipeline import Executable
+from fastgraph.compiler.program import WhileStep, programs
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def _loops(concrete: Any) -> list[WhileStep]:
     executable = concrete.executable
     assert isinstance(executable, Executable)
     assert executable.program is not None
-    return [s for program in _programs(executable.program) for s in program.steps if isinstance(s, WhileStep)]
+    return [s for program in programs(executable.program) for s in program.steps if isinstance(s, WhileStep)]
 
 
 def _run(function: Callable[..., Any], *args: Any) -> tuple[list[bytes], list[WhileStep]]:

@@ -10,7 +10,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph import flags
-from fastgraph.compiler import extents, kernels
+from fastgraph.compiler import extents, kernels, pipeline
 
 
 @pytest.fixture(autouse=True)
@@ -166,3 +166,45 @@ def test_steps_whose_sizes_no_step_gives_are_interpreted() -> None:
     staged = fg.function(function, input_signature=signature)
     for wanted, got in zip(function(x, *limits, y), staged(x, *limits, y), strict=True):
         np.testing.assert_allclose(got.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_what_follows_from_a_size_follows_again() -> None:
+    def function(x: Any) -> Any:
+        n = fg.shape(x)
+        filled = fg.fill([n[1]], fg.cast(n[0], fg.float32))
+        return (
+            n,
+            fg.size(x),
+            filled,
+            fg.reshape(x, [n[1], n[0]]) + 1.0,
+            fg.reduce_sum(x) / fg.cast(fg.size(x), fg.float32),
+        )
+
+    staged = fg.function(function, input_signature=[unknown(None, None)])
+    for shape in ((2, 3), (4, 5), (1, 7), (3, 1), (4, 5), (600, 70)):
+        x = fg.constant(np.random.default_rng(0).normal(size=shape).astype(np.float32))
+        for got, want in zip(staged(x), function(x), strict=True):
+            np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_plans_that_were_not_used_for_long_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "PLANS_KEPT", 4)
+    staged = fg.function(lambda x: x * 2.0, input_signature=[unknown(None)], autograph=False)
+    executable = staged.get_concrete_function().executable
+    used = fg.ones([2])
+    first = executable.plan([used])
+    for n in range(3, 12):
+        made = executable.plan([fg.ones([n])])
+        np.testing.assert_array_equal(made.run([fg.ones([n])])[0], np.full(n, 2.0))
+        assert executable.plan([used]) is first
+    assert len(executable._plans) == 4
+
+
+def test_programs_that_were_not_used_for_long_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "VERSIONS_KEPT", 3)
+    staged = fg.function(lambda x: x * 2.0, input_signature=[fg.TensorSpec(None)], autograph=False)
+    executable = staged.get_concrete_function().executable
+    for rank in (1, 2, 3, 4, 1, 5, 6, 1):
+        np.testing.assert_array_equal(staged(fg.ones([2] * rank)), np.full([2] * rank, 2.0))
+        np.testing.assert_array_equal(executable([fg.ones([3] * rank)])[0], np.full([3] * rank, 2.0))
+    assert len(executable._versions) == 3

@@ -12,8 +12,8 @@ import pytest
 import fastgraph as fg
 from fastgraph import flags
 from fastgraph.compiler import scalar_loops
-from fastgraph.compiler.pipeline import Executable, _programs
-from fastgraph.compiler.program import KernelStep, Program, WhileStep
+from fastgraph.compiler.pipeline import Executable
+from fastgraph.compiler.program import KernelStep, Program, WhileStep, programs
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def _loops(function: Any, *args: Any) -> list[tuple[WhileStep, Program]]:
     executable = concrete.executable
     assert isinstance(executable, Executable)
     assert executable.program is not None
-    steps = [s for program in _programs(executable.program) for s in program.steps]
+    steps = [s for program in programs(executable.program) for s in program.steps]
     return [(s, s.body_program) for s in steps if isinstance(s, WhileStep)]
 
 

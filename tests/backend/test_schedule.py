@@ -13,11 +13,12 @@ from fastgraph._buffer import Cell, pool_statistics
 from fastgraph._pool import num_threads, set_num_threads
 from fastgraph._primitive import Primitive
 from fastgraph._tensor import as_array, cell_assign, cell_read, from_array
-from fastgraph.compiler import costs, schedule
+from fastgraph.compiler import costs, memory, schedule
+from fastgraph.compiler import plan as specs
 from fastgraph.compiler import program as programs
 from fastgraph.compiler.kernel import KernelSpec
-from fastgraph.compiler.memory import Tenant, ancestors, place
-from fastgraph.compiler.plan import KernelCall, Place
+from fastgraph.compiler.memory import Ended, Tenant, place
+from fastgraph.compiler.plan import KernelCall, Operand, Place, PlanSpec, Slot
 from fastgraph.compiler.program import Fallible, KernelStep, Program, Size
 from fastgraph.compiler.schedule import Planner, plan
 from fastgraph.compiler.sizes import CannotPlan
@@ -179,6 +180,11 @@ def test_in_place_chain_is_one_slot() -> None:
     spec = plan(program, [Aval(F32, (2,))], link).spec
     assert len({step.buffers[-1] for step in spec.steps}) == 1
     assert not any(step.copies for step in spec.steps)
+
+
+def test_a_step_in_place_waits_for_those_that_read_what_it_writes_over_and_for_no_older_ones() -> None:
+    spec = plan(chain(50, True), [Aval(F32, (8,))], link).spec
+    assert [step.after for step in spec.steps] == [(i - 1,) if i else () for i in range(51)]
 
 
 def test_an_operand_that_is_read_later_is_copied() -> None:
@@ -510,6 +516,30 @@ def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         set_num_threads(before)
 
 
+def described(thing: Any) -> Any:
+    """A PlanSpec and all that is in it as plain values."""
+    if isinstance(thing, (list, tuple)):
+        return [described(each) for each in thing]
+    if isinstance(thing, (PlanSpec, specs.StepSpec, Slot, Operand)):
+        left_out = ("source", "explain", "keep", "function", "resolve", "again")
+        return {name: described(value) for name, value in vars(thing).items() if name not in left_out}
+    return str(as_array(thing)) if hasattr(thing, "block") else thing
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_plan_for_other_sizes_is_what_would_be_made_anew(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    program, _ = random_program(rng, 5)
+    planner = schedule.Planner(link)
+    if seed % 2:
+        monkeypatch.setattr(costs, "WAKE_NS", -1e12)
+        monkeypatch.setattr(costs, "SHARD_NS", 20.0)
+    for n in (5, 300, 0, 17, 4000):
+        aval = Aval(F32, (n,))
+        assert described(planner.plan(program, [aval]).spec) == described(plan(program, [aval], link).spec)
+    assert len(planner._patterns) == 1
+
+
 def test_place_never_overlaps_tenants_in_use() -> None:
     rng = np.random.default_rng(0)
     for trial in range(60):
@@ -518,11 +548,11 @@ def test_place_never_overlaps_tenants_in_use() -> None:
             tuple(sorted({int(rng.integers(0, i)) for _ in range(int(rng.integers(0, 3)))})) if i else ()
             for i in range(n)
         ]
-        ended = ancestors(after)
+        ended = Ended(after)
         tenants = []
         for _ in range(int(rng.integers(1, 30))):
             steps = sorted({int(s) for s in rng.integers(0, n, int(rng.integers(1, 4)))})
-            tenants.append(Tenant(int(rng.integers(0, 300)), steps[0], steps[-1], sum(1 << s for s in steps)))
+            tenants.append(Tenant(int(rng.integers(0, 300)), steps[0], steps[-1], frozenset(steps)))
         parallel = trial % 2 == 0
         offsets, size = place(tenants, ended if parallel else None)
         for i, a in enumerate(tenants):
@@ -532,7 +562,7 @@ def test_place_never_overlaps_tenants_in_use() -> None:
                 apart = offsets[i] + a.nbytes <= offsets[j] or offsets[j] + b.nbytes <= offsets[i]
                 one, two = (a, b) if a.first < b.first else (b, a)
                 if parallel:
-                    free = not one.users & ~ended[two.first]
+                    free = not ended.running(two.first, one.users)
                 else:
                     free = one.last < two.first
                 assert apart or free
@@ -562,3 +592,11 @@ def test_planted_faults_are_seen(fault: str) -> None:
     with flags.override(fault=fault):
         wrong = as_array(plan(program, [argument.aval], link).run([argument])[0])
     assert not np.array_equal(wrong, expected)
+
+
+def test_what_is_far_back_counts_as_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all steps before each, a plan's memory would grow with the square of its length."""
+    monkeypatch.setattr(memory, "WINDOW", 8)
+    ended = Ended([() if i == 0 else (i - 1,) for i in range(40)])
+    assert ended.running(30, range(20, 35)) == [20, 21, 30, 31, 32, 33, 34]
+    assert ended.running(5, range(7)) == [5, 6]

@@ -11,8 +11,7 @@ import pytest
 import fastgraph as fg
 from fastgraph import flags
 from fastgraph.compiler import loop_kernels
-from fastgraph.compiler.pipeline import _programs
-from fastgraph.compiler.program import HostStep, WhileStep
+from fastgraph.compiler.program import HostStep, WhileStep, programs
 from fastgraph.graph.ir import Graph
 from fastgraph.graph.passes import optimise
 
@@ -209,7 +208,7 @@ def test_two_writes_an_iteration(monkeypatch: pytest.MonkeyPatch, loop: Any, bur
     staged = fg.function(loop)
     found = staged(x, fg.constant(100)).numpy()
     executable: Any = staged.get_concrete_function(x, fg.constant(100)).executable
-    loops = [s for p in _programs(executable.program) for s in p.steps if isinstance(s, WhileStep)]
+    loops = [s for p in programs(executable.program) for s in p.steps if isinstance(s, WhileStep)]
     assert sum(s.burst_program is not None for s in loops) >= bursts
     with monkeypatch.context() as patch:
         patch.setattr(loop_kernels, "burst_program", lambda *_: None)
@@ -234,4 +233,4 @@ def test_a_first_element_of_many() -> None:
         wanted.append(np.float32(0.5) * wanted[-1] + row)
     np.testing.assert_allclose(staged(x), np.stack(wanted), rtol=1e-6)
     executable: Any = staged.get_concrete_function(x).executable
-    assert not [s for p in _programs(executable.program) for s in p.steps if isinstance(s, HostStep)]
+    assert not [s for p in programs(executable.program) for s in p.steps if isinstance(s, HostStep)]
