@@ -111,7 +111,9 @@ def _passes(text: str) -> frozenset[str]:
 
 
 FLAGS: dict[str, Flag] = {
-    "store": Flag("FASTGRAPH_STORE", os.path.abspath, _store_directory, "directory of compiled kernels"),
+    "store": Flag(
+        "FASTGRAPH_STORE", os.path.abspath, _store_directory, "directory of compiled kernels and converted functions"
+    ),
     "store_limit": Flag("FASTGRAPH_STORE_LIMIT", _count(0), lambda: 256 << 20, "bytes that the kernel store may take"),
     "threads": Flag("FASTGRAPH_THREADS", _count(1), _cpus, "threads that run kernels (default: one per CPU)"),
     "tier": Flag(

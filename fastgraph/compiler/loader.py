@@ -6,7 +6,6 @@ Rule: imports llvmlite, never Numba.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import itertools
 import struct
 import threading
@@ -61,9 +60,11 @@ def _externals() -> dict[str, int]:
     """What kernels may call: the addresses of libm's functions and of memcpy's family, and nothing else."""
     found: dict[str, int] = {}
     libraries = [ctypes.CDLL(None)]
-    libm = ctypes.util.find_library("m") if not hasattr(libraries[0], "sin") else None
-    if libm:
-        libraries.append(ctypes.CDLL(libm))
+    if not hasattr(libraries[0], "sin"):
+        from ctypes.util import find_library  # which imports much
+
+        if libm := find_library("m"):
+            libraries.append(ctypes.CDLL(libm))
     for name in ALLOWED:
         for library in libraries:
             if hasattr(library, name):

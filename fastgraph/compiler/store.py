@@ -1,4 +1,4 @@
-"""The kernel store: a directory of object code, shared by every process of one user.
+"""The kernel store: a directory of object code, and of converted Python code, shared by every process of one user.
 
 Rule: nothing is run that was not written, whole, by this user. The directory is refused unless it belongs to the user
 and no other can write to it; files are opened relative to it, checked on the opened descriptor, and carry a checksum.
@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import secrets
 import stat
 import sys
 import time
@@ -25,6 +24,9 @@ from fastgraph.locks import Lock
 
 MAGIC = b"fastgraph kernel 1\n"
 _SUFFIX = ".kernel"
+#: The kind of file that holds Python code which AutoGraph has made.
+CONVERTED = ".code"
+_SUFFIXES = (_SUFFIX, CONVERTED)
 _KEY_LENGTH = 40
 _LARGEST = 16 << 20  # no kernel's code comes near it
 _TOUCH_AFTER = 3600.0  # seconds: how stale a file's time of last use may be
@@ -65,8 +67,8 @@ class Store:
         self._warned: set[str] = set()
         self._writes = 0
 
-    def read(self, key: str) -> bytes | None:
-        """The object code stored under `key`, or None."""
+    def read(self, key: str, kind: str = _SUFFIX) -> bytes | None:
+        """The code stored under `key`, or None."""
         try:
             folder = self._open(create=False)
         except FileNotFoundError:
@@ -75,7 +77,7 @@ class Store:
             self._warn("directory", f"the kernel store {self.directory} is not used: {_reason(error)}")
             return None
         try:
-            return self._read_file(folder, key)
+            return self._read_file(folder, key, kind)
         finally:
             os.close(folder)
 
@@ -87,15 +89,15 @@ class Store:
         except OSError:
             return not os.path.exists(self.directory)
 
-    def write(self, key: str, code: bytes) -> bool:
-        """Store object code under `key`; False (after one warning) where that is impossible."""
+    def write(self, key: str, code: bytes, kind: str = _SUFFIX) -> bool:
+        """Store code under `key`; False (after one warning) where that is impossible."""
         try:
             folder = self._open(create=True)
         except (OSError, _Refused) as error:
             self._warn("directory", f"the kernel store {self.directory} is not used: {_reason(error)}")
             return False
         try:
-            _write_file(folder, key + _SUFFIX, _sealed(key, code))
+            _write_file(folder, key + kind, _sealed(key, code))
             with self._lock:
                 trim = self._writes % _TRIM_EVERY == 0
                 self._writes += 1
@@ -117,7 +119,7 @@ class Store:
         except _Refused as error:
             raise PermissionError(f"the kernel store {self.directory} is left alone: {error}") from None
         try:
-            names = [name for name in os.listdir(folder) if name.endswith(_SUFFIX) or name.startswith(".new-")]
+            names = [name for name in os.listdir(folder) if name.endswith(_SUFFIXES) or name.startswith(".new-")]
             for name in names:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(name, dir_fd=folder)
@@ -135,7 +137,8 @@ class Store:
             return Info(self.directory, False, _reason(error), 0, 0, self.limit)
         try:
             files = self._files(folder)
-            return Info(self.directory, True, "", len(files), sum(size for _, size, _ in files), self.limit)
+            n_kernels = sum(name.endswith(_SUFFIX) for _, _, name in files)
+            return Info(self.directory, True, "", n_kernels, sum(size for _, size, _ in files), self.limit)
         finally:
             os.close(folder)
 
@@ -156,10 +159,10 @@ class Store:
         return folder
 
     def _files(self, folder: int) -> list[tuple[float, int, str]]:
-        """(time of last use, size, name) of every kernel."""
+        """(time of last use, size, name) of every file of code."""
         files = []
         for name in os.listdir(folder):
-            if name.endswith(_SUFFIX):
+            if name.endswith(_SUFFIXES):
                 with contextlib.suppress(FileNotFoundError):
                     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
                     files.append((status.st_mtime, status.st_size, name))
@@ -185,8 +188,8 @@ class Store:
 
     # ---- one file ----
 
-    def _read_file(self, folder: int, key: str) -> bytes | None:
-        name = key + _SUFFIX
+    def _read_file(self, folder: int, key: str, kind: str) -> bytes | None:
+        name = key + kind
         try:
             file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=folder)
         except FileNotFoundError:
@@ -253,7 +256,7 @@ def _unsealed(key: str, data: bytes) -> bytes:
 
 
 def _write_file(folder: int, name: str, data: bytes) -> None:
-    temporary = f".new-{os.getpid()}-{secrets.token_hex(8)}"
+    temporary = f".new-{os.getpid()}-{os.urandom(8).hex()}"
     file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=folder)
     try:
         with open(file, "wb") as stream:

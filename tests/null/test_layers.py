@@ -87,6 +87,7 @@ LATE_MODULES = {
     "staging.autograph.unrolling",
     "staging.autograph.statements",
     "staging.autograph.conversion",
+    "staging.autograph.converter",
     "staging.autograph.lines",
     "staging.autograph.matching",
 }

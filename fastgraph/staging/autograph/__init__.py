@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastgraph.graph.trace import unconverted
-from fastgraph.locks import importing, parsing
+from fastgraph.locks import importing
 from fastgraph.staging.autograph import sources
 
 _STAGED = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert, ast.Match, ast.comprehension)
@@ -346,9 +346,7 @@ def _convert_function(function: types.FunctionType) -> Callable[..., Any] | None
     if _observer is not None and not getattr(function, _NO_CONVERSION, False):
         _observer(function)
     try:
-        convert_with_malt = get_converter()
-        with parsing:  # malt, too, converts one function at a time
-            converted: Callable[..., Any] = convert_with_malt(function)
+        converted: Callable[..., Any] = get_converter()(function)
         return converted
     except RecursionError:
         raise  # of the program: the stack was full before
@@ -367,16 +365,13 @@ def _convert_function(function: types.FunctionType) -> Callable[..., Any] | None
 
 
 def get_converter() -> Any:
-    """Return the Converter, which loads malt the first time."""
+    """Return the Converter, which loads malt for the first function that nobody has converted yet."""
     global _converter
     with importing:
         if _converter is None:
-            import importlib.util  # malt uses it without importing it
+            from fastgraph.staging.autograph import converter
 
-            from fastgraph.staging.autograph import conversion
-
-            assert importlib.util is not None
-            _converter = conversion.Converter()
+            _converter = converter.Converter()
     return _converter
 
 
@@ -385,9 +380,7 @@ def to_code(entity: Any, recursive: bool = True, experimental_optional_features:
 
     Raises ConversionError for what is no Python function, or has no source. Source: tf.autograph.to_code.
     """
-    converter = get_converter()
-    with parsing:
-        return str(converter.code(python_function(entity)))
+    return str(get_converter().code(python_function(entity)))
 
 
 def python_function(entity: Any) -> types.FunctionType:

@@ -290,7 +290,7 @@ _LOOKING = frozenset({"eval", "exec", "locals", "vars", "dir", "breakpoint", "se
 
 def code_names(code: types.CodeType) -> set[str]:
     """The names of globals and attributes in `code`, and in the functions inside of it."""
-    return set(code.co_names).union(*(each.co_names for each in codes(code)))
+    return set(code.co_names).union(*(each.co_names for each in sources.codes(code)))
 
 
 def compiled(node: Any, function: types.FunctionType, names: dict[str, str | None]) -> types.CodeType:
@@ -347,11 +347,3 @@ def _named(
         _named(each, names, owner, qualname) if isinstance(each, types.CodeType) else each for each in code.co_consts
     )
     return code.replace(co_name=owner, co_qualname=qualname, co_consts=consts)
-
-
-def codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """All code inside of `code`."""
-    for each in code.co_consts:
-        if isinstance(each, types.CodeType):
-            yield each
-            yield from codes(each)

@@ -47,6 +47,21 @@ def text(node: ast.AST, file: str) -> str:
     return linecache.getline(file, getattr(node, "lineno", 0))
 
 
+def codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """All code inside of `code`."""
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield each
+            yield from codes(each)
+
+
+def written(function: types.FunctionType) -> str:
+    """Return the lines that hold a function, as far as its code tells where it ends."""
+    code = function.__code__
+    places = [line for each in (code, *codes(code)) for *_, line in each.co_lines() if line is not None]
+    return "".join(_lines(function)[code.co_firstlineno - 1 : max(places, default=0)])
+
+
 def _lines(function: types.FunctionType) -> list[str]:
     """Return the lines of the file that a function is written in, or of the program that Python was started with."""
     file = function.__code__.co_filename

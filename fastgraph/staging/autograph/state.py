@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from malt.operators.variables import Undefined, UndefinedReturnValue
 
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
@@ -44,6 +43,40 @@ def user_place() -> str:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Defined, undefined and perhaps
+
+
+class Undefined:
+    """What a name holds that no path has set, in converted code."""
+
+    __slots__ = ("symbol_name",)
+
+    def __init__(self, symbol_name: str) -> None:
+        self.symbol_name = symbol_name
+
+    def read(self) -> Any:
+        """Raise UnboundLocalError."""
+        raise UnboundLocalError(f"'{self.symbol_name}' is used before assignment")
+
+    def __repr__(self) -> str:
+        return self.symbol_name
+
+    def __getattr__(self, name: str) -> Undefined:
+        return self
+
+    def __getitem__(self, index: Any) -> Undefined:
+        return self
+
+
+class UndefinedReturnValue:
+    """What a function returns on a path without a `return`."""
+
+
+def ldu(load: Callable[[], Any], name: str) -> Any:
+    """Return what `load` gives; where a name in it is not defined, what stands for that."""
+    try:
+        return load()
+    except (KeyError, AttributeError, NameError):
+        return Undefined(name)
 
 
 def is_undefined(value: Any) -> bool:

@@ -1,8 +1,7 @@
 """What Python's statements mean in converted code: Python's own meaning on Python values, nodes where a tensor decides.
 
 Rule: an operator looks at the one value that decides (a condition, what is iterated); if that is not symbolic, the
-statement runs as Python would run it, until a tensor decides in it. Only the autograph modules of this package know
-malt.
+statement runs as Python would run it, until a tensor decides in it.
 """
 
 from __future__ import annotations
@@ -12,9 +11,6 @@ import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
-
-from malt.operators import function_wrappers
-from malt.operators.variables import UndefinedReturnValue
 
 from fastgraph import dtype as dtypes
 from fastgraph._tensor import convert, current_trace
@@ -34,7 +30,16 @@ from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterab
 from fastgraph.staging.autograph.lists import StagedList, as_list, lists_differ, may_be_rows
 from fastgraph.staging.autograph.loops import Loop
 from fastgraph.staging.autograph.returns import surely_true
-from fastgraph.staging.autograph.state import Join, Perhaps, begun, condition, of_state, output_of, without
+from fastgraph.staging.autograph.state import (
+    Join,
+    Perhaps,
+    UndefinedReturnValue,
+    begun,
+    condition,
+    of_state,
+    output_of,
+    without,
+)
 from fastgraph.staging.autograph.unrolling import Unrolling
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -439,15 +444,12 @@ def _python_for(
 # return
 
 
-class FunctionScope(function_wrappers.FunctionScope):  # type: ignore[misc]
-    """malt's scope of a converted function, with what this package makes of returns that not every path reaches."""
-
-    def ret(self, value: Any, did_return: Any) -> Any:
-        """Return the function's value. Raises ValueError if a path may end without one."""
-        if isinstance(value, UndefinedReturnValue):
-            return None
-        if isinstance(value, Perhaps):
-            if not surely_true(did_return) and not recursion.leaves_out():
-                raise ValueError(value.why)
-            return value.value
-        return value
+def ret(value: Any, did_return: Any) -> Any:
+    """Return a converted function's value. Raises ValueError if a path may end without one."""
+    if isinstance(value, UndefinedReturnValue):
+        return None
+    if isinstance(value, Perhaps):
+        if not surely_true(did_return) and not recursion.leaves_out():
+            raise ValueError(value.why)
+        return value.value
+    return value
