@@ -80,7 +80,8 @@ def steps(
     # Only what the compiler fused has a bias.
     more = [number(node.inputs[2])] if node.op.name.endswith("_bias") else []
     ending = (BIAS_RELU if node.attrs["relu"] else BIAS) if more else STORE
-    kernel = Correlation(g, turned, ending)
+    noted = target.aval.shape
+    kernel = Correlation(g, turned, ending, None if noted is None else noted[-2])
     sizes = [(number(v), 1 + k) for v in (source, target) for k in range(g.rank)]
     rows = Size(1, tuple((number(target), k) for k in range(g.rank)))
     flops = 2.0 * math.prod(g.window) * g.c * g.f * g.groups / (math.prod(g.strides) if turned else 1)
@@ -100,21 +101,21 @@ def _filter_steps(
     x, filter, dy = operands(node)
     kernel = FilterGradient(g)
     part = number(scratch("float32", kernel.chunks * g.filter_size)) if kernel.chunks > 1 else number(filter)
-    sizes = [(number(x), 0), *[(number(v), 1 + k) for v in (x, dy) for k in range(g.rank)]]
+    dims = [(number(x), 0), *[(number(v), 1 + k) for v in (x, dy) for k in range(g.rank)]]
     pixels = tuple((number(dy), k) for k in range(g.rank + 1))
     flops = 2.0 * g.filter_size / kernel.units
     cost = flops / FLOPS_NS
     made = [
         _step(
-            node, (number(x), number(dy)), part, kernel.source(), [Size(1, (s,)) for s in sizes], Size(kernel.units),
+            node, (number(x), number(dy)), part, kernel.source(), [Size(1, (s,)) for s in dims], Size(kernel.units),
             cost, (Size(1, pixels),), flops,
         )
     ]  # fmt: skip
     if kernel.chunks > 1:
         n = -(-g.filter_size // 256)
         adds = 256.0 * kernel.chunks
-        text = combined(g.filter_size, kernel.chunks)
-        made.append(_step(node, (part,), number(filter), text, (), Size(n), 0.05 * adds, (), adds))
+        sizes = (Size(g.filter_size), Size(kernel.chunks))
+        made.append(_step(node, (part,), number(filter), combined(), sizes, Size(n), 0.05 * adds, (), adds))
     return made
 
 
@@ -137,8 +138,9 @@ def column_sum(
         (rows,),
         n / column_sums.CHUNKS,
     )
-    text = combined(n, column_sums.CHUNKS)
-    return [first, _step(node, (part,), number(node.outputs[0]), text, (), Size(-(-n // 256)), 2.0 * n, ())]
+    sizes = (Size(n), Size(column_sums.CHUNKS))
+    last = _step(node, (part,), number(node.outputs[0]), combined(), sizes, Size(-(-n // 256)), 2.0 * n, ())
+    return [first, last]
 
 
 def _step(

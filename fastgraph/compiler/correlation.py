@@ -30,7 +30,8 @@ LARGE_FILTER = 1 << 19
 class Correlation:
     """out[n, *i, co] = sum of source[n, *(first + tap), ci] * filter[tap, ci, co], row of pixels by row of pixels."""
 
-    def __init__(self, g: Geometry, turned: bool, ending: int = STORE) -> None:
+    def __init__(self, g: Geometry, turned: bool, ending: int = STORE, width: int | None = None) -> None:
+        """`width`: pixels of a row of the result where that is known. Other widths are then right too, not as fast."""
         self.g = g
         self.ending = ending
         self.turned = turned
@@ -41,7 +42,7 @@ class Correlation:
         self.apart = g.strides[-1] if turned else 1
         self.merged = g.groups == 1 and g.dilations[-1] == 1  # taps along x and channels are one run of memory
         self.lanes, self.tail, self.n_vectors, self.each = vectors(self.f)
-        self.options = self._options()
+        self.options = self._options(None if width is None else -(-width // self.apart))
 
     def fits(self) -> bool:
         """Whether the padded piece of the source has a place."""
@@ -54,12 +55,23 @@ class Correlation:
     def room(self, n: int) -> int:
         return math.prod(self.g.window[:-1]) * self.reach(n) * self.c_all
 
-    def _options(self) -> list[int]:
-        """The numbers of pixels computed together, largest first; 1 is always there."""
+    def _options(self, count: int | None) -> list[int]:
+        """The numbers of pixels computed together, largest first; 1 is always there.
+
+        Each is a block of its own that has to be compiled: where the number of pixels is known the best of them is
+        kept, and one for rows that turn out to be short.
+        """
         most = most_broadcast(self.each)
         sizes = (14, 13, 12, 8, 4) if most >= 12 else (8, 6, 4, 2)
         found = [n for n in sizes if n <= most and self.room(n) <= SCRATCH]
+        if count is not None:
+            best = min((n for n in found if n <= count), key=lambda n: -(-count // n) * self._price(n), default=1)
+            found = [n for n in found if n == best or n == min(found, key=lambda n: abs(n - 4))]
         return [*found, 1]
+
+    def _price(self, n: int) -> int:
+        """What n pixels together cost: the units add at most two vectors in a cycle, and the sums are stored."""
+        return max(n * self.each, 8) + 2
 
     def source(self) -> str:
         """The kernel over all rows of pixels of the result."""
@@ -104,11 +116,9 @@ class Correlation:
 
     def _choose(self, text: Text, count: str) -> None:
         """How many pixels to compute together: what wastes the least where the last ones overlap the ones before."""
-        n_v = self.each
-        text("best = 1", f"price = {count} * {max(n_v, 4) + 2}")
+        text("best = 1", f"price = {count} * {max(self.each, 4) + 2}")
         for n in reversed(self.options[:-1]):
-            each = max(n * n_v, 8) + 2
-            text(f"trial = ({count} + {n - 1}) // {n} * {each}")
+            text(f"trial = ({count} + {n - 1}) // {n} * {self._price(n)}")
             text.open(f"if {count} >= {n} and trial <= price:")
             text(f"best = {n}", "price = trial")
             text.close()
@@ -180,10 +190,21 @@ class Correlation:
         text.open("else:")
         self._copy(text, strides)
         text.close()
-        out = f"target + (first + j * {self.apart}) * {self.f_all}"
+        # What the calls share stands before them once: each statement costs time in the compiler.
+        loops = [f"rows{k}, xs{k}, line{k}" for k in range(last)]
+        if self.merged:
+            loops.append(f"taps{last} * {self.c}, 1, {self.filter_row}")
+        else:
+            loops.append(f"taps{last}, {d * self.c_all}, {self.c * self.filter_row}")
+            loops.append(f"{self.c}, 1, {self.filter_row}")
+        text(f"loops = ({', '.join(loops)})", "wp = pointer_float32(w, place)")
+        text(f"yp = pointer_float32(y, target + (first + j * {self.apart}) * {self.f_all})")
+        if self.ending != STORE:
+            text(f"bp = pointer_float32(bias, group * {self.f})")
         for number, n in enumerate(self.options):
-            text.open(f"{'elif' if number else 'if'} best == {n}:")
-            self._blocks(text, n, out, d, looped)
+            last_one = number == len(self.options) - 1
+            text.open("else:" if last_one and number else f"{'elif' if number else 'if'} best == {n}:")
+            self._blocks(text, n, looped)
             text.close()
 
     def _copy(self, text: Text, strides: Sequence[tuple[int, str, str]]) -> None:
@@ -212,22 +233,18 @@ class Correlation:
             text(f"xs{k} = {line}")
             line = f"{line} * rows{k}"
 
-    def _blocks(self, text: Text, n: int, out: str, d: int, looped: bool) -> None:
+    def _blocks(self, text: Text, n: int, looped: bool) -> None:
         """The calls that compute n pixels, all channels."""
-        g = self.g
-        loops = [f"rows{k}, xs{k}, line{k}" for k in range(g.rank - 1)]
-        if self.merged:
-            loops.append(f"taps{g.rank - 1} * {self.c}, 1, {self.filter_row}")
-        else:
-            loops.append(f"taps{g.rank - 1}, {d * self.c_all}, {self.c * self.filter_row}")
-            loops.append(f"{self.c}, 1, {self.filter_row}")
 
         def call(first: str, n_v: int, tail: int) -> str:
-            y = f"pointer_float32(w, place + {first})"
-            target = f"pointer_float32(y, {out} + {first})"
+            y, target, also = (
+                name if first == "0" else f"pointer_float32({name}, {first})" for name in ("wp", "yp", "bp")
+            )
             steps = f"{self.move * self.c_all}, {self.apart * self.f_all}"
-            also = f"pointer_float32(bias, group * {self.f} + {first})" if self.ending != STORE else ""
-            return block_call(n, n_v, self.lanes, tail, self.ending, "xp", y, target, steps, ", ".join(loops), also)
+            return block_call(
+                n, n_v, self.lanes, tail, self.ending, "xp", y, target, steps, "loops",
+                "" if self.ending == STORE else also,
+            )  # fmt: skip
 
         over_blocks(text, self.n_vectors, self.each, self.lanes, self.tail, call, looped)
 

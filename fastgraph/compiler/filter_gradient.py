@@ -201,17 +201,21 @@ class FilterGradient:
             block(str(whole * each), rest)
 
 
-def combined(size: int, chunks: int) -> str:
-    """The kernel that adds up the parts of a gradient in their order, in pieces of 256 elements."""
+def combined() -> str:
+    """The kernel that adds up parts in their order, in pieces of 256 elements. Sizes: of a part, and how many.
+
+    Both come at run time: one kernel is enough for all, and LLVM has nothing to unroll.
+    """
     text = Text()
-    text("part = buffers[0]", "y = buffers[1]")
+    text("part = buffers[0]", "y = buffers[1]", "size = sizes[0]", "chunks = sizes[1]")
     text.open("for i in range(begin, end):")
-    text("low = i * 256", f"high = min(low + 256, {size})")
+    text("low = i * 256", "high = min(low + 256, size)")
     text.open("for e in range(low, high):")
     text("y[e] = part[e]")
     text.close()
-    text.open(f"for chunk in range(1, {chunks}):")
+    text.open("for chunk in range(1, chunks):")
+    text("at = chunk * size")
     text.open("for e in range(low, high):")
-    text(f"y[e] += part[chunk * {size} + e]")
+    text("y[e] += part[at + e]")
     text.close(3)
     return text.source()

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from numba import jit
-from numba.core import compiler, cpu, target_extension, typed_passes, types, untyped_passes
+from numba.core import cgutils, codegen, compiler, cpu, target_extension, typed_passes, types, untyped_passes
 from numba.core.compiler_machinery import PassManager
 from numba.core.typing.context import Context
 from numba.extending import intrinsic
@@ -43,8 +43,32 @@ class _Typing(Context):
         self._known.clear()
 
 
+class _Library(codegen.JITCodeLibrary):
+    """A kernel's IR as text. Numba would parse, check, optimise and link it; the caller does the first three again."""
+
+    text = ""
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        self.text = cgutils.normalize_ir_text(str(ir_module))
+
+    def get_llvm_str(self) -> str:
+        return self.text
+
+
 class _Target(cpu.CPUContext):
     """How numbers, ranges and what is registered besides become LLVM's IR."""
+
+    def init(self) -> None:
+        super().init()
+        self._internal_codegen._library_class = _Library
+        self._sizes: dict[Any, int] = {}
+
+    def get_abi_sizeof(self, ty: Any) -> int:
+        """Bytes of a type. Numba asks for every variable of a kernel, and LLVM parses a module for each answer."""
+        found = self._sizes.get(ty)
+        if found is None:
+            found = self._sizes[ty] = super().get_abi_sizeof(ty)
+        return found
 
     def load_additional_registries(self) -> None:
         from numba.core import optional

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -96,12 +97,21 @@ def _promise_disjoint(instruction: Any, slot: Slot) -> None:
     Without it every pair of pointers is compared before a loop may run vectorised, and from about eight comparisons
     LLVM does not vectorise at all.
     """
-    module = instruction.module
-    domain = module.add_metadata(["fastgraph"])
-    scopes = [module.add_metadata([f"fastgraph slot {i}", domain]) for i in range(slot.count)]
-    instruction.set_metadata("alias.scope", module.add_metadata([scopes.pop(slot.number)]))
-    if scopes:
-        instruction.set_metadata("noalias", module.add_metadata(scopes))
+    made = _promises.setdefault(instruction.module, {})
+    if slot not in made:
+        module = instruction.module
+        domain = module.add_metadata(["fastgraph"])
+        scopes = [module.add_metadata([f"fastgraph slot {i}", domain]) for i in range(slot.count)]
+        own = module.add_metadata([scopes.pop(slot.number)])
+        made[slot] = own, module.add_metadata(scopes) if scopes else None
+    own, others = made[slot]
+    instruction.set_metadata("alias.scope", own)
+    if others is not None:
+        instruction.set_metadata("noalias", others)
+
+
+#: What each module of IR says of its slots: (the scope of one, those of the others). Each has many loads and stores.
+_promises: weakref.WeakKeyDictionary[Any, dict[Slot, Any]] = weakref.WeakKeyDictionary()
 
 
 @lower_builtin(operator.getitem, Slot, types.intp)

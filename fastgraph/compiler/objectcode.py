@@ -76,7 +76,7 @@ def compile_kernel(spec: KernelSpec, key: str) -> Listing:
     module = llvm.parse_assembly(text)
     _keep_one_entry(module, entry, symbol(key))
     machine = host().machine()
-    _optimise(module, machine)
+    _optimise(module, machine, unroll="block_float32" not in spec.imports)
     optimised = module.clone()  # making machine code changes it
     code = machine.emit_object(module)
     missing = undefined_symbols(code) - ALLOWED
@@ -174,12 +174,12 @@ def _keep_one_entry(module: Any, entry: str, name: str) -> None:
     module.get_function(entry).name = name
 
 
-def _optimise(module: Any, machine: Any) -> None:
-    """LLVM's usual passes at level 3, in place."""
+def _optimise(module: Any, machine: Any, unroll: bool) -> None:
+    """LLVM's usual passes at level 3, in place. Loops around blocks of registers are unrolled as far as it helps."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
     options.loop_interleaving = True
-    options.loop_unrolling = True
+    options.loop_unrolling = unroll
     options.slp_vectorization = True
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)

@@ -163,12 +163,25 @@ def test_a_gradient_to_a_filter_of_unknown_size_has_no_kernel_of_blocks() -> Non
             assert_near(got, value, "unknown filter")
 
 
-def test_kernels_are_shared_by_all_images_and_batches() -> None:
+def test_kernels_are_shared_by_batches_heights_and_widths_of_as_many_pixels_at_a_time() -> None:
     def sources(x: tuple[int, ...]) -> list[str]:
         function, given = three((x, (3, 3, 16, 16), (1, 1), "SAME", (1, 1)))
         return [s.kernel.source for s in steps_of(fg.function(function), given)]
 
-    assert sources((2, 9, 9, 16)) == sources((5, 30, 7, 16))
+    assert sources((2, 9, 26, 16)) == sources((5, 30, 39, 16))
+    assert sources((2, 9, 26, 16)) != sources((2, 9, 28, 16))  # 13 and 14 pixels
+
+
+@pytest.mark.parametrize("width", [1, 3, 4, 5, 9, 26, 29])
+@pytest.mark.parametrize("case", ["three to seventeen", "strides"])
+def test_each_width_has_blocks_that_fit(case: str, width: int) -> None:
+    """A known width has the block that is best for it and one for short rows."""
+    (n, h, _, c), *rest = CASES[case]
+    function, given = three(((n, h, width, c), *rest))
+    staged = fg.function(function)
+    with flags.override(tier="last"):
+        for got, value in zip(staged(*given), function(*given), strict=True):
+            assert_near(got, value, f"{case}, {width}")
 
 
 @pytest.mark.parametrize(("f", "lanes"), [(1, 4), (3, 4), (8, 8), (16, 16), (17, 16), (64, 16), (130, 16)])
