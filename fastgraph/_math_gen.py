@@ -228,6 +228,8 @@ class Lane:
             yes = no.constant(yes)
         return self._make(f"{self.name} ? {yes.name} : {yes._lift(no).name}", yes.dtype)
 
+    fused = False  # on some of the CPUs that the text is compiled for
+
     def muladd(self, factor: Any, summand: Any) -> Lane:
         return self._make(f"FG_FMA_{self.dtype}({self.name}, {self._lift(factor).name}, {self._lift(summand).name})")
 
@@ -259,6 +261,10 @@ class Lane:
 
     def call(self, symbol: str, *others: Any) -> Lane:
         raise CannotWrite(symbol)  # a call keeps a loop from running vectorised: NumPy's does as well
+
+    def mostly(self, name: str, fits: Any, usual: Any, otherwise: Any) -> Lane:
+        chosen: Lane = fits(self).select(usual(self), otherwise(self))
+        return chosen
 
     def bits(self) -> Lane:
         return self._make(f"fg_bits_{self.dtype}({self.name})", "int32" if self.dtype == "float32" else "int64")

@@ -1,14 +1,17 @@
 """One element inside a kernel, as LLVM IR under construction: arithmetic on a `Lane` appends instructions.
 
 Rule: every operation is defined for every operand (no undefined behaviour, no poison), has no branch, and stays a
-vector instruction when LLVM runs many lanes side by side; `call` is the one exception and says so.
+vector instruction when LLVM runs many lanes side by side; `call` and `mostly` are the exceptions and say so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
+
+from fastgraph.compiler.target import host
 
 _TYPES: dict[str, Any] = {
     "bool": ir.IntType(1),
@@ -16,6 +19,10 @@ _TYPES: dict[str, Any] = {
     "float32": ir.FloatType(),
     "float64": ir.DoubleType(),
 }
+
+#: What the names of functions made by `Lane.mostly` begin with. `objectcode` makes them part of the loops that call
+#: them, once these are vectorised.
+MOSTLY = "fg_mostly_"
 
 
 def is_float(dtype: str) -> bool:
@@ -34,7 +41,10 @@ def bits_of(dtype: str) -> int:
 
 
 class Lane:
-    """A value of one dtype ("bool", "int8" ... "uint64", "float32", "float64"); Python numbers take its dtype."""
+    """A value of one dtype ("bool", "int8" ... "uint64", "float32", "float64"); Python numbers take its dtype.
+
+    Inside a `mostly` it may be a vector of such values; nothing but `any_` shows.
+    """
 
     __slots__ = ("builder", "dtype", "value")
 
@@ -48,7 +58,17 @@ class Lane:
         dtype = dtype or self.dtype
         if not is_float(dtype):
             number = int(number) & ((1 << bits_of(dtype)) - 1)
-        return Lane(self.builder, ir.Constant(_TYPES[dtype], number), dtype)
+        kind = self._type(dtype)
+        return Lane(self.builder, ir.Constant(kind, [number] * kind.count if self._lanes else number), dtype)
+
+    @property
+    def _lanes(self) -> int:
+        """How many values there are in a vector; 0 for a single one."""
+        return self.value.type.count if isinstance(self.value.type, ir.VectorType) else 0
+
+    def _type(self, dtype: str) -> Any:
+        """LLVM's type of as many values of `dtype`."""
+        return ir.VectorType(_TYPES[dtype], self._lanes) if self._lanes else _TYPES[dtype]
 
     def _lift(self, other: Any) -> Lane:
         if not isinstance(other, Lane):
@@ -158,12 +178,17 @@ class Lane:
     # ---- LLVM's own functions of floats ----
 
     def _llvm(self, symbol: str, *others: Any) -> Lane:
-        value_type = _TYPES[self.dtype]
+        value_type = self._type(self.dtype)
         args = [self.value, *(self._lift(o).value for o in others)]
         signature = ir.FunctionType(value_type, [value_type] * len(args))
-        return self._make(
-            self.builder.call(self.builder.module.declare_intrinsic(symbol, [value_type], signature), args)
-        )
+        name = f"{symbol}.{f'v{self._lanes}' if self._lanes else ''}f{bits_of(self.dtype)}"
+        function = self.builder.module.globals.get(name) or ir.Function(self.builder.module, signature, name)
+        return self._make(self.builder.call(function, args))
+
+    @property
+    def fused(self) -> bool:
+        """Whether `muladd` rounds once."""
+        return host().fused
 
     def muladd(self, factor: Any, summand: Any) -> Lane:
         """self * factor + summand: rounded once where the CPU can, else twice; the same in every lane on a machine."""
@@ -208,19 +233,48 @@ class Lane:
             function = ir.Function(module, ir.FunctionType(value_type, [value_type] * len(args)), name)
             function.attributes.add("nounwind")
             function.attributes.add("readnone")
-        return self._make(self.builder.call(function, args))
+        if not self._lanes:
+            return self._make(self.builder.call(function, args))
+        result = ir.Constant(self.value.type, ir.Undefined)
+        for k in range(self._lanes):
+            at = ir.Constant(ir.IntType(32), k)
+            one = self.builder.call(function, [self.builder.extract_element(x, at) for x in args])
+            result = self.builder.insert_element(result, one, at)
+        return self._make(result)
+
+    def mostly(
+        self,
+        name: str,
+        fits: Callable[[Lane], Lane],
+        usual: Callable[[Lane], Lane],
+        otherwise: Callable[[Lane], Lane],
+    ) -> Lane:
+        """usual(self) where fits(self), else otherwise(self): a branch, taken where some lane of a vector does not fit.
+
+        LLVM's vectoriser cannot branch like that. It sees the call of a function that it is told has forms for vectors
+        (LLVM's "Vector Function ABI variants"), and the forms become part of the loop afterwards.
+        """
+        function = _mostly_function(self.builder.module, name, self.dtype, fits, usual, otherwise)
+        return self._make(self.builder.call(function, [self.value]))
+
+    def any_(self) -> Any:
+        """Whether this bool lane is true, or some lane of it, as LLVM's truth value."""
+        if not self._lanes:
+            return self.value
+        bits = ir.IntType(self._lanes)
+        return self.builder.icmp_unsigned("!=", self.builder.bitcast(self.value, bits), ir.Constant(bits, 0))
 
     # ---- casts ----
 
     def bits(self) -> Lane:
         """The bits of a float as a signed integer of its width."""
         dtype = "int32" if self.dtype == "float32" else "int64"
-        return self._make(self.builder.bitcast(self.value, _TYPES[dtype]), dtype)
+        return self._make(self.builder.bitcast(self.value, self._type(dtype)), dtype)
 
     def from_bits(self) -> Lane:
         """The float whose bits this 32- or 64-bit integer is."""
         dtype = "float32" if bits_of(self.dtype) == 32 else "float64"
-        return self._make(self.builder.bitcast(self.value, _TYPES[dtype]), dtype)
+        return self._make(self.builder.bitcast(self.value, self._type(dtype)), dtype)
 
     def to(self, dtype: str) -> Lane:
         """A cast, defined for every value: integers wrap; a float that does not fit gives what x86-64 gives."""
@@ -228,7 +282,7 @@ class Lane:
             return self
         if dtype == "bool":
             return self.differs(0)
-        target = _TYPES[dtype]
+        target = self._type(dtype)
         if is_float(self.dtype):
             return self._float_to(dtype)
         if is_float(dtype):
@@ -241,7 +295,7 @@ class Lane:
         return self._make(widen(self.value, target), dtype)
 
     def _float_to(self, dtype: str) -> Lane:
-        target = _TYPES[dtype]
+        target = self._type(dtype)
         if is_float(dtype):
             convert = self.builder.fpext if dtype == "float64" else self.builder.fptrunc
             return self._make(convert(self.value, target), dtype)
@@ -259,6 +313,39 @@ class Lane:
         # LLVM's conversion is undefined out of range: it must not see such a value.
         whole = self._make(self.builder.fptosi(fits.select(self, 0.0).value, target), dtype)
         return fits.select(whole, -int(limit))
+
+
+def _mostly_function(
+    module: Any,
+    name: str,
+    dtype: str,
+    fits: Callable[[Lane], Lane],
+    usual: Callable[[Lane], Lane],
+    otherwise: Callable[[Lane], Lane],
+) -> Any:
+    """The function behind `Lane.mostly`, of one value. Its forms for vectors are written beside it."""
+    for lanes in (*host().form_lanes(bits_of(dtype)), 0):
+        symbol = f"{MOSTLY}{name}_{dtype}_{lanes}" if lanes else f"{MOSTLY}{name}_{dtype}"
+        if symbol in module.globals:
+            continue
+        kind = ir.VectorType(_TYPES[dtype], lanes) if lanes else _TYPES[dtype]
+        function = ir.Function(module, ir.FunctionType(kind, [kind]), symbol)
+        for attribute in ("noinline", "nounwind", "readnone"):
+            function.attributes.add(attribute)
+        here, odd, after = [function.append_basic_block() for _ in range(3)]
+        builder = ir.IRBuilder(here)
+        x = Lane(builder, function.args[0], dtype)
+        near, fit = usual(x), fits(x)
+        builder.cbranch((~fit).any_(), odd, after).set_weights([1, 10_000])
+        builder.position_at_end(odd)
+        far = fit.select(near, otherwise(x))
+        builder.branch(after)
+        builder.position_at_end(after)
+        result = builder.phi(kind)
+        result.add_incoming(near.value, here)
+        result.add_incoming(far.value, odd)
+        builder.ret(result)
+    return module.globals[f"{MOSTLY}{name}_{dtype}"]
 
 
 class ComplexLane:

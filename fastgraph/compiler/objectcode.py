@@ -25,6 +25,7 @@ from numba.core.registry import cpu_target
 from fastgraph.compiler.front_end import BUILTINS, FrontEnd
 from fastgraph.compiler.intrinsics import FUNCTIONS, Buffers
 from fastgraph.compiler.kernel import KernelSpec
+from fastgraph.compiler.lane import MOSTLY
 from fastgraph.compiler.loader import ALLOWED, undefined_symbols
 from fastgraph.compiler.target import host, symbol
 
@@ -73,10 +74,15 @@ def compile_kernel(spec: KernelSpec, key: str) -> Listing:
         # LLVM keeps to half of the widest vectors on most CPUs, from when they slowed the clock.
         wide = f'"prefer-vector-width"="{host().vector_bits}"'
         text = re.sub(r"^(define .*\)[^{]*)\{$", rf"\1 {wide} {{", text, flags=re.MULTILINE)
+    has_mostly = MOSTLY in text
+    if has_mostly:
+        text = _with_forms(str(llvm.parse_assembly(text)))  # as LLVM writes it
     module = llvm.parse_assembly(text)
     _keep_one_entry(module, entry, symbol(key))
     machine = host().machine()
     _optimise(module, machine, unroll="block_float32" not in spec.imports)
+    if has_mostly:
+        module = _put_in_place(str(module), symbol(key), machine)
     optimised = module.clone()  # making machine code changes it
     code = machine.emit_object(module)
     missing = undefined_symbols(code) - ALLOWED
@@ -163,19 +169,50 @@ def _lower_by_numba(function: Any, signature: Any) -> tuple[str, str]:
         return dispatcher.inspect_llvm(dispatcher.signatures[0]), compiled.fndesc.llvm_func_name
 
 
-def _keep_one_entry(module: Any, entry: str, name: str) -> None:
-    """Rename the entry point, and let the optimiser drop whatever it does not need."""
+def _keep_one_entry(module: Any, entry: str, name: str, *, forms: bool = True) -> None:
+    """Rename the entry point, and let the optimiser drop whatever it does not need; `forms`: but for vectors' forms."""
     for function in module.functions:
         if function.name != entry and not function.is_declaration:
-            function.linkage = llvm.Linkage.internal
+            kept = forms and function.name.startswith(MOSTLY)
+            function.linkage = llvm.Linkage.external if kept else llvm.Linkage.internal
     for variable in module.global_variables:
         if not variable.is_declaration:
             variable.linkage = llvm.Linkage.internal
     module.get_function(entry).name = name
 
 
+def _with_forms(text: str) -> str:
+    """A module in which the functions of `Lane.mostly` name their forms for vectors."""
+
+    def head(found: re.Match[str]) -> str:
+        lengths = host().form_lanes(int(found[2][-2:]))
+        forms = [(n, f"{MOSTLY}{found[2]}_{n}") for n in lengths]
+        named = ",".join([f"_ZGV_LLVM_N{n}v_{MOSTLY}{found[2]}({form})" for n, form in forms if f"@{form}(" in text])
+        return f'{found[1]}"vector-function-abi-variant"="{named}" willreturn '
+
+    return re.sub(rf"^(define .*@{MOSTLY}(\w+?_float\d\d)\([^#{{]*)", head, text, flags=re.MULTILINE)
+
+
+def _put_in_place(text: str, entry: str, machine: Any) -> Any:
+    """The module with the functions of `Lane.mostly` made part of those that call them: the loops are vectorised now.
+
+    What few arguments need, too: a call in a loop would have everything that is held in registers moved to the stack.
+    """
+    text = re.sub(r"^(attributes #\d+ = \{.*) noinline ", r"\1 alwaysinline ", text, flags=re.MULTILINE)
+    module = llvm.parse_assembly(text)
+    _keep_one_entry(module, entry, entry, forms=False)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_new_gvn_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3)))
+    return module
+
+
 def _optimise(module: Any, machine: Any, unroll: bool) -> None:
-    """LLVM's usual passes at level 3, in place. Loops around blocks of registers are unrolled as far as it helps."""
+    """LLVM's usual passes at level 3, in place. Loops around blocks in registers have nothing left to unroll."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
     options.loop_interleaving = True

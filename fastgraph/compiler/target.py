@@ -32,8 +32,8 @@ LIBM = (
 
 #: The files whose text decides what a kernel's calls mean.
 _SOURCES = (
-    "vecmath.py", "bessel.py", "complexmath.py", "lane.py", "gamma_cpu.py", "variates_cpu.py", "../temme.py",
-    "blocks_cpu.py", "intrinsics.py", "front_end.py", "objectcode.py", "target.py", "turned_cpu.py",
+    "vecmath.py", "turns.py", "bessel.py", "complexmath.py", "lane.py", "gamma_cpu.py", "variates_cpu.py",
+    "../temme.py", "blocks_cpu.py", "intrinsics.py", "front_end.py", "objectcode.py", "target.py", "turned_cpu.py",
 )  # fmt: skip
 
 
@@ -58,6 +58,21 @@ class Host:
         """How many elements of a loop LLVM takes together at least, where it takes several: in what it leaves of one
         too, which has shorter vectors."""
         return 4 if self.vector_bits == 512 else 2
+
+    @property
+    def fused(self) -> bool:
+        """Whether there is an instruction that multiplies and adds, rounding once."""
+        return "+fma" in self.features.split(",") or not self.triple.startswith("x86_64")
+
+    def form_lanes(self, bits: int) -> tuple[int, ...]:
+        """The lengths of vectors for which functions of numbers of so many bits have forms: the widest, the shortest.
+
+        Not those between: LLVM would take what a loop leaves by them, and few elements, as small states have, one by
+        one.
+        """
+        widest = self.vector_bits or (256 if "+avx2" in self.features.split(",") else 128)
+        shortest = max(self.least_lanes, 128 // bits)
+        return (shortest,) if widest // bits <= shortest else (shortest, widest // bits)
 
     def machine(self) -> Any:
         """An LLVM target machine for it. Position-independent: the loader may put code and data far apart."""

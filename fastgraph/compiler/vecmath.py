@@ -1,8 +1,8 @@
 """The mathematics of kernels, one element at a time: exp, log, tanh, ..., integer helpers, casts and half floats.
 
-Rule: straight-line code over lanes (`lane.py`): no branch, no table, no call where a polynomial will do, so that LLVM
-runs many lanes side by side; right for NaN, infinities, zeros, denormals, overflow and underflow. It imports nothing of
-Numba.
+Rule: straight-line code over lanes (`lane.py`): no branch but `mostly`, no table, no call where a polynomial will do,
+so that LLVM runs many lanes side by side; right for NaN, infinities, zeros, denormals, overflow and underflow. It
+imports nothing of Numba.
 
 Worst errors found, in units in the last place (tests/backend/test_vecmath.py; all 2**32 float32 values in `make soak`)
 stand beside each function. Polynomials are minimax fits of our own (Remez exchange) to the stated function and
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastgraph.compiler import bessel
+from fastgraph.compiler.turns import cos, sin, tan
 
 INF = math.inf
 NAN = math.nan
@@ -189,81 +190,6 @@ def logaddexp(a: Lane, b: Lane) -> Lane:
     """log(e**a + e**b), without overflow."""
     apart = a.equals(b).select(0.0, (a - b).abs())  # infinities of one sign have no difference
     return max_(a, b) + log1p(exp(-apart))
-
-
-#: 2 / pi in parts of 29 bits, so that a part times a float32 is exact in float64. The arguments nearest to a multiple
-#: of pi / 2 leave 2**-29 of a turn: of x < 2**128, 128 + 29 + 24 bits count, which is seven parts.
-_TWO_OVER_PI_BITS = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163ABDE  # times 2**-232
-_TWO_OVER_PI = tuple(
-    float(_TWO_OVER_PI_BITS >> (232 - 29 * (k + 1)) & ((1 << 29) - 1)) * 2.0 ** (-29 * (k + 1)) for k in range(7)
-)
-
-
-def _quarter_turns(x: Lane) -> tuple[Lane, Lane]:
-    """(n, r) with x = (n + 4 k) pi / 2 + r, |r| <= pi / 4, for any float32 x; n is an int32 lane, r a float64 one.
-
-    Payne and Hanek's reduction, without a branch: x times each part of 2 / pi is exact, and so is taking
-    the multiples of 4 from it.
-    """
-    wide = x.to("float64")
-    whole, turns = wide.constant(0.0), None
-    for part in reversed(_TWO_OVER_PI):
-        product = wide * part
-        if part > 2.0**-78:  # x < 2**128: here the product may be too large for its whole number to be counted
-            product = (product * 0.25).round().muladd(-4.0, product)
-        if part > 2.0**-140:
-            # Summed without their whole numbers, the parts lose nothing that counts where they cancel.
-            rounded = product.round()
-            whole, product = whole + rounded, product - rounded
-        turns = product if turns is None else turns + product
-    magic = wide.constant(1.5 * 2.0**52)  # rounds to an integer and leaves it in the low bits
-    nearest = (turns + magic) - magic
-    r = (turns - nearest) * (math.pi / 2)
-    shifted = (whole + nearest) + magic
-    return shifted.bits().to("int32"), r
-
-
-#: (sin(r) - r) / r**3 and (cos(r) - 1 + r**2 / 2) / r**4, of r**2
-_SINE = (-0.1666666716337204, 0.008333329111337662, -0.0001983933470910415, 2.7183154998056125e-06)
-_COSINE = (0.0416666679084301, -0.0013888883404433727, 2.4799521270324476e-05, -2.7210390385334904e-07)
-
-
-def _sine_and_cosine(r: Lane) -> tuple[Lane, Lane]:
-    """Both, for |r| <= pi / 4, as good as float32 can show."""
-    z = r * r
-    p, q = polynomial(z, _SINE), polynomial(z, _COSINE)
-    return (r * z).muladd(p, r), (z * z).muladd(q, z.muladd(-0.5, z.constant(1.0)))
-
-
-def sin(x: Lane) -> Lane:
-    """Sine; float64 by libm."""
-    if x.dtype == "float64":
-        return x.call("sin")
-    n, r = _quarter_turns(x)
-    sine, cosine = _sine_and_cosine(r.to("float32"))
-    value = (n & 1).differs(0).select(cosine, sine)
-    return x.equals(0.0).select(x, (n & 2).differs(0).select(-value, value))  # the sign of zero
-
-
-def cos(x: Lane) -> Lane:
-    """Cosine; float64 by libm."""
-    if x.dtype == "float64":
-        return x.call("cos")
-    n, r = _quarter_turns(x)
-    sine, cosine = _sine_and_cosine(r.to("float32"))
-    value = (n & 1).differs(0).select(sine, cosine)
-    return ((n + 1) & 2).differs(0).select(-value, value)
-
-
-def tan(x: Lane) -> Lane:
-    """Tangent; float64 by libm."""
-    if x.dtype == "float64":
-        return x.call("tan")
-    n, r = _quarter_turns(x)
-    sine, cosine = _sine_and_cosine(r)  # in float64: in float32 three roundings and the quotient's were 3.7 units
-    odd = (n & 1).differs(0)
-    quotient = odd.select(-cosine, sine) / odd.select(sine, cosine)
-    return x.equals(0.0).select(x, quotient.to("float32"))
 
 
 def erf(x: Lane) -> Lane:

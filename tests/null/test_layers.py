@@ -71,6 +71,7 @@ LATE_MODULES = {
     "compiler.objectcode",
     "compiler.target",
     "compiler.variates_cpu",
+    "compiler.turns",
     "compiler.vecmath",
     "staging.autograph.builtins",
     "staging.autograph.containers",
