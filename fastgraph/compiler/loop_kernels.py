@@ -126,17 +126,18 @@ class _Burst:
             raise _Unfit
         most = max(16, min(MOST, int(CALL_NS / self.cost), *[size for _, size in rows]))
         outputs = [*states, count, *[number for number, _ in rows]]
-        scratch = [number for number in self.made if number in self.buffers and number not in outputs]
-        head = [f"{name} = buffers[{k}]" for k, name in enumerate(self.buffers.values())]
+        loaded, head, leave = self.held(states, count)
+        scratch = [number for number in self.made if number in loaded and number not in outputs]
         first = len(self.sizes)
         for k in range(len(self.products)):
             head += [f"f{k} = sizes[{first + 2 * k}]", f"g{k} = sizes[{first + 2 * k + 1}]"]
         if self.inner:
             head.append(f"left = {MOST}")
+        lines = [each for line in lines for each in (_indented(line, [*leave, "return 0"]) or [line])]
         whole = [*head, *self.head, f"for it in range({most}):", *["    " + line for line in lines]]
-        whole += [f"{self.buffer(count)}[0] = {most}", "return 0"]
+        whole += [f"{self.buffer(count)}[0] = {most}", *leave, "return 0"]
         source = "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in whole)
-        types = tuple([spell.storage(self.aval(number).dtype.name) for number in self.buffers])
+        types = tuple([spell.storage(self.aval(number).dtype.name) for number in loaded])
         inputs = tuple(range(self.n_operands))
         read = [k for k in (*inputs, *self.constants) if k < n or k in self.buffers]
         step = KernelStep(
@@ -144,7 +145,7 @@ class _Burst:
             outputs=(*outputs, *scratch),
             nodes=(self.loop,),
             kernel=KernelSpec(source, types, first + 2 * len(self.products), tuple(sorted(self.imports))),
-            buffers=tuple(self.buffers),
+            buffers=loaded,
             sizes=tuple(self.sizes),
             extent=Size(1),
             cost=most * self.cost,
@@ -167,6 +168,29 @@ class _Burst:
         )
 
     # -- memory --------------------------------------------------------------------------------------------------------
+
+    def held(self, states: Sequence[int], count: int) -> tuple[tuple[int, ...], list[str], list[str]]:
+        """Which values the kernel's slots are, the lines that name them, and those that come before it returns.
+
+        A single number is held in a variable of the kernel's own: what the next iteration waits for then goes through
+        no memory.
+        """
+        outside = {k for step in self.products for k in (*step.inputs, *step.outputs)}
+        single = {k for k in self.buffers if self.aval(k).size == 1} - outside
+        given = {k for k in single if k < self.n_operands or k in self.constants or k in states}
+        loaded = tuple([k for k in self.buffers if k not in single or k in given or k == count])
+        head, leave = [], []
+        for k, name in self.buffers.items():
+            slot = f"m{name}" if k in single else name
+            if k in loaded:
+                head.append(f"{slot} = buffers[{loaded.index(k)}]")
+            if k in single:
+                kind = spell.storage(self.aval(k).dtype.name)
+                self.imports.add(f"local_{kind}")
+                head.append(f"{name} = local_{kind}(1)")
+                head += [f"{name}[0] = {slot}[0]"] if k in given else []
+                leave += [f"{slot}[0] = {name}[0]"] if k in states or k == count else []
+        return loaded, head, leave
 
     def aval(self, number: int) -> Aval:
         return self.values[number].aval
@@ -457,6 +481,11 @@ class _Burst:
         inside += [*text, *self.moved(after, states)]
         self.cost = before + 8 * (self.cost - before)
         return [*lines, "while True:", *["    " + line for line in inside]]
+
+
+def _indented(line: str, instead: Sequence[str]) -> list[str]:
+    """`instead` of a line that returns, as far to the right; nothing for other lines."""
+    return [line.replace("return 0", each) for each in instead] if line.strip() == "return 0" else []
 
 
 def _tensor(value: Any, aval: Aval) -> Any:
