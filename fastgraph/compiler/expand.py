@@ -1,5 +1,7 @@
 """Ops that are written in other ops, put in their place: what is left has a lowering, or is a step of its own.
 
+So are those on half floats that are computed in float32 (`widened`).
+
 Rule: a graph in, a graph out; nothing else changes.
 """
 
@@ -8,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph._tensor import use_trace
+from fastgraph.compiler.widened import is_widened, widened
 from fastgraph.graph import ir
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structure import CONST
@@ -24,7 +27,7 @@ def expand(graph: Graph) -> Graph:
 
 
 def _stands_for_others(node: Node) -> bool:
-    return node.op.decompose is not None and node.op.lower is None
+    return (node.op.decompose is not None and node.op.lower is None) or is_widened(node)
 
 
 def _with_inner(node: Node) -> bool:
@@ -43,7 +46,9 @@ def _expanded(graph: Graph) -> Graph:
     mapping: dict[Value, Value] = {}
     for node in graph.nodes:
         inputs = tuple([mapping[v] for v in node.inputs])
-        if _stands_for_others(node):
+        if is_widened(node):
+            outputs = widened(node, inputs, result)
+        elif _stands_for_others(node):
             outputs = _splice(node, inputs, result)
         else:
             attrs = {k: expand(a) if k in _SUBGRAPHS and isinstance(a, Graph) else a for k, a in node.attrs.items()}

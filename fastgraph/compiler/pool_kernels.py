@@ -23,18 +23,21 @@ WRITTEN_OUT = 16
 _HALVES = ("float16", "bfloat16")
 
 
-def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
-    """The kernel of max_pool_grad ("spread") or of the gradient of that ("pick"); None where operands do not fit.
+def goes_by_windows(node: Node, how: str) -> bool:
+    """Whether the loop nest would write out too much."""
+    taps: int = math.prod(node.attrs["window"])
+    covering = math.prod([-(-k // s) for k, s in zip(node.attrs["window"], node.attrs["strides"], strict=True)])
+    return taps * (covering if how == "spread" else taps) > WRITTEN_OUT
 
-    Half floats are left to the op's loop nest: their sums are of another dtype.
-    """
+
+def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
+    """The kernel of max_pool_grad ("spread") or of the gradient of that ("pick"); None where operands do not fit."""
     x, given, result = node.inputs[0], node.inputs[1], node.outputs[0]
     dtype = x.aval.dtype.name
     windows = given if how == "spread" else result
     image, out = shapes.avals[x].shape, shapes.avals[windows].shape
     taps = math.prod(node.attrs["window"])
-    covering = math.prod([-(-k // s) for k, s in zip(node.attrs["window"], node.attrs["strides"], strict=True)])
-    if taps * (covering if how == "spread" else taps) <= WRITTEN_OUT:
+    if not goes_by_windows(node, how):
         return None
     if dtype in _HALVES or image is None or out is None or 0 in image or len(image) != len(out):
         return None

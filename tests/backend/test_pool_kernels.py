@@ -64,6 +64,29 @@ def test_eager_compiled_and_unknown_sizes_have_the_same_bits(name: str, dtype: s
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_floats_go_by_windows_too(dtype: str) -> None:
+    """In float32, as their bodies do, and rounded once."""
+    shape, window, strides, padding = CASES["every place"]
+    attrs = {"window": window, "strides": strides, "padding": padding}
+    kind = fg.as_dtype(dtype).as_numpy_dtype
+    x = sample(shape, "float32", 0).astype(kind)
+    dy = np.random.default_rng(1).uniform(-4, 4, shape).astype(kind)
+
+    @fg.function
+    def both(x: Any, dy: Any) -> Any:
+        return max_pool_grad_p(x, dy, **attrs), max_pool_pick_p(x, dy, **attrs)
+
+    expected = max_pool_grad_p(x, dy, **attrs), max_pool_pick_p(x, dy, **attrs)
+    with flags.override(tier="last"):
+        got = both(x, dy)
+        text = both.get_concrete_function(x, dy).explain()
+    assert text.count("best = local_float32") == 2
+    for a, b in zip(got, expected, strict=True):
+        assert a.dtype == b.dtype == dtype
+        np.testing.assert_array_equal(np.asarray(a, np.float32), np.asarray(b, np.float32))
+
+
 def test_the_source_does_not_grow_with_the_window() -> None:
     lengths = []
     for k in (3, 7):

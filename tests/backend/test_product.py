@@ -198,3 +198,28 @@ def test_other_dtypes_go_their_own_way(bits: int, dtype: str) -> None:
     assert (
         fg.cast(got, "float64").numpy() == fg.cast(fg.cast(a.astype(np.float64) @ a.T, dtype), "float64").numpy()
     ).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("turned", TURNED)
+def test_products_of_half_floats_are_those_of_float32_rounded_once(dtype: str, turned: tuple[bool, bool]) -> None:
+    """Whole numbers, so that no order of a sum shows; a few of them are cheaper among their neighbours."""
+
+    def steps(function: Any, *given: Any) -> list[str]:
+        program = function.get_concrete_function(*given).executable.program
+        return [type(step).__name__ for step in program.steps]
+
+    kind = fg.as_dtype(dtype).as_numpy_dtype
+    function = product(turned, reduce_retracing=True)
+    for m, k, n in ((31, 40, 33), (3, 4, 5)):
+        x, y = ((v * 8).round().astype(kind) for v in operands(m, k, n, turned))
+        a, b = (np.swapaxes(v, -1, -2) if t else v for v, t in zip((x, y), turned, strict=True))
+        want = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float32).astype(kind)
+        with flags.override(tier="last"):
+            got = function(fg.constant(x), fg.constant(y))
+        assert got.dtype == dtype
+        np.testing.assert_array_equal(got.numpy().astype(np.float32), want.astype(np.float32))
+    small = fg.zeros([4, 4], dtype)
+    assert "GemmStep" not in steps(product(turned), small, small)
+    large = fg.zeros([32, 32], dtype)
+    assert "GemmStep" in steps(product(turned), large, large)
