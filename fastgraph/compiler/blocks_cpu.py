@@ -5,6 +5,9 @@ Rule: imported only where kernels are compiled (it imports Numba); this file's t
 A block is P x V vectors: `P` numbers of one operand, each broadcast, times `V` vectors of the other, added up in nested
 loops. All sums stay in registers until the end, so an iteration of the innermost loop is P + V loads and
 P * V fused multiply-adds; LLVM left to itself stores and loads sums in between.
+
+Where a row has fewer numbers than a vector has lanes, its lanes are different terms of one sum instead: P runs of one
+operand, each times R runs of the other, whose lanes are added up at the end.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ class _Loads:
         self.tail = tail
         self.vector = ir.VectorType(ir.FloatType(), lanes)
         self.zero = ir.Constant(self.vector, [0.0] * lanes)
-        self.fused = "+fma" in host().features or not host().triple.startswith("x86_64")
+        self.fused = host().fused
 
     def _function(self, name: str, result: Any, arguments: list[Any]) -> Any:
         kind = ir.FunctionType(result, arguments)
@@ -61,6 +64,34 @@ class _Loads:
         name = f"llvm.masked.load.v{self.lanes}f32.p0"
         function = self._function(name, self.vector, [place.type, _I32, mask.type, self.vector])
         return b.call(function, [place, ir.Constant(_I32, 4), mask, self.zero])
+
+    def load_some(self, address: Any, count: Any) -> Any:
+        """The first `count` (a number of run time) elements of a vector; the other lanes are 0 and are not read."""
+        b = self.builder
+        place = b.bitcast(address, self.vector.as_pointer())
+        numbers = ir.VectorType(_I64, self.lanes)
+        one = b.insert_element(ir.Constant(numbers, ir.Undefined), count, ir.Constant(_I32, 0))
+        everywhere = ir.Constant(ir.VectorType(_I32, self.lanes), [0] * self.lanes)
+        counts = b.shuffle_vector(one, ir.Constant(numbers, ir.Undefined), everywhere)
+        mask = b.icmp_signed("<", ir.Constant(numbers, list(range(self.lanes))), counts)
+        name = f"llvm.masked.load.v{self.lanes}f32.p0"
+        function = self._function(name, self.vector, [place.type, _I32, mask.type, self.vector])
+        return b.call(function, [place, ir.Constant(_I32, 4), mask, self.zero])
+
+    def totals(self, sums: list[Any]) -> list[Any]:
+        """The sum of the lanes of each vector, side by side in as few vectors, in pairs of neighbours."""
+        picked = [
+            ir.Constant(ir.VectorType(_I32, self.lanes), list(range(first, 2 * self.lanes, 2))) for first in (0, 1)
+        ]
+        found = []
+        for k in range(0, len(sums), self.lanes):
+            level = sums[k : k + self.lanes]
+            level += [self.zero] * (self.lanes - len(level))
+            while len(level) > 1:
+                pairs = zip(level[::2], level[1::2], strict=True)
+                level = [self.builder.fadd(*[self.builder.shuffle_vector(a, b, m) for m in picked]) for a, b in pairs]
+            found += level
+        return found
 
     def store(self, value: Any, address: Any, last: bool) -> None:
         """Write a vector, up to the end of the row."""
@@ -230,5 +261,96 @@ def block_float32(
     return signature, codegen
 
 
+@intrinsic(prefer_literal=True)
+def few_float32(
+    typingctx: Any,
+    shape: Any,
+    x: Any,
+    y: Any,
+    out: Any,
+    also: Any,
+    x_step: Any,
+    out_step: Any,
+    run: Any,
+    loops: Any,
+) -> Any:
+    """out[p * out_step + r] = sum of x[p * x_step + e + ...] * y[r * run + e + ...] over e < run and `loops`.
+
+    `shape` is a tuple of literals (P, R, lanes, ending, whether the results lie side by side); `loops` and the ending
+    are those of `block_float32`, but nothing is added to what is there.
+    """
+    n_p, n_r, lanes, ending, side_by_side = [t.literal_value for t in shape.types]
+    n_loops = len(loops.types) // 3
+    signature = types.void(
+        shape, _POINTER, _POINTER, _POINTER, _POINTER, types.int64, types.int64, types.int64,
+        types.UniTuple(types.int64, 3 * n_loops),
+    )  # fmt: skip
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        _, x0, y0, out0, also, x_by, out_by, run, packed = args
+        numbers = [builder.extract_value(packed, i) for i in range(3 * n_loops)]
+        levels = [numbers[3 * i : 3 * i + 3] for i in range(n_loops)]
+        unit = _Loads(builder, lanes, (n_p * n_r - 1) % lanes + 1)
+        number = lambda n: ir.Constant(_I64, n)
+        x_offsets = [builder.mul(x_by, number(p)) for p in range(n_p)]
+        y_offsets = [builder.mul(run, number(r)) for r in range(n_r)]
+        whole, rest = builder.sdiv(run, number(lanes)), builder.srem(run, number(lanes))
+        partly = builder.zext(builder.icmp_signed(">", rest, number(0)), _I64)
+
+        def step(at: list[Any], sums: list[Any], load: Any) -> list[Any]:
+            x_at, y_at = at
+            vectors = [load(builder.gep(y_at, [offset])) for offset in y_offsets]
+            found = []
+            for p, offset in enumerate(x_offsets):
+                one = load(builder.gep(x_at, [offset]))
+                found += [unit.multiply_add(one, v, sums[p * n_r + r]) for r, v in enumerate(vectors)]
+            return found
+
+        def innermost(at: list[Any], sums: list[Any]) -> list[Any]:
+            by = number(lanes)
+            full = lambda at, sums: step(at, sums, lambda address: unit.load(address, False))
+            sums = _loop(builder, whole, [(at[0], by), (at[1], by)], sums, full)
+            done = builder.mul(whole, by)
+            left = [(builder.gep(p, [done]), by) for p in at]
+            some = lambda at, sums: step(at, sums, lambda address: unit.load_some(address, rest))
+            return _loop(builder, partly, left, sums, some)
+
+        def level(k: int) -> Any:
+            if k == n_loops:
+                return innermost
+
+            def outer(at: list[Any], sums: list[Any]) -> list[Any]:
+                count, x_by_one, y_by_one = levels[k]
+                return _loop(builder, count, [(at[0], x_by_one), (at[1], y_by_one)], sums, level(k + 1))
+
+            return outer
+
+        totals = unit.totals(level(0)([x0, y0], [unit.zero] * (n_p * n_r)))
+        bias = unit.zero
+        for r in range(n_r if ending > 1 else 0):
+            bias = builder.insert_element(bias, builder.load(builder.gep(also, [number(r)])), ir.Constant(_I32, r))
+        for k, total in enumerate(totals):
+            if ending > 1:
+                channels = [(k * lanes + lane) % n_r for lane in range(lanes)]
+                mask = ir.Constant(ir.VectorType(_I32, lanes), channels)
+                total = builder.fadd(total, builder.shuffle_vector(bias, unit.zero, mask))
+            if ending == 3:  # NaN stays
+                total = builder.select(builder.fcmp_ordered("<", total, unit.zero), unit.zero, total)
+            if side_by_side:
+                unit.store(total, builder.gep(out0, [number(k * lanes)]), k == len(totals) - 1)
+                continue
+            for lane in range(min(lanes, n_p * n_r - k * lanes)):
+                p, r = divmod(k * lanes + lane, n_r)
+                place = builder.gep(out0, [builder.add(builder.mul(out_by, number(p)), number(r))])
+                builder.store(builder.extract_element(total, ir.Constant(_I32, lane)), place)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
 #: What kernels may call, by the name it is called by.
-FUNCTIONS: dict[str, Any] = {"pointer_float32": pointer_float32, "block_float32": block_float32}
+FUNCTIONS: dict[str, Any] = {
+    "pointer_float32": pointer_float32,
+    "block_float32": block_float32,
+    "few_float32": few_float32,
+}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastgraph.compiler import column_sums
-from fastgraph.compiler.correlation import Correlation, turned_filter
+from fastgraph.compiler.correlation import Correlation, few_filter, turned_filter
 from fastgraph.compiler.filter_gradient import FilterGradient, combined
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.program import KernelStep, Size
@@ -21,7 +21,7 @@ from fastgraph.graph.ir import Node, Value
 
 #: Floating-point operations per nanosecond of one thread that the estimates reckon with.
 FLOPS_NS = 90.0
-_IMPORTS = ("block_float32", "local_float32", "pointer_float32")
+_IMPORTS = ("block_float32", "few_float32", "local_float32", "pointer_float32")
 
 
 def geometry(node: Node, shape_of: Callable[[Value], Any]) -> Geometry | None:
@@ -67,21 +67,18 @@ def steps(
     x, filter, result = operands(node)
     turned = node.op.name.endswith("input_grad")
     made: list[KernelStep] = []
-    source, target, weights = x, result, filter
-    if turned:
-        source, target, weights = result, x, scratch("float32", g.filter_size)
-        positions = math.prod(g.window)
-        made.append(
-            _step(
-                node, (number(filter),), number(weights), turned_filter(g), (), Size(positions),
-                0.6 * g.filter_size / positions, (),
-            )
-        )  # fmt: skip
+    source, target, weights = (result, x, filter) if turned else (x, result, filter)
     # Only what the compiler fused has a bias.
     more = [number(node.inputs[2])] if node.op.name.endswith("_bias") else []
     ending = (BIAS_RELU if node.attrs["relu"] else BIAS) if more else STORE
     noted = target.aval.shape
     kernel = Correlation(g, turned, ending, None if noted is None else noted[-2])
+    if turned or kernel.few:
+        weights = scratch("float32", g.filter_size)
+        positions = math.prod(g.window)
+        text = turned_filter(g, kernel.few) if turned else few_filter(g)
+        cost = 0.6 * g.filter_size / positions
+        made.append(_step(node, (number(filter),), number(weights), text, (), Size(positions), cost, ()))
     sizes = [(number(v), 1 + k) for v in (source, target) for k in range(g.rank)]
     rows = Size(1, tuple((number(target), k) for k in range(g.rank)))
     flops = 2.0 * math.prod(g.window) * g.c * g.f * g.groups / (math.prod(g.strides) if turned else 1)

@@ -1,7 +1,8 @@
 """Results of convolutions, and their gradients to the input, as kernels over rows of pixels.
 
 Rule: a gradient to the input is the correlation of what comes back with the turned filter; with strides there is one
-such correlation for each phase of the pixels, each with the taps that its pixels see.
+such correlation for each phase of the pixels, each with the taps that its pixels see. Where a pixel has few results (an
+image of one to three channels), the lanes of vectors are terms of one sum, and the filter is laid out for that.
 """
 
 from __future__ import annotations
@@ -19,10 +20,14 @@ from fastgraph.compiler.register_blocks import (
     over_blocks,
     pad_of,
     vectors,
+    width,
 )
 
 #: Floats of a padded piece of the input that a kernel keeps on its stack.
 SCRATCH = 1 << 16
+#: Results of a pixel up to which lanes are the terms of one of them, where there are enough: a vector of so few results
+#: is nearly empty.
+FEW = 4
 #: Bytes of a filter from which on a block of it stays in the cache while all rows pass by, not the rows.
 LARGE_FILTER = 1 << 19
 
@@ -30,8 +35,8 @@ LARGE_FILTER = 1 << 19
 class Correlation:
     """out[n, *i, co] = sum of source[n, *(first + tap), ci] * filter[tap, ci, co], row of pixels by row of pixels."""
 
-    def __init__(self, g: Geometry, turned: bool, ending: int = STORE, width: int | None = None) -> None:
-        """`width`: pixels of a row of the result where that is known. Other widths are then right too, not as fast."""
+    def __init__(self, g: Geometry, turned: bool, ending: int = STORE, pixels: int | None = None) -> None:
+        """`pixels`: how many a row of the result has, where that is known. Other rows are then right too, not as fast."""
         self.g = g
         self.ending = ending
         self.turned = turned
@@ -42,7 +47,10 @@ class Correlation:
         self.apart = g.strides[-1] if turned else 1
         self.merged = g.groups == 1 and g.dilations[-1] == 1  # taps along x and channels are one run of memory
         self.lanes, self.tail, self.n_vectors, self.each = vectors(self.f)
-        self.options = self._options(None if width is None else -(-width // self.apart))
+        self.few = self.merged and self.f <= FEW and g.window[-1] // self.apart * self.c >= width().lanes
+        if self.few:
+            self.lanes, self.each = width().lanes, self.f
+        self.options = self._options(None if pixels is None else -(-pixels // self.apart))
 
     def fits(self) -> bool:
         """Whether the padded piece of the source has a place."""
@@ -193,7 +201,8 @@ class Correlation:
         # What the calls share stands before them once: each statement costs time in the compiler.
         loops = [f"rows{k}, xs{k}, line{k}" for k in range(last)]
         if self.merged:
-            loops.append(f"taps{last} * {self.c}, 1, {self.filter_row}")
+            run = f"taps{last} * {self.c}, 1, {self.filter_row}"
+            loops += [] if self.few else [run]  # a block of few results goes over it by itself
         else:
             loops.append(f"taps{last}, {d * self.c_all}, {self.c * self.filter_row}")
             loops.append(f"{self.c}, 1, {self.filter_row}")
@@ -235,6 +244,12 @@ class Correlation:
 
     def _blocks(self, text: Text, n: int, looped: bool) -> None:
         """The calls that compute n pixels, all channels."""
+        if self.few:
+            shape = f"({n}, {self.f}, {self.lanes}, {self.ending}, {int(self.apart == 1)})"
+            places = f"xp, wp, yp, {'yp' if self.ending == STORE else 'bp'}"
+            steps = f"{self.move * self.c}, {self.apart * self.f}, taps{self.g.rank - 1} * {self.c}"
+            text(f"few_float32({shape}, {places}, {steps}, loops)")
+            return
 
         def call(first: str, n_v: int, tail: int) -> str:
             y, target, also = (
@@ -249,11 +264,24 @@ class Correlation:
         over_blocks(text, self.n_vectors, self.each, self.lanes, self.tail, call, looped)
 
 
-def turned_filter(g: Geometry) -> str:
+def few_filter(g: Geometry) -> str:
+    """The kernel that lays a filter out for few results: [tap of axis 0]..[f][tap of the last axis][c]."""
+    text, last = Text(), g.window[-1]
+    text("w = buffers[0]", "y = buffers[1]")
+    text.open("for i in range(begin, end):")
+    text.open(f"for f in range({g.f}):")
+    text.open(f"for c in range({g.c}):")
+    text(f"y[((i // {last} * {g.f} + f) * {last} + i % {last}) * {g.c} + c] = w[(i * {g.c} + c) * {g.f} + f]")
+    text.close(3)
+    return text.source()
+
+
+def turned_filter(g: Geometry, few: bool) -> str:
     """The kernel that lays a filter out for the gradient to the input, position by position of the window.
 
     [group][phase of axis 0]..[phase of the last axis][tap of axis 0, from the last to the first]..[f][c]: each phase of
-    a strided convolution has the taps that its pixels see, in the order in which a correlation meets them.
+    a strided convolution has the taps that its pixels see, in the order in which a correlation meets them. If `few`, c
+    stands before the taps of the last axis.
     """
     text = Text()
     text("w = buffers[0]", "y = buffers[1]")
@@ -275,11 +303,14 @@ def turned_filter(g: Geometry) -> str:
     text("turned = 0")
     for k in range(g.rank):
         text(f"turned = turned * taps{k} + taps{k} - 1 - k{k} // {g.strides[k]}")
-    text(f"place += turned * {inner}")
+    to = f"place + turned * {inner} + group * {math.prod(g.window) * inner} + f * {g.c} + c"
+    if few:
+        along = f"taps{g.rank - 1}"
+        to = f"place + turned // {along} * {along} * {inner} + (c * {along} + turned % {along}) * {g.f} + f"
     text.open(f"for group in range({g.groups}):")
     text.open(f"for f in range({g.f}):")
     text.open(f"for c in range({g.c}):")
     source = f"(i * {g.c} + c) * {g.f * g.groups} + group * {g.f} + f"
-    text(f"y[place + group * {math.prod(g.window) * inner} + f * {g.c} + c] = w[{source}]")
+    text(f"y[{to}] = w[{source}]")
     text.close(4)
     return text.source()

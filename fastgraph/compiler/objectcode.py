@@ -38,6 +38,10 @@ _CASTS: dict[str, Any] = {
 }  # fmt: skip
 
 
+#: What has its loops unrolled as it is written.
+_BLOCKS = frozenset({"block_float32", "few_float32"})
+
+
 class KernelError(Exception):
     """A kernel that cannot be compiled: its ops keep running by their NumPy bodies."""
 
@@ -80,7 +84,7 @@ def compile_kernel(spec: KernelSpec, key: str) -> Listing:
     module = llvm.parse_assembly(text)
     _keep_one_entry(module, entry, symbol(key))
     machine = host().machine()
-    _optimise(module, machine, unroll="block_float32" not in spec.imports)
+    _optimise(module, machine, unroll=_BLOCKS.isdisjoint(spec.imports))
     if has_mostly:
         module = _put_in_place(str(module), symbol(key), machine)
     optimised = module.clone()  # making machine code changes it

@@ -12,7 +12,7 @@ import fastgraph as fg
 import fastgraph.ops
 from fastgraph import flags
 from fastgraph._tensor import as_array, bind, from_array
-from fastgraph.compiler import kernels, register_blocks
+from fastgraph.compiler import correlation, kernels, register_blocks
 from fastgraph.compiler.assemble import assemble
 from fastgraph.compiler.extents import witness_shapes
 from fastgraph.compiler.pipeline import compile_graph
@@ -39,6 +39,12 @@ CASES: dict[str, tuple[Any, ...]] = {
     "many channels": ((1, 7, 7, 128), (3, 3, 128, 200), (1, 1), "SAME", (1, 1)),
     "volume": ((2, 5, 6, 7, 3), (2, 3, 3, 3, 5), (1, 1, 1), "SAME", (1, 1, 1)),
     "volume, strides": ((2, 5, 6, 7, 3), (2, 3, 3, 3, 5), (2, 1, 2), "SAME", (1, 1, 1)),
+    "few results": ((2, 9, 17, 20), (3, 3, 20, 3), (1, 1), "SAME", (1, 1)),
+    "one result": ((2, 7, 33, 16), (1, 2, 16, 1), (2, 3), "VALID", (1, 1)),
+    "to few, strides": ((2, 11, 13, 2), (3, 5, 2, 33), (2, 2), "SAME", (1, 1)),
+    "to four": ((1, 5, 40, 4), (3, 3, 4, 9), (1, 1), ((2, 0), (0, 2)), (2, 1)),
+    "volume of few": ((2, 4, 5, 9, 3), (2, 3, 4, 3, 12), (1, 2, 1), "SAME", (1, 1, 1)),
+    "volume to one": ((1, 4, 5, 20, 17), (2, 2, 3, 17, 1), (1, 1, 1), "SAME", (1, 1, 1)),
     "volume, dilations": ((2, 5, 6, 7, 3), (2, 3, 2, 3, 18), (1, 1, 1), "VALID", (2, 1, 2)),
 }
 
@@ -99,6 +105,22 @@ def test_doubles_take_the_loop_nest() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_floats_are_computed_in_float32(dtype: str) -> None:
+    """By blocks, and rounded once. Whole numbers, so that no order of a sum shows."""
+    function, given = three(CASES["strides"])
+    random = np.random.default_rng(4)
+    whole = [fg.cast(fg.constant(random.integers(-3, 4, v.shape.as_list()).astype(np.float32)), dtype) for v in given]
+    with flags.override(tier="last"):
+        staged = fg.function(function)
+        for got, value in zip(staged(*whole), function(*whole), strict=True):
+            assert got.dtype == dtype
+            assert np.array_equal(as_array(fg.cast(got, fg.float32)), as_array(fg.cast(value, fg.float32)))
+    blocks = [s for s in steps_of(staged, whole) if {"block_float32", "few_float32"} & set(s.kernel.imports)]
+    assert [s.nodes[0].op.name for s in blocks] == ["conv2d", "conv2d_input_grad", "conv2d_filter_grad"]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
 def test_one_trace_and_its_kernels_serve_all_sizes(padding: str) -> None:
     random = np.random.default_rng(1)
@@ -145,8 +167,23 @@ def test_where_the_work_is_cut_changes_no_bit(name: str, monkeypatch: pytest.Mon
 def test_a_convolution_of_floats_has_a_kernel_of_blocks() -> None:
     function, given = three(CASES["three to seventeen"])
     steps = steps_of(fg.function(function), given)
-    blocks = [s for s in steps if "block_float32" in s.kernel.imports]
+    blocks = [s for s in steps if {"block_float32", "few_float32"} & set(s.kernel.imports)]
     assert [s.nodes[0].op.name for s in blocks] == ["conv2d", "conv2d_input_grad", "conv2d_filter_grad"]
+
+
+def test_lanes_are_terms_of_a_sum_where_there_are_few_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three results to a pixel would leave most of a vector empty; where sums are short as well, it is so."""
+    monkeypatch.setattr(register_blocks, "width", lambda: register_blocks.Width(16, 32))
+    monkeypatch.setattr(correlation, "width", lambda: register_blocks.Width(16, 32))
+
+    def few(c: int, f: int, turned: bool, window: int = 3, **more: Any) -> bool:
+        known = {"strides": (1, 1), "dilations": (1, 1), **more}
+        g = register_blocks.Geometry((window, window), c, f, 1, known["strides"], known["dilations"], "SAME")
+        return correlation.Correlation(g, turned).few
+
+    assert few(3, 16, turned=True) and few(1, 8, turned=True) and few(64, 3, turned=False)
+    assert not few(3, 16, turned=False) and not few(16, 16, turned=True) and not few(3, 4, turned=True)
+    assert not few(3, 16, turned=True, dilations=(1, 2)) and not few(3, 16, turned=True, strides=(4, 4))
 
 
 def test_a_gradient_to_a_filter_of_unknown_size_has_no_kernel_of_blocks() -> None:
@@ -242,15 +279,15 @@ def test_gradients_of_biases_are_sums_of_rows_in_registers(n: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", [(2, 9, 11, 3), (2, 4, 5, 6, 3)])
+@pytest.mark.parametrize(("shape", "f"), [((2, 9, 11, 3), 18), ((2, 4, 5, 6, 3), 18), ((2, 9, 31, 8), 3)])
 @pytest.mark.parametrize("relu", [False, True])
-def test_a_bias_and_relu_are_added_where_the_sums_are(shape: tuple[int, ...], relu: bool) -> None:
+def test_a_bias_and_relu_are_added_where_the_sums_are(shape: tuple[int, ...], f: int, relu: bool) -> None:
     random = np.random.default_rng(5)
     x = random.standard_normal(shape).astype(np.float32)
     x[0, 0] = np.nan
     rank = len(shape) - 2
-    w = fg.constant(random.standard_normal((*(3,) * rank, 3, 18)).astype(np.float32))
-    b = fg.constant(random.standard_normal([18]).astype(np.float32))
+    w = fg.constant(random.standard_normal((*(3,) * rank, shape[-1], f)).astype(np.float32))
+    b = fg.constant(random.standard_normal([f]).astype(np.float32))
 
     def function(x: Any) -> Any:
         y = b + fg.nn.convolution(x, w, padding="SAME")
@@ -260,7 +297,7 @@ def test_a_bias_and_relu_are_added_where_the_sums_are(shape: tuple[int, ...], re
     with flags.override(tier="last"):
         staged = fg.function(function)
         got, wanted = as_array(staged(given)), as_array(function(given))
-        (step,) = steps_of(staged, (given,))
+        *_, step = steps_of(staged, (given,))
     assert np.isnan(wanted).any()
     assert np.array_equal(np.isnan(got), np.isnan(wanted))
     assert_near(from_array(np.nan_to_num(got)), from_array(np.nan_to_num(wanted)))
