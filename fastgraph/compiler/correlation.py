@@ -36,7 +36,7 @@ class Correlation:
     """out[n, *i, co] = sum of source[n, *(first + tap), ci] * filter[tap, ci, co], row of pixels by row of pixels."""
 
     def __init__(self, g: Geometry, turned: bool, ending: int = STORE, pixels: int | None = None) -> None:
-        """`pixels`: how many a row of the result has, where that is known. Other rows are then right too, not as fast."""
+        """`pixels`: how many a row of the result has, where that is known; others are right too, not as fast."""
         self.g = g
         self.ending = ending
         self.turned = turned
