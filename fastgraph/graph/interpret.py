@@ -5,6 +5,7 @@ Rule: it computes what the graph says, in program order, and nothing else: no fu
 
 from __future__ import annotations
 
+import linecache
 import weakref
 from collections.abc import Sequence
 from operator import itemgetter
@@ -119,6 +120,8 @@ def located(error: OpError, node: Node, operands: Sequence[Any]) -> OpError:
     lines = ["Graph execution error:", "", f"Detected at node {node.name} defined at (most recent call last):"]
     for line in reversed(node.source):
         lines.append(f'  File "{line.file}", line {line.line}, in {line.function}')
+        if source := linecache.getline(line.file, line.line).strip():
+            lines.append(f"    {source}")
     text = error.message
     if text.startswith("{{function_node "):  # the eager op's own name says nothing about the graph
         end = text.find("}} ")

@@ -232,7 +232,7 @@ def subgraphs(node: Node) -> list[tuple[Graph, int]]:
     return [(value, first) for value in node.attrs.values() if isinstance(value, Graph)]
 
 
-_WITH_SUBGRAPHS = frozenset({"cond", "while", "call", "recursive_call"})
+WITH_SUBGRAPHS = frozenset({"cond", "while", "call", "recursive_call"})
 _NO_EFFECTS: list[Effect] = []
 
 
@@ -242,7 +242,7 @@ def effects(node: Node) -> list[Effect]:
     A resource that only a subgraph touches is named by the node's own input, so that callers never look inside.
     """
     kind = node.op.effect
-    if kind is None and node.op.step not in _WITH_SUBGRAPHS:
+    if kind is None and node.op.step not in WITH_SUBGRAPHS:
         return _NO_EFFECTS
     if node.op.step == "recursive_call":  # what it calls is not looked at: it may be what is looked at now
         return [Effect(kind, None if i < 0 else node.inputs[i]) for kind, i in node.attrs["effects"]]

@@ -16,7 +16,7 @@ from fastgraph.errors import OpError
 from fastgraph.graph import ir
 from fastgraph.graph import prune as pruning
 from fastgraph.graph.accumulation import accumulate
-from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.graph.ir import Graph, Node, SourceLine, Value
 from fastgraph.graph.rewrite import Application, Rebuild, Row, Rule, compile_row
 from fastgraph.shapes import Aval
 
@@ -212,7 +212,20 @@ def _cond_known(build: Rebuild, applied: Application) -> tuple[Value, ...] | Non
 
 def _inline(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
     """A call is the nodes of what it calls. (Not a matter of fuel: what follows knows no calls.)"""
-    return splice(build, applied.attrs["graph"], applied.inputs)
+    return inlined(build, applied.attrs["graph"], applied.inputs)
+
+
+#: Lines of calls round a node that are remembered: of Functions that call Functions, the innermost.
+_MOST_CALLERS = 12
+
+
+def inlined(build: Rebuild, graph: Graph, arguments: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Splice in the graph that the node being rebuilt calls: its nodes know the line of the call as well."""
+    before = build.callers
+    build.callers = build.source[:_MOST_CALLERS]
+    outputs = splice(build, graph, arguments)
+    build.callers = before
+    return outputs
 
 
 def splice(build: Rebuild, graph: Graph, arguments: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -317,21 +330,17 @@ def algebra_rules() -> dict[str, list[Rule]]:
     return _algebra_rules
 
 
-def _with_subgraphs(graph: Graph, apply: Pass) -> Graph:
-    """Return `graph` with every subgraph replaced by what `apply` makes of it."""
-    done: dict[int, Graph] = {}
-
-    def changed(attr: Any) -> Any:
-        if not isinstance(attr, Graph):
-            return attr
-        if id(attr) not in done:
-            done[id(attr)] = apply(attr)
-        return done[id(attr)]
-
+def _with_subgraphs(graph: Graph, apply: Callable[..., Graph], about: dict[Node, Any] | None = None) -> Graph:
+    """Return `graph` with every subgraph replaced by what `apply` makes of it and of what is told `about` its node."""
+    done: dict[tuple[Any, ...], Graph] = {}
     for node in graph.nodes:
+        told = () if not about or node not in about else (about[node],)
         for name, attr in node.attrs.items():
             if isinstance(attr, Graph):
-                node.attrs = {**node.attrs, name: changed(attr)}
+                key = (attr, *told)
+                if key not in done:
+                    done[key] = apply(*key)
+                node.attrs = {**node.attrs, name: done[key]}
     return graph
 
 
@@ -345,21 +354,24 @@ def prune(graph: Graph) -> Graph:
     return pruning.prune(graph) if "prune" in enabled or flags.STRIP in enabled else graph
 
 
-def inline(graph: Graph) -> Graph:
-    """Replace every call by the nodes of what it calls."""
-    if not _has_subgraphs(graph) and all(node.op.name != "custom_gradient_identity" for node in graph.nodes):
+def inline(graph: Graph, callers: tuple[SourceLine, ...] = ()) -> Graph:
+    """Replace every call by the nodes of what it calls; `callers`: where the function of a subgraph is called."""
+    plain = all(node.op.name != "custom_gradient_identity" for node in graph.nodes)
+    if plain and not callers and not _has_subgraphs(graph):
         return graph
     calls = _inline_by(_flattened(graph))
     rules: dict[str, list[Rule]] = {"call": [calls], "custom_gradient_identity": [_custom_identity]}
-    return _with_subgraphs(Rebuild(graph, rules=rules).run(), inline)
+    build = Rebuild(graph, rules=rules)
+    build.callers = callers
+    return _with_subgraphs(build.run(), inline, build.called_from)
 
 
 def _inline_by(flat: dict[Graph, Graph]) -> Rule:
     """Return the rule that inlines calls, of what `flat` says where it says something."""
 
     def rule(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
-        called = applied.attrs["graph"]
-        return splice(build, flat.get(called, called), applied.inputs)
+        graph = applied.attrs["graph"]
+        return inlined(build, flat.get(graph, graph), applied.inputs)
 
     return rule
 

@@ -108,6 +108,8 @@ class Rebuild:
         self.fuel = fuel or globals()["fuel"]()
         self.mapping: dict[Value, Value] = {}
         self.source: tuple[SourceLine, ...] = ()
+        self.callers: tuple[SourceLine, ...] = ()  # where what is spliced in now was called
+        self.called_from: dict[Node, tuple[SourceLine, ...]] = {}  # of nodes with subgraphs that were spliced in
         self.device: str | None = None
         self.name: str | None = None
         self._tried: dict[str, list[tuple[frozenset[str], Rule]]] = {}  # an op's rules, then those for every op
@@ -130,7 +132,7 @@ class Rebuild:
     def node(self, node: Node) -> None:
         """Rebuild one node of the old graph."""
         mapping = self.mapping
-        self.source, self.device, self.name = node.source, node.device, node.name
+        self.source, self.device, self.name = node.source + self.callers, node.device, node.name
         inputs, outputs = tuple([mapping[value] for value in node.inputs]), node.outputs
         if len(outputs) == 1:  # what most nodes are, on the shortest way
             (mapping[outputs[0]],) = self.emit(node.op, inputs, node.attrs, (outputs[0].aval,))
@@ -186,6 +188,8 @@ class Rebuild:
                 self._depth -= 1
         name, self.name = self.name, None  # what a rule builds besides has a name of its own
         node = self.new.add(op, inputs, attrs, avals=avals, name=name, source=self.source, device=self.device)
+        if self.callers and op.step in ir.WITH_SUBGRAPHS:
+            self.called_from[node] = self.callers
         if key is not None:
             self._known[key] = node
         elif self.intern:

@@ -28,7 +28,7 @@ from fastgraph.shapes import Aval, Shape, TensorShape, shape_of
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _CONVERTER = f"{os.sep}malt{os.sep}"  # AutoGraph's own frames
-_MAX_SOURCE_LINES = 4
+_MAX_SOURCE_LINES = 8
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Where the user wrote it
