@@ -319,9 +319,9 @@ def _shape_text(shape: Shape) -> str:
     return str(shape_of(shape))
 
 
-def _misfit(graph: Graph, prim: Any, name: str | None, values: tuple[Value, ...]) -> str:
+def _misfit(graph: Graph, prim: Any, name: str, values: tuple[Value, ...]) -> str:
     """Return the end of the text for inputs that do not fit an op: the node as TensorFlow prints it, and the shapes."""
-    what = name or node_name(prim)
+    what = name if type(name) is Reserved else graph.unique_name(name, mark_as_used=False)
     arguments = ", ".join(
         (value.node.name or f"{what}/{argument_name(prim, i)}") + (f":{value.index}" if value.index else "")
         for i, value in enumerate(values)
@@ -338,7 +338,7 @@ def _misfit(graph: Graph, prim: Any, name: str | None, values: tuple[Value, ...]
     attrs = "".join(
         f"[{', '.join(f'{letter}={enum_name(dtype)}' for letter, dtype in types.items())}]" if types else ""
     )
-    node = f"{{{{node {name or node_name(prim)}}}}} = {prim.op_type}{attrs}({arguments})"
+    node = f"{{{{node {what}}}}} = {prim.op_type}{attrs}({arguments})"
     return f" for '{node}' with input shapes: {shapes}."
 
 
@@ -408,7 +408,7 @@ class GraphTrace(Trace):
             node = self.graph.add(prim, values, attrs, name=full_name, source=source_lines(), device=state.device)
         except ValueError as error:
             if len(error.args) == 1 and isinstance(error.args[0], str):
-                error.args = (error.args[0] + _misfit(self.graph, prim, name, values),)
+                error.args = (error.args[0] + _misfit(self.graph, prim, full_name or node_name(prim), values),)
             raise
         if self.control:  # what it takes it waits for in any case
             taken = {value.node for value in values}

@@ -161,7 +161,8 @@ def _checked(trace: Any, node: Any, k: int, tensor: Any) -> Any:
         f"  dtype: {tensor.dtype!r}\n  shape: {tensor.shape}\n\n{_inputs_text(inputs) if inputs else ''}"
         f'  Graph name: "{trace.graph.name}"\n\n  Where the op was made (most recent call last):\n{lines}\n'
     )
-    trace.node_name = f"{node.name}/CheckNumericsV2"
+    scope = current_state().extra.get("name_scope", "")  # which the name of a node made now begins with anyway
+    trace.node_name = f"{node.name.removeprefix(scope)}/CheckNumericsV2"
     return bind(get("check_numerics_v2"), (tensor,), {"message": message})
 
 

@@ -352,8 +352,10 @@ class Function(MethodCall):
         args, kwargs = self._parameters.spread(named)
         if self._target is not None:
             args.insert(0, self._target())
-        function = autograph.convert(self._python_function) if self._autograph else self._python_function
-        return function(*args, **kwargs)
+        if self._autograph:
+            return autograph.convert(self._python_function)(*args, **kwargs)
+        autograph.leave(self._python_function, "its Function has autograph=False")
+        return self._python_function(*args, **kwargs)
 
     def _trace_once(
         self, arguments: Arguments, shapes: list[Any], specs: list[Any], made: list[Any] | None, graph_name: str

@@ -1,7 +1,7 @@
 """Errors of traced functions, told in terms of the user's own lines.
 
-Rule: the class of an exception stays. Its text changes only where the class can be made from a text; else the lines are
-a note. A traceback shows the user's frames, and those of this package only where it is asked for.
+Rule: the class of an exception stays, and what it knows. Its text changes where the class shows what it is given; else
+the lines are a note. A traceback shows the user's frames, and those of this package only where it is asked for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 from fastgraph import op_errors
 from fastgraph._tensor import current_trace
 from fastgraph.errors import OpError
-from fastgraph.graph.trace import is_block, user_line
+from fastgraph.graph.trace import boundaries, is_block, user_line
+from fastgraph.staging import autograph
 
 _HEAD = "in user code:"
 _MAX_LINES = 20  # at either end of a deep recursion
@@ -41,27 +42,63 @@ def in_user_code(error: Exception) -> Exception | None:
     return new
 
 
+class _Said(str):
+    """The text of a KeyError, which shows what it was made from as Python writes it: quoted, on one line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+#: What exceptions of Python's own know besides their arguments, and tell otherwise where they know it.
+_FIELDS = ("name", "obj", "path", "value", "errno", "strerror", "filename")
+
+
 def _remade(error: Exception, message: str) -> Exception | None:
-    """Return an exception of the class of `error` with another text, None where the class does not allow that."""
+    """Return an exception of the class of `error`, and with what it knows, that has another text.
+
+    None where the class does not allow that: it makes its text from what it knows.
+    """
+    kind = type(error)
     try:
-        new = type(error)(None, None, message) if isinstance(error, OpError) else type(error)(message)
-        if not str(new).startswith(_HEAD):  # KeyError quotes its text, others do what they like
+        if isinstance(error, OpError):
+            new: Exception = kind(None, None, message)
+        else:  # without its __init__, which may want anything
+            new = kind.__new__(kind)
+            new.args = (_Said(message) if isinstance(error, KeyError) else message,)
+            for name in _FIELDS:
+                if (value := getattr(error, name, None)) is not None:
+                    setattr(new, name, value)
+        for name, value in vars(error).items():
+            if not hasattr(new, name):
+                setattr(new, name, value)
+        if not str(new).startswith(_HEAD):
             return None
     except Exception:
         return None
-    for name, value in vars(error).items():
-        if not hasattr(new, name):
-            setattr(new, name, value)
     return new.with_traceback(error.__traceback__)
 
 
 def _user_lines(traceback: types.TracebackType | None) -> list[str]:
-    """The lines of the user's code on the way to an error, from the traced function on; converted ones are starred."""
+    """The lines of the user's code on the way to an error, from the traced function on.
+
+    One star stands for functions that AutoGraph converts (or has no need to), two for a function that it leaves as it
+    is, and none for what that one calls.
+    """
     found = []
-    for entry in _user_entries(traceback):
-        line = user_line(entry.tb_frame.f_code, entry.tb_lineno)
+    converted = True  # the function around
+    for entry, begins in _user_entries(traceback):
+        code = entry.tb_frame.f_code
+        line = user_line(code, entry.tb_lineno)
         assert line is not None
-        text = f'    File "{line.file}", line {line.line}, in {line.function}  *'
+        if autograph.leaves(code, str(entry.tb_frame.f_globals.get("__name__", ""))):
+            mark = "  **" if converted and not begins else ""
+            converted = False
+        else:
+            converted = converted or begins or autograph.is_converted(code)
+            mark = "  *" if converted else ""
+        text = f'    File "{line.file}", line {line.line}, in {line.function}{mark}'
         source = linecache.getline(line.file, line.line).strip()
         found.append(f"{text}\n        {source}" if source else text)
     if len(found) > 2 * _MAX_LINES:
@@ -70,18 +107,23 @@ def _user_lines(traceback: types.TracebackType | None) -> list[str]:
     return found
 
 
-def _user_entries(traceback: types.TracebackType | None) -> list[types.TracebackType]:
+def _user_entries(traceback: types.TracebackType | None) -> list[tuple[types.TracebackType, bool]]:
     """The parts of a traceback that are the user's, each function with the line that it had come to.
 
     A staged statement's block runs in a frame of its own: the frame around it stands at the statement, and is left out.
+    True stands with the functions that Functions are of.
     """
-    found: list[types.TracebackType] = []
+    found: list[tuple[types.TracebackType, bool]] = []
+    begins = False
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if user_line(code, traceback.tb_lineno) is not None:
             if found and is_block(code):
-                found.pop()
-            found.append(traceback)
+                begins = found.pop()[1]
+            found.append((traceback, begins))
+            begins = False
+        elif code in boundaries:
+            begins = True
         traceback = traceback.tb_next
     return found
 
@@ -119,7 +161,7 @@ def _filter(error: BaseException) -> None:
         rest += [each.__cause__, each.__context__]
         kept = _user_entries(each.__traceback__)
         traceback = None
-        for entry in reversed(kept):
+        for entry, _ in reversed(kept):
             traceback = types.TracebackType(traceback, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
         if each is error or traceback is not None:
             each.__traceback__ = traceback

@@ -120,3 +120,22 @@ def test_it_ends_and_is_each_threads_own() -> None:
     assert float(fg.math.log(fg.constant(0.0))) == float("-inf")
     assert float(fg.function(lambda x: fg.math.log(x))(fg.constant(0.0))) == float("-inf")
     fg.debugging.disable_check_numerics()
+
+
+def test_checks_are_named_after_what_they_check() -> None:
+    @fg.function
+    def f(x: Any) -> Any:
+        with fg.name_scope("part"):
+            y = fg.math.log(x)
+        while fg.reduce_sum(y) < 3.0:
+            y = fg.exp(y)
+        return y
+
+    graph = f.get_concrete_function(fg.constant([1.0, 2.0])).graph.as_graph_def()
+    names = [node.name for node in graph.node]
+    names += [node.name for function in graph.library.function for node in function.node_def]
+    assert [name for name in names if name.endswith("CheckNumericsV2")] == [
+        "part/Log/CheckNumericsV2",
+        "while/Exp/CheckNumericsV2",
+        "while/Sum/CheckNumericsV2",
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import re
 import subprocess
 import sys
 import traceback
@@ -9,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fastgraph as fg
@@ -97,15 +100,18 @@ class TwoArguments(Exception):
         self.a = a
 
 
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (TwoArguments(1, 2), "1-2"),
-        (KeyError("missing"), "'missing'"),
-        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), "'utf-8' codec can't decode"),
-    ],
-)
-def test_classes_that_are_not_made_from_a_text_get_a_note(error: Exception, text: str) -> None:
+class WithCode(Exception):
+    def __init__(self, message: str, code: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class OwnText(Exception):
+    def __str__(self) -> str:
+        return "of its own"
+
+
+def raised_while_tracing(error: Exception) -> Exception:
     @fg.function
     def raising(x: Any) -> Any:
         if x > 0:
@@ -114,10 +120,123 @@ def test_classes_that_are_not_made_from_a_text_get_a_note(error: Exception, text
 
     with pytest.raises(type(error)) as caught:
         raising(fg.constant(1))
-    assert caught.value is error and str(error).startswith(text)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (TwoArguments(1, 2), "TwoArguments: 1-2"),
+        (WithCode("broken", 7), "WithCode: broken"),
+        (KeyError("missing"), "KeyError: 'missing'"),
+        (KeyError(3), "KeyError: 3"),
+        (AttributeError("none", name="missing", obj=3), "AttributeError: none"),
+        (fg.errors.NotFoundError(None, None, "no file"), "NotFoundError: no file"),
+    ],
+)
+def test_the_lines_are_in_the_text_and_the_class_stays(error: Exception, text: str) -> None:
+    new = raised_while_tracing(error)
+    assert type(new) is type(error)
+    assert str(new).startswith("in user code:\n\n    File ") and str(new).endswith(f"\n\n    {text}\n")
+    assert f"line {line_of('raised here')}, in raising  *" in str(new)
+    for name in ("a", "code", "name", "obj", "error_code"):
+        assert getattr(new, name, None) == getattr(error, name, None)
+    if not isinstance(error, fg.errors.OpError):
+        assert type(pickle.loads(pickle.dumps(new.args))[0]) is type(new.args[0])
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), "'utf-8' codec can't decode"),
+        (FileNotFoundError(2, "nothing there"), "[Errno 2] nothing there"),
+        (ExceptionGroup("several", [ValueError("one")]), "several"),
+        (OwnText(), "of its own"),
+    ],
+)
+def test_classes_that_make_their_own_text_get_a_note(error: Exception, text: str) -> None:
+    assert raised_while_tracing(error) is error and str(error).startswith(text)
     assert len(error.__notes__) == 1
     assert error.__notes__[0].startswith("in user code:")
     assert f"line {line_of('raised here')}, in raising" in error.__notes__[0]
+
+
+def deep(x: Any) -> Any:
+    raise ValueError("deep")
+
+
+@fg.autograph.experimental.do_not_convert
+def left_alone(x: Any) -> Any:
+    return deep(x)
+
+
+def called_plainly(x: Any) -> Any:
+    return left_alone(x)
+
+
+def generated(x: Any) -> Iterator[Any]:
+    yield deep(x)
+
+
+@fg.function(autograph=False)
+def without_autograph(x: Any) -> Any:
+    return deep(x)
+
+
+@pytest.mark.parametrize(
+    ("called", "marks"),
+    [
+        (deep, {"deep": "  *"}),
+        (called_plainly, {"called_plainly": "  *", "left_alone": "  **", "deep": ""}),
+        (lambda x: list(generated(x)), {"<lambda>": "  *", "generated": "  **", "deep": ""}),
+        (lambda x: np.linalg.inv(np.zeros(3)), {"<lambda>": "  *", "inv": "  **", "_assert_stacked_square": ""}),
+        (without_autograph, {"without_autograph": "", "deep": ""}),
+        (lambda x: fg.map_fn(deep, x), {"<lambda>": "  *", "deep": "  *"}),
+        (fg.function(called_plainly), {"called_plainly": "  *", "left_alone": "  **", "deep": ""}),
+    ],
+)
+def test_stars_tell_what_is_converted(called: Any, marks: dict[str, str]) -> None:
+    @fg.function
+    def outermost(x: Any) -> Any:
+        if x[0] > 0:
+            x += 1
+        return called(x)
+
+    with pytest.raises(ValueError, match="in user code") as caught:
+        outermost(fg.constant([1, 2]))
+    found = dict(re.findall(r"line \d+, in (\S+)( *\**)$", str(caught.value), re.MULTILINE))
+    assert found == {"outermost": "  *", **marks}
+
+
+def test_an_op_of_wrong_shapes_is_named_with_its_scope() -> None:
+    x, y = fg.constant([1.0, 2.0, 3.0]), fg.constant([1.0, 2.0])
+
+    @fg.function
+    def looping(x: Any, y: Any) -> Any:
+        while fg.reduce_sum(x) < 9.0:
+            x = fg.tanh(x) * y
+        return x
+
+    with pytest.raises(ValueError, match=re.escape("'{{node while/mul}} = Mul[T=DT_FLOAT](while/Tanh, while/mul/y)'")):
+        looping(x, y)
+
+    @fg.function
+    def branching(x: Any, y: Any) -> Any:
+        if fg.reduce_sum(x) < 9.0:
+            x = fg.matmul(x, y)
+        return x
+
+    with pytest.raises(ValueError, match=re.escape("'{{node cond/MatMul}} = MatMul")):
+        branching(x, y)
+
+    @fg.function
+    def scoped(x: Any, y: Any) -> Any:
+        with fg.name_scope("part"):
+            z = x + x
+            return fg.add(z, y, name="sum") if y.shape[0] == 3 else z + y
+
+    with pytest.raises(ValueError, match=re.escape("'{{node part/add_1}} = AddV2[T=DT_FLOAT](part/add, y)'")):
+        scoped(x, y)
 
 
 def test_the_cause_of_an_error_stays() -> None:

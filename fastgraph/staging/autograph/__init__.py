@@ -128,6 +128,23 @@ def is_library(value: Any) -> bool:
     return str(module).partition(".")[0] in _LIBRARIES
 
 
+def leave(function: Any, reason: str) -> None:
+    """Note why a function runs as it is, for errors in it."""
+    target, _ = underlying(function)
+    if target is not None:
+        unconverted.setdefault(target.__code__, reason)
+
+
+def leaves(code: types.CodeType, module: str) -> bool:
+    """Say whether this code, of a function of `module`, is never converted, or was not."""
+    return code in unconverted or module.partition(".")[0] in _LIBRARIES
+
+
+def is_converted(code: types.CodeType) -> bool:
+    """Say whether this is code that conversion has made."""
+    return _converter is not None and bool(_converter.made(code))
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Does it need conversion?
 
@@ -143,7 +160,7 @@ def needs_conversion(function: types.FunctionType, instance: Any = None, seen: s
         return False
     if is_library(function):
         return False
-    if _converter is not None and _converter.made(code):
+    if is_converted(code):
         return False
     if code.co_flags & inspect.CO_GENERATOR:
         unconverted[code] = "it is a generator"
