@@ -154,7 +154,9 @@ def settle(function: Any, *args: Any) -> None:
         function(*args)
         if concrete.is_compiled:
             if concrete.host_steps:
-                raise RuntimeError(f"{concrete.name} has {concrete.host_steps} host steps: it would measure Python")
+                raise RuntimeError(
+                    f"{concrete.name.decode()} has {concrete.host_steps} host steps: it would measure Python"
+                )
             return
         time.sleep(0.05)
     raise RuntimeError("the kernels did not come within 30 s")

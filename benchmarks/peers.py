@@ -175,9 +175,11 @@ class Driver:
         for function in self.functions:
             for concrete in function._list_all_concrete_functions():
                 if not concrete.wait(120.0):
-                    raise RuntimeError(f"{concrete.name}: no kernels after 120 s")
+                    raise RuntimeError(f"{concrete.name.decode()}: no kernels after 120 s")
                 if concrete.host_steps:
-                    raise RuntimeError(f"{concrete.name} has {concrete.host_steps} host steps: it would measure NumPy")
+                    raise RuntimeError(
+                        f"{concrete.name.decode()} has {concrete.host_steps} host steps: it would measure NumPy"
+                    )
 
     def arrays(self, result: Any) -> list[Any]:
         """The arrays of a result: one, or a (nested) list or tuple of them."""

@@ -39,7 +39,7 @@ class AtomicFunction:
     @property
     def name(self) -> bytes:
         """The name of the function."""
-        return self._concrete.name.encode()
+        return self._concrete.name
 
     @property
     def graph(self) -> Graph:
@@ -71,7 +71,7 @@ class AtomicFunction:
         """Call the graph as its function, with one of `captures` for each tensor and Variable from outside."""
         n = len(self.graph.captures)
         if len(captures) != n:
-            raise ValueError(f"{self._concrete.name} captures {n} tensors and Variables, got {len(captures)}")
+            raise ValueError(f"{self._concrete.label} captures {n} tensors and Variables, got {len(captures)}")
         leaves = self._concrete.leaves_of_call(tuple(args), dict(kwargs))
         return self._concrete.pack(self._run([*leaves, *captures]))
 
@@ -90,7 +90,7 @@ class AtomicFunction:
         given = [getattr(operand, "__fg_cell__", operand) for operand in given]
         given = [operand if isinstance(operand, Cell | Tensor) else convert(operand) for operand in given]
         if self._runner is None:
-            self._runner = _runner_of(self.graph, self._concrete.name)
+            self._runner = _runner_of(self.graph, self._concrete.label)
         cells = [operand for operand in given if isinstance(operand, Cell)]
         return self._runner([operand for operand in given if not isinstance(operand, Cell)] + cells)
 

@@ -93,9 +93,14 @@ class ConcreteFunction(FastCall):
         self._flat = flat
         self._single = len(flat) == 1 and flat[0] is structure
         self._kept = [leaf is not None for leaf in flat]
-        self.name = name
+        self.label = name  # as text
 
     # -- what it is
+
+    @property
+    def name(self) -> bytes:
+        """The name of the function, UTF-8 encoded as TensorFlow has it."""
+        return self.label.encode()
 
     @property
     def graph(self) -> Graph:
@@ -154,7 +159,7 @@ class ConcreteFunction(FastCall):
         """
         now = self.graph.captures
         if len(captures) != len(now):
-            raise ValueError(f"{self.name} captures {len(now)} tensors and Variables, got {len(captures)}")
+            raise ValueError(f"{self.label} captures {len(now)} tensors and Variables, got {len(captures)}")
         self._capture([held_like(capture, old) for capture, (old, _) in zip(captures, now, strict=True)])
 
     def replace_capture_with_deferred_capture(
@@ -180,7 +185,7 @@ class ConcreteFunction(FastCall):
         now = self.graph.captures
         self.graph.captures[:] = [(each, value) for each, (_, value) in zip(held, now, strict=True)]
         self._cell_names = [cell_name(held) for held, _ in self.graph.captures]
-        self._runner = Runner(self._trace, self.name)
+        self._runner = Runner(self._trace, self.label)
         forget_all()
 
     @property
@@ -188,7 +193,7 @@ class ConcreteFunction(FastCall):
         """The graph as TensorFlow's FunctionDef."""
         from fastgraph.graph import graphdef
 
-        return graphdef.function_def(self.graph, self.name)
+        return graphdef.function_def(self.graph, self.label)
 
     @property
     def inference_fn(self) -> AtomicFunction:
@@ -199,8 +204,8 @@ class ConcreteFunction(FastCall):
         """Add the function to the library of a graph (None: the one that is being made, if any): see as_graph_def."""
         trace = current_state().trace
         graph = g if g is not None else trace.graph if isinstance(trace, GraphTrace) else None
-        if graph is not None and (overwrite or self.name not in graph.library):
-            graph.library = {**graph.library, self.name: self.graph}
+        if graph is not None and (overwrite or self.label not in graph.library):
+            graph.library = {**graph.library, self.label: self.graph}
 
     @property
     def function_type(self) -> FunctionType:
@@ -359,7 +364,7 @@ class ConcreteFunction(FastCall):
             f"Error while reading resource variable {name} from Container: localhost. This could mean that the "
             f"variable was uninitialized. Not found: Resource localhost/{name}/N10tensorflow3VarE does not "
             f"exist.{where} "
-            f"[Op:{self.name}]\n\nFunction call stack:\n{function} -> {function}\n",
+            f"[Op:{self.label}]\n\nFunction call stack:\n{function} -> {function}\n",
         )
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -463,15 +468,15 @@ class ConcreteFunction(FastCall):
             raise InvalidArgumentError(
                 None,
                 None,
-                f"cannot compute {self.name} as input #{i}(zero-based) was expected to be a {message_name(aval.dtype)} "
-                f"tensor but is a {message_name(leaf.dtype)} tensor [Op:{self.name}]",
+                f"cannot compute {self.label} as input #{i}(zero-based) was expected to be a "
+                f"{message_name(aval.dtype)} tensor but is a {message_name(leaf.dtype)} tensor [Op:{self.label}]",
             )
         if not generalises(aval.shape, leaf.aval.shape):
             raise InvalidArgumentError(
                 None,
                 None,
-                f"cannot compute {self.name} as input #{i}(zero-based) was traced with shape {spec_of(value).shape} "
-                f"and called with shape {leaf.shape} [Op:{self.name}]",
+                f"cannot compute {self.label} as input #{i}(zero-based) was traced with shape {spec_of(value).shape} "
+                f"and called with shape {leaf.shape} [Op:{self.label}]",
             )
         return leaf
 
@@ -504,7 +509,7 @@ class ConcreteFunction(FastCall):
         return "\n".join(lines)
 
     def __reduce__(self) -> Any:
-        raise TypeError(f"cannot pickle or copy {self.name}: it is one graph of its tf.function, which can be pickled")
+        raise TypeError(f"cannot pickle or copy {self.label}: it is one graph of its tf.function, which can be pickled")
 
     def __repr__(self) -> str:
         return f"<ConcreteFunction {self._summary()} at 0x{id(self):X}>"
@@ -540,7 +545,7 @@ class ConcreteFunction(FastCall):
     def explain(self) -> str:
         """Return the graph as written and after each pass, the kernels' source, the plan and its host steps."""
         explain = getattr(self.executable, "explain", None)
-        text = f"# {self.name} as written\n{self.graph}\n"
+        text = f"# {self.label} as written\n{self.graph}\n"
         return text + (explain() if explain is not None else f"\n# optimised\n{self.executable.graph}\n")
 
 

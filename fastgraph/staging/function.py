@@ -411,7 +411,7 @@ class Function(MethodCall):
         parameters = self._parameters.flat(described)
         signature = Signature(self._name, parameters, described)
         concrete = ConcreteFunction(trace, signature, structure, graph_name)
-        trace.graph.function_name = concrete.name
+        trace.graph.function_name = concrete.label
         traces, made_for = weakref.ref(self._traces), weakref.ref(concrete)
 
         def gone(_: Any) -> None:

@@ -23,15 +23,29 @@ class Parameters:
         self.name = name
         self.named, self.variadic, self.keywords = _parameters(function, is_method)
         self.positional = [p for p in self.named if p.kind is not inspect.Parameter.KEYWORD_ONLY]
-        most = len(self.positional) if self.variadic is None else None
-        self.input_signature = _input_signature(input_signature, most, name)
-        if self.input_signature is not None:  # it is of positional arguments: nothing could give another a value
-            for p in self.named:
-                if p.kind is inspect.Parameter.KEYWORD_ONLY and p.default is inspect.Parameter.empty:
-                    raise TypeError(
-                        f"{name}: since input_signature is defined, keyword-only parameter `{p.name}` must have a "
-                        "default value"
-                    )
+        self.input_signature = _input_signature(input_signature, name)
+        #: The parameters that an input_signature speaks of, in its order; *args takes what is left of it.
+        self.specified = self.positional if self.variadic is not None else self.named
+        if self.input_signature is not None:
+            self._check_signature(is_method)
+
+    def _check_signature(self, is_method: bool) -> None:
+        """Raise TypeError if the input_signature leaves out a parameter that has no default, or says too much."""
+        specified = self.specified
+        if not is_method and specified and specified[0].name == "self":  # the instance, once there is one
+            specified = specified[1:]
+        n = len(self.input_signature)
+        missing = [p for p in specified[n:] if p.default is inspect.Parameter.empty]
+        for p in self.named:
+            if p.kind is inspect.Parameter.KEYWORD_ONLY and p.default is inspect.Parameter.empty:
+                raise TypeError(
+                    f"Since input_signature is defined, keyword-only parameter `{p.name}` must have a default value "
+                    f"(in {self.name})"
+                )
+        if missing:
+            raise TypeError(f"input_signature missing type constraint for {missing[0].name} (in {self.name})")
+        if self.variadic is None and n > len(specified):
+            raise TypeError(f"input_signature contains {n - len(specified)} extra type constraints (in {self.name}).")
 
     def match(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the value of each parameter, in order. Raises TypeError for arguments that do not fit the function."""
@@ -86,12 +100,11 @@ class Parameters:
     def cast(self, named: dict[str, Any], args: Any, kwargs: Any) -> dict[str, Any]:
         """Return the arguments as tensors of the input_signature. Raises InputSignatureError if they cannot be."""
         signature = self.input_signature
-        # A signature is of positional arguments, *args behind them; what is keyword-only keeps its default.
-        names = [parameter.name for parameter in self.positional]
+        names = [parameter.name for parameter in self.specified]
         extra = named.get("*" + (self.variadic or ""), ())
         values = [*[named[name] for name in names], *extra]
-        rest = [p for p in self.named if p.name not in names[: len(signature)]]
-        if len(values) < len(signature) or any(named[p.name] is not p.default for p in rest):
+        rest = [p for p in self.named if p.name not in names[: len(signature)]]  # which keep their defaults
+        if len(values) < len(signature) or not all(_is_default(named[p.name], p.default) for p in rest):
             raise self._misfit(args, kwargs)
         if "**" + (self.keywords or "") in named:  # the one trace there is was made without them
             raise self._misfit(args, kwargs)
@@ -157,8 +170,19 @@ def _parameters(function: Any, is_method: bool) -> tuple[list[inspect.Parameter]
     return named, variadic, keywords
 
 
-def _input_signature(signature: Any, most: int | None, name: str) -> Any:
-    """Check an input_signature and return it as a tuple; `most` is how many arguments the function takes at most."""
+def _is_default(value: Any, default: Any) -> bool:
+    """Say whether an argument is what the parameter has anyway: the object itself, or an equal plain value."""
+    if value is default:
+        return True
+    if type(value) is not type(default):
+        return False
+    if isinstance(value, list | tuple):
+        return len(value) == len(default) and all(map(_is_default, value, default))
+    return isinstance(value, bool | int | float | complex | str | bytes) and value == default
+
+
+def _input_signature(signature: Any, name: str) -> Any:
+    """Check an input_signature and return it as a tuple."""
     if signature is None:
         return None
     if not isinstance(signature, list | tuple):
@@ -169,8 +193,6 @@ def _input_signature(signature: Any, most: int | None, name: str) -> Any:
                 "input_signature must be a possibly nested sequence of TensorSpec objects, got "
                 f"{spec!r} in the signature of {name}"
             )
-    if most is not None and len(signature) > most:
-        raise TypeError(f"input_signature has {len(signature)} entries, {name} takes {most} arguments")
     return tuple(signature)
 
 

@@ -16,7 +16,7 @@ def test_function_def() -> None:
     v, c = tf.Variable(2.0), tf.constant(3.0)
     concrete = tf.function(lambda x: {"y": x * v + c}).get_concrete_function(tf.TensorSpec([None], tf.float32))
     definition = concrete.function_def
-    assert definition.signature.name == concrete.name
+    assert definition.signature.name == concrete.name.decode()
     assert [each.name for each in definition.signature.input_arg] == ["x", "mul_readvariableop_resource", "add_y"]
     assert [each.name for each in definition.signature.output_arg] == ["identity"]
     ops = [node.op for node in definition.node_def]
@@ -27,9 +27,9 @@ def test_inference_fn() -> None:
     v, c = tf.Variable(2.0), tf.constant(3.0)
     concrete = tf.function(lambda x, k=2: {"y": x * v + c, "none": None}).get_concrete_function(tf.constant(1.0))
     function = concrete.inference_fn
-    assert function.name == concrete.name.encode() and function.graph is concrete.graph
-    assert function.definition.signature.name == function.cached_definition.signature.name == concrete.name
-    assert str(function.function_type) == str(concrete.function_type) and concrete.name in repr(function)
+    assert function.name == concrete.name and function.graph is concrete.graph
+    assert function.definition.signature.name == function.cached_definition.signature.name == concrete.name.decode()
+    assert str(function.function_type) == str(concrete.function_type) and repr(concrete.name) in repr(function)
     x = tf.constant(5.0)
     assert [float(y) for y in function.call_flat(x, v.handle, tf.constant(1.0))] == [11.0]
     result = function.call_with_captures((x,), {}, [v, c])
@@ -63,7 +63,7 @@ def test_add_to_graph() -> None:
     concrete.add_to_graph()  # no graph is being made
     concrete.add_to_graph(graph)
     concrete.add_to_graph(graph)
-    assert [each.signature.name for each in graph.as_graph_def().library.function] == [concrete.name]
+    assert [each.signature.name for each in graph.as_graph_def().library.function] == [concrete.name.decode()]
 
     @tf.function
     def f(x: Any) -> Any:
@@ -71,7 +71,7 @@ def test_add_to_graph() -> None:
         return x
 
     library = f.get_concrete_function(tf.constant(1.0)).graph.as_graph_def().library
-    assert [each.signature.name for each in library.function] == [concrete.name]
+    assert [each.signature.name for each in library.function] == [concrete.name.decode()]
 
 
 def test_deferred_captures() -> None:

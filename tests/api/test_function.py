@@ -367,12 +367,46 @@ def test_input_signature_is_of_positional_arguments():
 
 
 def test_input_signature_checked():
-    with pytest.raises(TypeError, match="has 2 entries, .* takes 1 arguments"):
-        fg.function(lambda x: x, input_signature=[fg.TensorSpec([], fg.float32)] * 2)
+    spec = fg.TensorSpec([], fg.float32)
+    for function, n, text in (
+        (lambda x: x, 3, "input_signature contains 2 extra type constraints"),
+        (lambda x, *, k=1: x, 3, "input_signature contains 1 extra type constraints"),
+        (lambda self, x: x, 2, "input_signature contains 1 extra type constraints"),
+        (lambda x, y: x, 1, "input_signature missing type constraint for y"),
+        (lambda self, x, y: x, 1, "input_signature missing type constraint for y"),
+        (lambda x, *rest: x, 0, "input_signature missing type constraint for x"),
+        (lambda x, *, k: x, 1, "keyword-only parameter `k` must have a default value"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            fg.function(function, input_signature=[spec] * n)
     with pytest.raises(TypeError):
         fg.function(lambda x: x, input_signature=fg.TensorSpec([], fg.float32))
     with pytest.raises(TypeError):
         fg.function(lambda x: x, input_signature=[1])
+
+
+def test_input_signature_of_fewer_parameters():
+    f = fg.function(lambda x, y=1000, z=("a", 2.0): x * y, input_signature=[fg.TensorSpec(None, fg.float32)])
+    for arguments in ((), (int("1000"),), (1000, ("".join(["a"]), 2.0))):  # equal, not the same
+        assert float(f(fg.constant(2.0), *arguments)) == 2000
+    for arguments in ((1001,), (1000.0,), (True,), (1000, ("a", 2)), (1000, ["a", 2.0]), (fg.constant(1000),)):
+        with pytest.raises(ValueError, match="incompatible with input_signature"):
+            f(fg.constant(2.0), *arguments)
+
+
+def test_input_signature_of_keyword_only_parameters():
+    f = fg.function(lambda x, *, k=3.0: x * k, input_signature=[fg.TensorSpec(None, fg.float32)] * 2)
+    assert float(f(fg.constant(2.0))) == 6
+    assert float(f(fg.constant(2.0), k=fg.constant(5.0))) == float(f(fg.constant(2.0), k=5)) == 10
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_input_signature_of_lists_of_tensors():
+    f = Traced(lambda x: x * 2.0, input_signature=[fg.TensorSpec([None], fg.float32)])
+    np.testing.assert_array_equal(f([fg.constant(1.0), 2]), [2, 4])
+    for tensors in ([fg.constant(1), fg.constant(2)], [fg.constant(1.0, fg.float64)]):
+        with pytest.raises(TypeError, match="incompatible with input_signature"):
+            f(tensors)
 
 
 def test_unknown_rank():

@@ -704,7 +704,7 @@ def test_explained_written_and_forgotten() -> None:
 
     concrete = fact.get_concrete_function(SCALAR)
     assert int(concrete(tf.constant(5))) == 120
-    assert "recursive_call" in concrete.explain() and concrete.name in str(concrete.graph)
+    assert "recursive_call" in concrete.explain() and concrete.name.decode() in str(concrete.graph)
     definition = concrete.graph.as_graph_def()
     functions = {each.signature.name: each for each in definition.library.function}
     called = [n for each in functions.values() for n in each.node_def if n.op.endswith("PartitionedCall")]
