@@ -81,7 +81,8 @@ PRIMITIVES: dict[str, str] = {
     "spectra": "eig eigh eigvals eigvalsh singular_values svd",
     "stateless": "index_shuffle",
     "strings": (
-        "as_string reduce_join string_join string_length string_lower string_strip string_upper substr to_number"
+        "as_string reduce_join string_format string_join string_length string_lower string_split string_split_v2 "
+        "string_strip string_upper substr to_number"
     ),
     "tensor_lists": "list_blank list_get list_grow list_push list_reserve list_set list_trim",
     "tridiagonal": "eigh_tridiagonal tridiagonal_solve",
@@ -243,8 +244,8 @@ PUBLIC: dict[str, str] = {
         "random.stateless_uniform"
     ),
     "strings": (
-        "as_string strings.as_string strings.join strings.length strings.lower strings.reduce_join strings.strip "
-        "strings.substr strings.to_number strings.upper"
+        "as_string strings.as_string strings.format strings.join strings.length strings.lower strings.reduce_join "
+        "strings.strip strings.substr strings.to_number strings.upper"
     ),
     "tridiagonal": "linalg.eigh_tridiagonal linalg.tridiagonal_matmul linalg.tridiagonal_solve",
 }

@@ -1,8 +1,15 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
 from fastgraph import as_string as as_string
+from fastgraph.ragged_strings import bytes_split as bytes_split
+from fastgraph.ragged_strings import split as split
 from typing import Any
 import builtins
 
+def format(template: builtins.str, inputs: Any, placeholder: builtins.str = '{}', summarize: builtins.int = 3, name: builtins.str | None = None) -> Any:
+    """The text `template` with the tensors in the places of `placeholder`, as print shows them. t[*s]... -> string[].
+
+    inputs: a tensor or a list of them. summarize: elements shown at each end of an axis, -1: all.
+    Raises: ValueError for another number of tensors than of places. Source: tf.strings.format."""
 def join(inputs: Any, separator: builtins.str = '', name: builtins.str | None = None) -> Any:
     """Strings at the same place of a list of tensors, joined; scalars go with all. string[*s]... -> string[*s].
 

@@ -223,6 +223,10 @@ class Body:
     def lazy(self, given: str) -> Any:
         """Return a tensor, of a constant an eager one."""
         key = given if given in self.values else self._key(given)
+        name = key.partition(":")[0]
+        if key not in self.values and name in self.texts:  # a text that is not printed alone
+            node = self.texts[name][0]
+            self._enter(name, self._results(node, self._given(node), attributes(node)))
         if key not in self.values:
             raise ValueError(f"Tensor '{key}' is not made by its operation, or has no equal here")
         return self.values[key]
@@ -242,13 +246,16 @@ class Body:
         if f"{name}:0" in self.values:  # mapped
             return
         attrs = attributes(node)
-        given = [each for each in field_of(node, "input", []) if not each.startswith("^")]
+        given = self._given(node)
         if op == "Const":
             self.values[f"{name}:0"] = attrs["value"]
         elif op == "StringFormat":
             self.texts[name] = node, [self.lazy(each) for each in given]
         elif op != "NoOp":
             self._enter(name, self._results(node, given, attrs))
+
+    def _given(self, node: Message) -> list[str]:
+        return [each for each in field_of(node, "input", []) if not each.startswith("^")]
 
     def _enter(self, name: str, results: Any) -> None:
         several = isinstance(results, tuple | list) and not isinstance(results, _OWN)

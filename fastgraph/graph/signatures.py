@@ -284,6 +284,8 @@ StringFormat inputs:*T -> output:string | T:types template:string=%s placeholder
 StringJoin inputs:N*string -> output:string | N:int separator:string=
 StringLength input:string -> output:int32 | unit:string=BYTE
 StringLower input:string -> output:string | encoding:string=
+StringSplit input:string delimiter:string -> indices:int64 values:string shape:int64 | skip_empty:bool=True
+StringSplitV2 input:string sep:string -> indices:int64 values:string shape:int64 | maxsplit:int=-1
 StringStrip input:string -> output:string
 StringToNumber string_tensor:string -> output:out_type | out_type:type=float32
 StringUpper input:string -> output:string | encoding:string=

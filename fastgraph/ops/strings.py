@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.dtype import DType, as_dtype, float32, int32, string
+from fastgraph.dtype import DType, as_dtype, float32, int32, int64, string
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, static_axes, whole, word
 from fastgraph.ops.families import Array, broadcast, canonical_axes, custom, invalid, public, reduced_shape, shape_text
+from fastgraph.ops.output import tensor_text
 from fastgraph.shapes import Aval
 
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
@@ -341,3 +342,143 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
     if unit != "BYTE":
         raise NotImplementedError("strings.substr: only unit='BYTE' is built yet")
     return named(name, substr_p, as_tensor(input), pos, len)
+
+
+# ---- splitting ------------------------------------------------------------------------------------------------------
+
+
+def _parts(words: Any, split: Callable[[bytes], list[bytes]]) -> tuple[Any, Any, Any]:
+    """What the strings split into: as a sparse matrix of indices, values and shape, a row for each string."""
+    rows = [split(word) for word in words.tolist()]
+    lengths = [len(row) for row in rows]
+    values = np.empty(sum(lengths), object)
+    values[:] = [part for row in rows for part in row]
+    indices = np.empty((len(values), 2), np.int64)
+    indices[:, 0] = np.repeat(np.arange(len(rows)), lengths)
+    indices[:, 1] = [i for n in lengths for i in range(n)]
+    return indices, values, np.array([len(rows), max(lengths, default=0)], np.int64)
+
+
+def _infer_parts(input: Aval, sep: Aval, **_: Any) -> tuple[Aval, Aval, Aval]:
+    for x, rank, what in ((input, 1, "input must be a vector"), (sep, 0, "sep must be a scalar")):
+        if x.shape is not None and len(x.shape) != rank:
+            raise ValueError(f"{what}, got shape: {shape_text(x.shape)}")
+    return Aval(int64, (None, 2)), Aval(string, (None,)), Aval(int64, (2,))
+
+
+@custom(
+    op="StringSplit",
+    infer=_infer_parts,
+    groups=("string", "string"),
+    n_outputs=3,
+    step="dynamic",
+    samples=lambda: [
+        ((_words(b"a b", b"", b" c"), np.array(d, object)), {"skip_empty": s})
+        for d in (b"", b" ", b"ab")
+        for s in (True, False)
+    ],
+    error_samples=lambda: [
+        (
+            (np.array(b"a", object), np.array(b"", object)),
+            {"skip_empty": True},
+            InvalidArgumentError,
+            "must be a vector",
+        )
+    ],
+    reason=_REASON,
+)
+def string_split_p(input: Array, delimiter: Array, *, skip_empty: bool) -> Any:
+    """The parts of each string between any of the bytes of a delimiter, its single bytes where that is empty.
+
+    string[n], string[] -> i64[m, 2], string[m], i64[2].
+    """
+    cuts = delimiter[()]
+
+    def split(word: bytes) -> list[bytes]:
+        if not cuts:
+            return [word[i : i + 1] for i in range(len(word))]
+        for cut in cuts[1:]:
+            word = word.replace(bytes([cut]), cuts[:1])
+        return [part for part in word.split(cuts[:1]) if part or not skip_empty]
+
+    return _parts(input, split)
+
+
+@custom(
+    op="StringSplitV2",
+    infer=_infer_parts,
+    groups=("string", "string"),
+    n_outputs=3,
+    step="dynamic",
+    samples=lambda: [
+        ((_words(b" a b  c ", b"", b"d,e,,f"), np.array(s, object)), {"maxsplit": n})
+        for s in (b"", b",", b" a")
+        for n in (-1, 0, 1, 3)
+    ],
+    error_samples=lambda: [
+        (
+            (np.array([[b"a"]], object), np.array(b"", object)),
+            {"maxsplit": -1},
+            InvalidArgumentError,
+            "must be a vector",
+        )
+    ],
+    reason=_REASON,
+)
+def string_split_v2_p(input: Array, sep: Array, *, maxsplit: int) -> Any:
+    """The parts of each string between separators, between white space where that is empty.
+
+    string[n], string[] -> i64[m, 2], string[m], i64[2].
+    """
+    between = sep[()]
+
+    def split(word: bytes) -> list[bytes]:
+        if maxsplit == 0:
+            return [word]
+        if between:
+            return word.split(between, maxsplit)
+        found = word.split(None, maxsplit)
+        # After so many parts comes what is left, which may be nothing.
+        return [*found, b""] if len(found) == maxsplit else found
+
+    return _parts(input, split)
+
+
+# ---- tensors in text ------------------------------------------------------------------------------------------------
+
+
+@custom(
+    op="StringFormat",
+    infer=lambda *inputs, **_: Aval(string, ()),
+    groups=("-",),
+    samples=lambda: [
+        ((np.arange(8.0), _words(b"a")), {"template": "x: %s, %s", "placeholder": "%s", "summarize": n})
+        for n in (3, -1)
+    ],
+    reason=_REASON,
+)
+def string_format_p(*inputs: Array, template: str, placeholder: str, summarize: int) -> Any:
+    """A text with tensors in the places that are held for them. t[*s]... -> string[]."""
+    texts = template.split(placeholder)
+    shown = [tensor_text(x, summarize) for x in inputs]
+    return np.array("".join(a + b for a, b in zip(texts, [*shown, ""], strict=True)).encode(), object)
+
+
+@public("strings.format")
+def format_(template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None) -> Any:
+    """The text `template` with the tensors in the places of `placeholder`, as print shows them. t[*s]... -> string[].
+
+    inputs: a tensor or a list of them. summarize: elements shown at each end of an axis, -1: all.
+    Raises: ValueError for another number of tensors than of places. Source: tf.strings.format.
+    """
+    items = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    n = template.count(placeholder)
+    if n != len(items):
+        raise ValueError(
+            f"The template expects {n} tensors, but the inputs only has {len(items)}. Please ensure the number of "
+            "placeholders in template matches inputs length."
+        )
+    return named(
+        name, string_format_p, *items, template=word(template, "template"),
+        placeholder=word(placeholder, "placeholder"), summarize=whole(summarize, "summarize", 64),
+    )  # fmt: skip

@@ -22,7 +22,10 @@ REJECTED = "rejection: how many words a number takes is data, and the C that fil
 HOST_STEPS = {
     "as_string": STRINGS,
     "to_number": STRINGS,
+    "string_format": STRINGS,
     "string_join": STRINGS,
+    "string_split": STRINGS,
+    "string_split_v2": STRINGS,
     "reduce_join": STRINGS,
     "string_lower": STRINGS,
     "string_upper": STRINGS,
