@@ -46,7 +46,9 @@ def fuse_epilogues(graph: Graph) -> Graph:
 
 
 def _has_convolution(node: Node) -> bool:
-    return node.op.name in _FUSED or any(_has_convolution(n) for g, _ in ir.subgraphs(node) for n in g.nodes)
+    if node.op.step not in ir.WITH_SUBGRAPHS:
+        return node.op.name in _FUSED
+    return any(_has_convolution(n) for g, _ in ir.subgraphs(node) for n in g.nodes)
 
 
 def _bias(convolution: Node, add: Node) -> Value | None:

@@ -21,7 +21,7 @@ _SUBGRAPHS = ("then_graph", "else_graph", "cond_graph", "body_graph")
 
 def expand(graph: Graph) -> Graph:
     """`graph` with the ops that only `decompose` says how to compute replaced, in its subgraphs too."""
-    while any(_stands_for_others(node) or _with_inner(node) for node in graph.nodes):
+    while any(map(_stands_for_others, graph.nodes)) or any(map(_with_inner, graph.nodes)):
         graph = _expanded(graph)
     return graph
 
@@ -31,7 +31,7 @@ def _stands_for_others(node: Node) -> bool:
 
 
 def _with_inner(node: Node) -> bool:
-    return any(
+    return node.op.step in ir.WITH_SUBGRAPHS and any(
         isinstance(inner := node.attrs.get(key), Graph) and any(map(_stands_for_others, _all_nodes(inner)))
         for key in _SUBGRAPHS
     )

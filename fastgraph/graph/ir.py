@@ -226,13 +226,18 @@ def node_name(op: Any) -> str:
 # Effects
 
 
+#: The steps of the ops that have graphs among their attributes, or stand for one.
+WITH_SUBGRAPHS = frozenset({"cond", "while", "call", "recursive_call"})
+
+
 def subgraphs(node: Node) -> list[tuple[Graph, int]]:
     """Return the subgraphs among the node's attributes, each with the input of the node that is its first parameter."""
+    if node.op.step not in WITH_SUBGRAPHS:
+        return []
     first = 1 if node.op.name == "cond" else 0
     return [(value, first) for value in node.attrs.values() if isinstance(value, Graph)]
 
 
-WITH_SUBGRAPHS = frozenset({"cond", "while", "call", "recursive_call"})
 _NO_EFFECTS: list[Effect] = []
 
 

@@ -334,6 +334,8 @@ def _with_subgraphs(graph: Graph, apply: Callable[..., Graph], about: dict[Node,
     """Return `graph` with every subgraph replaced by what `apply` makes of it and of what is told `about` its node."""
     done: dict[tuple[Any, ...], Graph] = {}
     for node in graph.nodes:
+        if node.op.step not in ir.WITH_SUBGRAPHS:
+            continue
         told = () if not about or node not in about else (about[node],)
         for name, attr in node.attrs.items():
             if isinstance(attr, Graph):
@@ -345,7 +347,7 @@ def _with_subgraphs(graph: Graph, apply: Callable[..., Graph], about: dict[Node,
 
 
 def _has_subgraphs(graph: Graph) -> bool:
-    return any(isinstance(attr, Graph) for node in graph.nodes for attr in node.attrs.values())
+    return not ir.WITH_SUBGRAPHS.isdisjoint([node.op.step for node in graph.nodes])
 
 
 def prune(graph: Graph) -> Graph:
@@ -356,7 +358,7 @@ def prune(graph: Graph) -> Graph:
 
 def inline(graph: Graph, callers: tuple[SourceLine, ...] = ()) -> Graph:
     """Replace every call by the nodes of what it calls; `callers`: where the function of a subgraph is called."""
-    plain = all(node.op.name != "custom_gradient_identity" for node in graph.nodes)
+    plain = "custom_gradient_identity" not in [node.op.name for node in graph.nodes]
     if plain and not callers and not _has_subgraphs(graph):
         return graph
     calls = _inline_by(_flattened(graph))

@@ -112,7 +112,7 @@ class Rebuild:
         self.called_from: dict[Node, tuple[SourceLine, ...]] = {}  # of nodes with subgraphs that were spliced in
         self.device: str | None = None
         self.name: str | None = None
-        self._tried: dict[str, list[tuple[frozenset[str], Rule]]] = {}  # an op's rules, then those for every op
+        self._tried: dict[str, list[tuple[frozenset[Any], Rule]]] = {}  # an op's rules, then those for every op
         self._known: dict[Any, Node] = {}
         self._versions: dict[Value, int] = {}  # writes so far of each resource
         self._stored: dict[Value, Value] = {}  # what a resource holds, where the graph itself assigned it
@@ -174,18 +174,11 @@ class Rebuild:
             rules = [*self.rules.get(op.name, ()), *always]
             found = self._tried[op.name] = [(getattr(rule, "needs", _NOTHING), rule) for rule in rules]
         if found and self._depth < _DEPTH:
-            application = Application(op, inputs, attrs, avals)
-            makers = {value.node.op.name for value in inputs}
-            self._depth += 1
-            try:
-                for needs, rule in found:
-                    if not needs <= makers:  # as for most rows: asked here, it costs no call
-                        continue
-                    result = rule(self, application)
-                    if result is not None:
-                        return result if type(result) is tuple else (result,)  # type: ignore[return-value]
-            finally:
-                self._depth -= 1
+            makers = set(map(_maker, inputs))
+            rules = [rule for needs, rule in found if needs <= makers]  # for most rows it is not so, and costs no call
+            result = self._first(rules, Application(op, inputs, attrs, avals)) if rules else None
+            if result is not None:
+                return result if type(result) is tuple else (result,)  # type: ignore[return-value]
         name, self.name = self.name, None  # what a rule builds besides has a name of its own
         node = self.new.add(op, inputs, attrs, avals=avals, name=name, source=self.source, device=self.device)
         if self.callers and op.step in ir.WITH_SUBGRAPHS:
@@ -195,6 +188,18 @@ class Rebuild:
         elif self.intern:
             self._note_writes(node)
         return node.outputs
+
+    def _first(self, rules: list[Rule], application: Application) -> Value | tuple[Value, ...] | None:
+        """Return what the first rule that applies makes of an application."""
+        self._depth += 1
+        try:
+            for rule in rules:
+                result = rule(self, application)
+                if result is not None:
+                    return result
+            return None
+        finally:
+            self._depth -= 1
 
     def _note_writes(self, node: Node) -> None:
         """Remember that resources have new values."""
@@ -445,13 +450,19 @@ def _arguments(pattern: ast.Call) -> Callable[[tuple[Value, ...], Found], list[F
     return match
 
 
-def _needs(pattern: ast.Call) -> frozenset[str]:
-    """Return the ops that inputs of a match come from: most applications lack one."""
+def _needs(pattern: ast.Call) -> frozenset[Any]:
+    """Return the ops that inputs of a match come from, and the numbers that they are: most applications lack one."""
     return frozenset(
-        _op_name(argument) if isinstance(argument, ast.Call) else "const"
+        _op_name(argument) if isinstance(argument, ast.Call) else _number(argument)
         for argument in pattern.args
         if not isinstance(argument, ast.Name)
     )
+
+
+def _maker(value: Value) -> Any:
+    """Return the op that a value comes from; of a constant of one element the number."""
+    name = value.node.op.name
+    return _element(value) if name == "const" else name
 
 
 def _build(pattern: ast.expr, found: Found, build: Rebuild, aval: Aval, *, dry: bool) -> Value | Aval:
@@ -491,15 +502,18 @@ def _same_type(result: Value | Aval, aval: Aval) -> bool:
     return found.dtype == aval.dtype and found.shape is not None and found.shape == aval.shape
 
 
+def _element(value: Value) -> Any:
+    """Return the element of a constant that has one, None of others and of strings."""
+    array = value.aval.value
+    return None if array is None or array.size != 1 or array.dtype.hasobject else array.item()
+
+
 def is_constant(value: Value, number: float) -> bool:
     """Whether `value` is a constant with one element that equals `number`, the sign of zero included."""
     if value.node.op.name != "const":
         return False
-    array = value.aval.value
-    if array is None or array.size != 1 or array.dtype == object:
-        return False
-    item = array.item()
-    if item != number:
+    item = _element(value)
+    if item is None or item != number:
         return False
     if number != 0 or value.aval.dtype.is_bool:
         return True

@@ -167,24 +167,21 @@ _REMEDY = (
 class SymbolicTensor(Tensor):
     """A tensor of a graph under construction: it has a dtype, a shape as far as it is known, and no value."""
 
-    __slots__ = ("trace", "value")
+    __slots__ = ("dtype", "trace", "value")
 
     value: Value
     trace: GraphTrace
+    dtype: DType  #: The element type.
 
     def __init__(self, value: Value, trace: GraphTrace) -> None:
         self.value = value
         self.trace = trace
+        self.dtype = value.aval.dtype  # of every op that takes it, asked for several times
 
     @property
     def aval(self) -> Aval:
         """What is known: dtype, shape, and the value where it follows from shapes."""
         return self.value.aval
-
-    @property
-    def dtype(self) -> DType:
-        """The element type."""
-        return self.value.aval.dtype
 
     @property
     def shape(self) -> TensorShape:
@@ -442,11 +439,11 @@ class GraphTrace(Trace):
         if type(tensor) is SymbolicTensor or isinstance(tensor, SymbolicTensor):
             return tensor
         device = current_state().device
-        node = self.graph.add(CONST, (), {"value": tensor}, name=UNNAMED, source=source_lines(), device=device)
+        node = self.graph.add(CONST, (), {"value": tensor}, name=UNNAMED, device=device)
         self._unnamed = True
         return self.tensor(node.outputs[0])
 
-    # -- names of what its first use names: `add/y`, `MatMul/ReadVariableOp/resource`
+    # -- names of what its first use names: `add/y`, `MatMul/ReadVariableOp/resource`. A constant has its line as well.
 
     def _name_inputs(self, node: Node) -> None:
         if not node.name:
@@ -457,6 +454,7 @@ class GraphTrace(Trace):
                 made.name = self.graph.unique_name(f"{node.name}/{self._base(made) or argument_name(node.op, i)}")
                 if made.op is CONST:
                     self.graph.implied.add(made)
+                    made.source = made.source or node.source
                 self._name_inputs(made)
 
     def _base(self, node: Node) -> str:
@@ -470,6 +468,7 @@ class GraphTrace(Trace):
     def settle(self, node: Node, name: str | None = None) -> None:
         """Name a node that nothing has taken yet: `name`, or what ops of its type are called."""
         if not node.name:
+            node.source = node.source or source_lines()
             scope = current_state().extra.get("name_scope", "") if current_trace() is self else self.scope
             base = name or (self._base(node) if node.op is PLACEHOLDER else node_name(node.op))
             node.name = self.graph.unique_name(scope + (base or "Const"))

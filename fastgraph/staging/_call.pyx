@@ -437,24 +437,38 @@ cdef class FastCall:
 cdef class MethodCall(FastCall):
     """A FastCall that, found in a class, is a method: it is found again without entering a Python function."""
 
-    cdef readonly dict _instances  # id of an instance -> (weak reference to it, the FastCall of that instance)
+    cdef readonly dict _instances  # id of an instance -> (weak reference to it, the MethodCall of that instance)
+    cdef object _bound             # of an instance's: weak reference to it as a bound method, None before the first
 
     def __cinit__(self, *args, **kwargs):
         self._instances = {}
 
     def __get__(self, instance, owner):
-        """As a method: a FastCall of its own for each instance. `_bind_to` makes it in the first call."""
+        """As a method: a MethodCall of its own for each instance. `_for_instance` makes it in the first call.
+
+        It is one object as long as somebody holds it: `a.f is a.f`.
+        """
         cdef tuple found
+        cdef MethodCall function
+        cdef PyObject* held
         if instance is None:
             return self
         found = self._instances.get(id(instance))
         if found is None or type(found[0]) is not weakref.ref or (
             PyWeakref_GetObject(found[0]) != <PyObject*>instance  # the id of an object that is gone
         ):
-            return self._bind_to(instance)
-        return self._bound_class(instance, found[1])
+            function = self._for_instance(instance)
+        else:
+            function = <MethodCall>found[1]
+        if function._bound is not None:
+            held = PyWeakref_GetObject(function._bound)
+            if held != <PyObject*>None:
+                return <object>held
+        bound = self._bound_class(instance, function)
+        function._bound = weakref.ref(bound)
+        return bound
 
-    def _bind_to(self, instance):
+    def _for_instance(self, instance):
         raise NotImplementedError
 
 

@@ -449,11 +449,8 @@ class Function(MethodCall):
 
     # -- methods
 
-    def _bind_to(self, instance: Any) -> BoundFunction:
-        """As a method: a Function of its own for each instance, which is held weakly."""
-        return BoundFunction(instance, self._for_instance(instance))
-
     def _for_instance(self, instance: Any) -> Function:
+        """As a method: return the Function of an instance, which is held weakly."""
         key = id(instance)
         entry = self._instances.get(key)
         if entry is not None and entry[0]() is instance:
