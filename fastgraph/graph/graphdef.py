@@ -154,8 +154,9 @@ def _read_again(value: Any) -> Any:
 
 
 #: Attributes in the wire format, of values that many nodes have.
-_ENTRIES: dict[tuple[str, type, Any], bytes] = {}
+_ENTRIES: dict[tuple[str, Any, Any], bytes] = {}
 _FEW = (DType, bool, int, str)
+_SMALLEST = 4  # elements of constants: axes, shapes, numbers
 
 
 class _Attributes(Later):
@@ -180,16 +181,23 @@ class _Attributes(Later):
         parts = []
         for name in sorted(self.attrs):
             value = self.attrs[name]
-            known = None
-            if isinstance(value, _FEW):
-                key = (name, type(value), value)
-                known = _ENTRIES.get(key)
+            key = _entry_key(name, value)
+            known = None if key is None else _ENTRIES.get(key)
             if known is None:
                 known = serialized(NodeDef(attr={name: _attr(value, Library())}))
-                if isinstance(value, _FEW) and len(_ENTRIES) < 100_000:
+                if key is not None and len(_ENTRIES) < 100_000:
                     _ENTRIES[key] = known
             parts.append(known)
         return b"".join(parts)
+
+
+def _entry_key(name: str, value: Any) -> Any:
+    """Return what tells an attribute from others, None for one that few nodes have."""
+    if isinstance(value, _FEW):
+        return name, type(value), value
+    if isinstance(value, EagerTensor) and value.num_elements <= _SMALLEST and value.dtype.name != "string":
+        return name, value.dtype, (value.dims, np.asarray(value).tobytes())
+    return None
 
 
 def _shape(shape: Shape) -> Message:

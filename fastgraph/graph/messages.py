@@ -234,16 +234,12 @@ class Message:
         if "" in held:
             self._settle()
         found = []
-        for name, field in self._fields.items():
-            value = held.get(name, held)
-            if value is held:
-                continue
-            if field.repeated or field.key is not None:
-                if not value:
-                    continue
-            elif not field.oneof and not isinstance(value, Message) and not value:
-                continue
-            found.append((field, value))
+        fields = self._fields
+        for name, value in held.items():
+            if name and (value or not _is_empty(fields[name], value)):
+                found.append((fields[name], value))
+        if len(found) > 1:
+            found.sort(key=_number)
         return found
 
     # -- what protocol buffers have
@@ -391,6 +387,15 @@ class Message:
         return "".join(_lines(self, ""))
 
     __repr__ = __str__
+
+
+def _is_empty(field: Field, value: Any) -> bool:
+    """Say whether a value that is false is none: not a message, and no field of those that exclude each other."""
+    return field.repeated or field.key is not None or not (field.oneof or isinstance(value, Message))
+
+
+def _number(item: tuple[Field, Any]) -> int:
+    return item[0].number
 
 
 def _restored(kind: str, content: bytes) -> Message:

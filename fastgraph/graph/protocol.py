@@ -29,7 +29,10 @@ def varint(number: int) -> bytes:
 
 def field(number: int, content: bytes) -> bytes:
     """Return a field that holds bytes."""
-    return varint(number << 3 | 2) + varint(len(content)) + content
+    size = len(content)
+    if number < 16 and size < 128:  # as most are
+        return _ONE_BYTE[number << 3 | 2] + _ONE_BYTE[size] + content
+    return varint(number << 3 | 2) + varint(size) + content
 
 
 def _scalar_bytes(kind: str, value: Any) -> bytes:

@@ -841,3 +841,24 @@ def test_messages_are_copied_and_compared(structure) -> None:
 def test_text_is_escaped() -> None:
     assert str(messages.AttrValue(s=b"a\"b'\n\t\\\xff")) == 's: "a\\"b\\\'\\n\\t\\\\\\377"\n'
     assert str(messages.AttrValue(f=0.1)) == "f: 0.1\n" and str(messages.AttrValue(b=False)) == "b: false\n"
+
+
+def test_constants_that_look_alike_are_written_each_as_it_is() -> None:
+    values = [0.0, -0.0, np.float64(0.0), np.int32(0), np.int64(0), [0.0], [[0.0]], [0.0, 0.0], False, [], "", b"0"]
+
+    @tf.function
+    def f(x):
+        return [x, *[tf.constant(value, name=f"c{i}") for i, value in enumerate(values)]]
+
+    graph = f.get_concrete_function(tf.TensorSpec([])).graph
+    for _ in range(2):  # the second time they are known
+        nodes = {node.name: node for node in graph.as_graph_def().node}
+        for i, value in enumerate(values):
+            expected = tf.constant(value)
+            proto = nodes[f"c{i}"].attr["value"].tensor
+            assert proto.dtype == expected.dtype.as_datatype_enum
+            assert [dim.size for dim in proto.tensor_shape.dim] == expected.shape.as_list()
+    assert np.signbit([nodes[name].attr["value"].tensor.float_val[0] for name in ("c0", "c1")]).tolist() == [
+        False,
+        True,
+    ]
