@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -174,6 +176,33 @@ def test_methods_are_equal_by_the_identity_of_their_objects() -> None:
     a, b = Never(), Never()
     assert a.method == a.method and hash(a.method) == hash(a.method)
     assert a.method != b.method
+
+
+def test_a_method_is_one_object_while_it_is_held() -> None:
+    class Model:
+        @tf.function
+        def method(self, x: Any) -> Any:
+            return x + 1
+
+    class Slotted:
+        __slots__ = ()
+
+        @tf.function
+        def method(self, x: Any) -> Any:
+            return x + 2
+
+    a, b = Model(), Model()
+    assert a.method is a.method and a.method is not b.method and Model.method is Model.method
+    held, gone = a.method, weakref.ref(a)
+    del a
+    gc.collect()
+    assert gone() is not None and float(held(tf.constant(1.0))) == 2.0  # the method holds its object
+    assert held is gone().method
+    del held
+    gc.collect()
+    assert gone() is None
+    c = Slotted()  # which cannot be held weakly
+    assert c.method == c.method and float(c.method(tf.constant(1.0))) == 3.0
 
 
 def test_keyword_only_parameters_need_a_default_where_there_is_a_signature() -> None:

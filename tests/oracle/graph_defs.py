@@ -276,7 +276,8 @@ def other_cases(tf: Any, a: Callable[..., np.ndarray]) -> Iterator[Case]:
             tf.strings.upper(s), tf.strings.length(s), tf.strings.join([s, s], "-"), s + "!", tf.equal(s, "a"),
             tf.strings.as_string(tf.strings.length(s)), tf.concat([s, s], 0), s[1:], tf.strings.lower(s),
             tf.strings.to_number(tf.strings.as_string(tf.strings.length(s))), tf.where(s == "a", s, "z"),
-            tf.strings.reduce_join(s),
+            tf.strings.reduce_join(s), tf.strings.format("{} and {}", [s, tf.size(s)]), tf.strings.split(s, "B").flat_values,
+            tf.strings.bytes_split(s).row_splits,
         ),
         [np.array([b"a", b"Bc", b""], object)], [strings],
     )  # fmt: skip
