@@ -198,6 +198,8 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
         raise TypeError(f"'branch_index' must be an integer Tensor, got {index.dtype!r}")
     if current_trace() is None:
         return branches.get(int(index.numpy()), otherwise)()
+    if default is None:  # each function is traced once
+        del branches[max(branches)]
     return case([(index == key, function) for key, function in branches.items()], default=otherwise)
 
 

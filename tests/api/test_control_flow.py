@@ -140,6 +140,21 @@ def test_switch_case(mode):
     assert [int(h(fg.constant(i))) for i in (0, 1, 4)] == [50, 30, 30]
 
 
+@pytest.mark.parametrize("with_default", [False, True])
+@pytest.mark.parametrize("n", [1, 3])
+def test_switch_case_traces_each_function_once(n, with_default):
+    traced = []
+
+    def branch(k):
+        return lambda: (traced.append(k), fg.constant(k))[1]
+
+    default = branch(n) if with_default else None
+    f = fg.function(lambda i: fg.switch_case(i, [branch(k) for k in range(n)], default))
+    last = n if with_default else n - 1
+    assert [int(f(fg.constant(i))) for i in (-1, *range(n), n)] == [last, *range(n), last]
+    assert traced == list(range(last + 1))
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_case_when_no_predicate_or_more_than_one_is_true(mode):
     two = staged(lambda x: fg.case([(x < 1, lambda: x), (x < 3, lambda: x * 2)]), mode)
