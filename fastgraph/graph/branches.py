@@ -129,14 +129,21 @@ def _key(operand: Any) -> Any:
     return operand.value if isinstance(operand, SymbolicTensor) else operand.id
 
 
-def make_cond(then_trace: GraphTrace, else_trace: GraphTrace, pred: Any, *, name: str | None = None) -> tuple[Any, ...]:
-    """Bind the cond node of two traced branches to the trace around them; return its results."""
+def make_cond(
+    then_trace: GraphTrace, else_trace: GraphTrace, pred: Any, *, name: str | None = None, indexed: bool = False
+) -> tuple[Any, ...]:
+    """Bind the cond node of two traced branches to the trace around them; return its results.
+
+    `indexed`: `pred` says whether an index is one number; the node in the other branch asks for the next, if there is.
+    """
     operands = _align([then_trace, else_trace], 0)
     _watch(operands)
     outer = then_trace.parent
     assert outer is not None
     outer.node_name = name
-    attrs = {"then_graph": then_trace.graph, "else_graph": else_trace.graph}
+    attrs: dict[str, Any] = {"then_graph": then_trace.graph, "else_graph": else_trace.graph}
+    if indexed:
+        attrs["indexed"] = True
     results: tuple[Any, ...] = bind(COND, (pred, *operands), attrs)
     return results
 

@@ -19,6 +19,7 @@ from fastgraph.graph.branches import as_tensor, converted, make_cond, make_while
 from fastgraph.graph.ir import Value
 from fastgraph.graph.recursion import Unknown
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
+from fastgraph.names import name_scope
 from fastgraph.op_errors import message_name
 from fastgraph.primitive import get, public_function
 from fastgraph.shapes import Aval, TensorShape, generalises, shape_of
@@ -44,17 +45,25 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
         raise TypeError("pred must not be a Python bool", pred)
     pred = _predicate(convert(pred))
     scope = reserved(trace, name or "cond")
-    known = false_fn  # the function that is left where the other calls what is being traced
+    return _branching(pred, (true_fn, false_fn), scope, ("true", "false"))
+
+
+def _branching(
+    pred: Any, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, indexed: bool = False
+) -> Any:
+    """Trace the two functions as the branches of a node of this name, and return its result."""
+    trace = current_trace()
+    known = functions[1]  # the function that is left where the other calls what is being traced
     try:
-        branches = [traced(trace, true_fn, [], subgraph_name(f"{scope}_true"), scope)]
-        known = true_fn
-        branches.append(traced(trace, false_fn, [], subgraph_name(f"{scope}_false"), scope))
+        branches = [traced(trace, functions[0], [], subgraph_name(f"{scope}_{names[0]}"), scope)]
+        known = functions[0]
+        branches.append(traced(trace, functions[1], [], subgraph_name(f"{scope}_{names[1]}"), scope))
     except Unknown as unknown:
         unknown.left_out()
         return converted(known())
     (then_trace, then_result), (else_trace, _) = branches
     _check_branches(branches)
-    outputs = make_cond(then_trace, else_trace, pred, name=scope)
+    outputs = make_cond(then_trace, else_trace, pred, name=scope, indexed=indexed)
     return packed(then_result, outputs)
 
 
@@ -198,9 +207,29 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
         raise TypeError(f"'branch_index' must be an integer Tensor, got {index.dtype!r}")
     if current_trace() is None:
         return branches.get(int(index.numpy()), otherwise)()
-    if default is None:  # each function is traced once
-        del branches[max(branches)]
-    return case([(index == key, function) for key, function in branches.items()], default=otherwise)
+    functions = list(branches.values()) + ([] if default is None else [default])
+    with name_scope(name):
+        return indexed_case(index, functions)
+
+
+def indexed_case(index: Any, functions: list[Callable[[], Any]], name: str = "indexed_case") -> Any:
+    """Return in a trace the result of the function at `index`, of the last one if there is none."""
+    trace: Any = current_trace()
+    return _numbered(index, functions, reserved(trace, name), 0)
+
+
+def _numbered(index: Any, functions: list[Callable[[], Any]], scope: str, k: int) -> Any:
+    """The function at `index` of those from the k-th on: a branch, with the rest in the other one."""
+    if k == len(functions) - 1:
+        return functions[k]()
+    trace: Any = current_trace()
+    indexed = index.dtype == dtypes.int32  # as TensorFlow's operation for it has it
+    with name_scope(f"{scope}/"):
+        pred = index == k
+    if indexed:
+        trace.graph.implied.add(pred.value.node)  # not written: the operation compares
+    rest = functools.partial(_numbered, index, functions, scope, k + 1)
+    return _branching(pred, (functions[k], rest), scope, (f"branch{k}", f"branch{k + 1}"), indexed=indexed)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -373,12 +373,16 @@ def _after_constants(graph: Graph, found: list[Definition], known: list[Definiti
 
 
 def _without_implied(graph: Graph, found: list[Definition]) -> list[Definition]:
-    """Leave out the constants of Python values that no operation takes, as written."""
+    """Leave out constants of Python values, and conditions, that no operation takes as it is written."""
     if not graph.implied:
         return found
-    taken = {value.node for definition in found for value in definition.inputs}
-    taken.update(value.node for value in graph.outputs)
-    return [each for each in found if each.node in taken or each.node not in graph.implied or each.type != "Const"]
+    taken = {value.node for value in graph.outputs}
+    kept = []
+    for each in reversed(found):
+        if each.node not in graph.implied or each.node in taken:
+            kept.append(each)
+            taken.update([value.node for value in each.inputs])
+    return kept[::-1]
 
 
 def scoped(node: Node, name: str) -> str:

@@ -31,6 +31,7 @@ from fastgraph.graph.graphdef_ops import (
 from fastgraph.graph.graphdef_parts import SEVERAL, Parts
 from fastgraph.graph.graphdef_transforms import TRANSFORMS
 from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.primitive import get
 from fastgraph.shapes import Aval
 
 
@@ -73,6 +74,8 @@ def _identities(definition: Definition, kinds: tuple[Value, ...]) -> list[Defini
 
 
 def _cond(node: Node) -> list[Definition]:
+    if node.attrs.get("indexed") and (case := _case(node)) is not None:
+        return case
     operands = node.inputs[1:]
     attrs = {
         "Tcond": node.inputs[0].aval.dtype,
@@ -85,6 +88,91 @@ def _cond(node: Node) -> list[Definition]:
         "_read_only_resource_inputs": [],
     }
     return _identities(Definition(node, "StatelessIf" if _stateless(node) else "If", node.inputs, attrs), node.outputs)
+
+
+def _case(node: Node) -> list[Definition] | None:
+    """Branches that ask for one number after the other, from 0 on: an operation that goes by the index.
+
+    None where the results of the later ones are more than passed on, as those that gradients take are.
+    """
+    index, number = node.inputs[0].node.inputs
+    numbered = _numbered_branches(node) if number.aval.value is not None and not number.aval.value.any() else None
+    if numbered is None:
+        return None
+    branches, kept = numbered
+    operands = [node.inputs[1 + i] for i in kept]
+    attrs = {
+        "Tin": types_of(operands),
+        "Tout": types_of(node.outputs),
+        "branches": branches,
+        "output_shapes": shapes_of(node.outputs),
+        "_lower_using_switch_merge": True,
+        "_read_only_resource_inputs": [],
+    }
+    op = "StatelessCase" if _stateless(node) else "Case"
+    return _identities(Definition(node, op, (index, *operands), attrs), node.outputs)
+
+
+def _numbered_branches(node: Node) -> tuple[list[Graph], list[int]] | None:
+    """Return the branches as graphs of the same inputs and results, and which of the node's operands the inputs are."""
+    rest: Graph = node.attrs["else_graph"]
+    state = tuple(rest.outputs)
+    known: Any = rest.__dict__.get("_numbered")
+    if known is not None and known[0] == state:
+        return known[1]  # type: ignore[no-any-return]
+    found: list[tuple[Graph, list[int], list[int]]] = []
+    inner: Node | None = node
+    taken = list(range(len(node.inputs) - 1))  # which of the node's operands the inner node's are
+    given = list(range(len(node.outputs)))  # which of the inner node's results the node's are
+    while inner is not None:
+        found.append((inner.attrs["then_graph"], taken, given))
+        last: Graph = inner.attrs["else_graph"]
+        inner = next((each for each in last.nodes if each.attrs.get("indexed") and each.name == node.name), None)
+        if inner is None:
+            found.append((last, taken, given))
+            break
+        outer = dict(zip(last.inputs, taken, strict=True))
+        passed = [_passed_on(value) for value in last.outputs]
+        if any(passed[i].node is not inner for i in given) or not all(value in outer for value in inner.inputs[1:]):
+            return None
+        taken, given = [outer[value] for value in inner.inputs[1:]], [passed[i].index for i in given]
+    kept = sorted({number for graph, each, _ in found for number in _used(graph, each)})
+    branches = [
+        _with_inputs(graph, dict(zip(each, graph.inputs, strict=True)), node, kept, results)
+        for graph, each, results in found
+    ]
+    rest.__dict__["_numbered"] = state, (branches, kept)
+    return branches, kept
+
+
+def _passed_on(value: Value) -> Value:
+    while value.node.op.name == "identity":
+        value = value.node.inputs[0]
+    return value
+
+
+def _used(graph: Graph, numbers: list[int]) -> list[int]:
+    """Which of these numbers stand for inputs that the graph uses."""
+    taken = {value for node in graph.nodes for value in node.inputs}.union(graph.outputs)
+    return [number for value, number in zip(graph.inputs, numbers, strict=True) if value in taken]
+
+
+def _with_inputs(graph: Graph, own: dict[int, Value], node: Node, numbers: list[int], results: list[int]) -> Graph:
+    """Return a graph of the same nodes with these results, whose inputs are these operands of `node`.
+
+    A placeholder stands for an operand that the graph does not take.
+    """
+    result = Graph(graph.name)
+    result.nodes, result.outputs, result._names = [*graph.nodes], [graph.outputs[i] for i in results], graph._names
+    result.implied, result.listed, result.control = graph.implied, graph.listed, graph.control
+    for number in numbers:
+        value = own.get(number)
+        if value is None:
+            aval = node.inputs[1 + number].aval.without_value()
+            attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": ""}
+            value = result.add(get("placeholder"), (), attrs, avals=(aval,), name="Placeholder").outputs[0]
+        result.inputs.append(value)
+    return result
 
 
 def _while(node: Node) -> list[Definition]:

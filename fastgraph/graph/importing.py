@@ -421,7 +421,7 @@ def _fitted(tensor: Any, shape: TensorShape) -> Any:
 def _case(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     index, *operands = inputs
     branches = [lambda each=each: body.function(each, operands) for each in attrs["branches"]]
-    return control_flow.switch_case(index, branches, name=name)
+    return control_flow.indexed_case(index, branches, name)
 
 
 def _call(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

@@ -108,7 +108,7 @@ class Graph(GraphElements):
         self.structured: Any = None  # of a Function: (what its arguments are like, its result with symbolic leaves)
         self.library: dict[str, Graph] = {}  # functions that its GraphDef has besides those that it calls
         self.interpreter: Any = None  # the graph prepared for being interpreted; it may lead back here
-        self.implied: set[Node] = set()  # constants of Python values, named after what takes them
+        self.implied: set[Node] = set()  # what is written with its taker: constants of Python values, conditions
         self.listed: set[Node] = set()  # reductions over one axis that was given as a list
         self._names: dict[str, int] = {}
 

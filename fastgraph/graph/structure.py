@@ -43,7 +43,9 @@ def _infer_call(*operands: Aval, graph: Graph) -> tuple[Aval, ...]:
     return tuple([value.aval.without_value() for value in graph.outputs])
 
 
-def _infer_cond(pred: Aval, *operands: Aval, then_graph: Graph, else_graph: Graph) -> tuple[Aval, ...]:
+def _infer_cond(
+    pred: Aval, *operands: Aval, then_graph: Graph, else_graph: Graph, indexed: bool = False
+) -> tuple[Aval, ...]:
     return tuple(
         [
             Aval(a.aval.dtype, common_shape(a.aval.shape, b.aval.shape))
@@ -195,7 +197,7 @@ COND = register(
         n_outputs=None,
         inputs=("pred", "*operands"),
         groups=("-", "-"),
-        attrs=("then_graph", "else_graph"),
+        attrs=("then_graph", "else_graph", "indexed"),  # whether it stands for one of the numbers of a switch_case
         vjp_all=_cond_vjp,
         step="cond",
     )

@@ -862,3 +862,75 @@ def test_constants_that_look_alike_are_written_each_as_it_is() -> None:
         False,
         True,
     ]
+
+
+def test_switch_case_is_one_operation() -> None:
+    def f(i, x, y):
+        return tf.switch_case(i, [lambda: x, lambda: x * 2.0, lambda: x + y])
+
+    assert lines(f, spec(dtype=tf.int32), spec(2), spec(2)) == [
+        "i = Placeholder()",
+        "x = Placeholder()",
+        "y = Placeholder()",
+        "switch_case/indexed_case = StatelessCase(i, x, y)",
+        "switch_case/indexed_case/Identity = Identity(switch_case/indexed_case)",
+        "Identity = Identity(switch_case/indexed_case/Identity)",
+    ]
+    made = concrete(f, spec(dtype=tf.int32), spec(2), spec(2))
+    definition = made.graph.as_graph_def()
+    assert str(made.graph.as_graph_def()) == str(definition)
+    names = [each.name for each in definition.node[3].attr["branches"].list.func]
+    functions = {each.signature.name: each for each in definition.library.function}
+    assert [re.sub(r"_\d+$", "", name) for name in names] == [f"switch_case_indexed_case_branch{k}" for k in range(3)]
+    assert [[node.op for node in functions[name].node_def] for name in names] == [
+        ["Identity"], ["Const", "Mul", "Identity"], ["AddV2", "Identity"],
+    ]  # fmt: skip
+    assert {len(each.signature.input_arg) for each in functions.values()} == {2}
+
+    @tf.function
+    def imported(i, x, y):
+        return tf.import_graph_def(definition, {"i": i, "x": x, "y": y}, [made.outputs[0].name])[0]
+
+    x, y = tf.constant([1.0, 2.0]), tf.constant([3.0, 5.0])
+    for i in (-1, 0, 1, 2, 3):
+        np.testing.assert_array_equal(imported(tf.constant(i), x, y), made(tf.constant(i), x, y))
+        np.testing.assert_array_equal(imported(tf.constant(i), x, y), tf.switch_case(tf.constant(i), [
+            lambda: x, lambda: x * 2.0, lambda: x + y,
+        ]))  # fmt: skip
+
+
+def test_switch_case_with_several_results_and_one_in_another() -> None:
+    def f(i, x):
+        inner = lambda: tf.switch_case(i - 2, [lambda: (x, x * 3.0), lambda: (x * 4.0, x)])
+        return tf.switch_case(i, [lambda: (x, -x), lambda: (-x, x), inner])
+
+    made = concrete(f, spec(dtype=tf.int32), spec(2))
+    definition = made.graph.as_graph_def()
+    operations = [*definition.node, *[node for each in definition.library.function for node in each.node_def]]
+    assert [node.op for node in operations].count("StatelessCase") == 2
+    assert "Equal" not in [node.op for node in operations]
+    imported = tf.function(
+        lambda i, x: tf.import_graph_def(definition, {"i": i, "x": x}, [each.name for each in made.outputs])
+    )
+    x = tf.constant([1.0, 2.0])
+    for i in range(-1, 5):
+        for a, b in zip(imported(tf.constant(i), x), made(tf.constant(i), x), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_switch_case_that_a_gradient_goes_through_is_written_with_what_it_takes() -> None:
+    @tf.function
+    def f(i, x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.switch_case(i, [lambda: x * x, lambda: tf.exp(x), lambda: tf.sin(x) * x])
+        return tape.gradient(y, x)
+
+    made = f.get_concrete_function(spec(dtype=tf.int32), spec(2))
+    definition = made.graph.as_graph_def()
+    imported = tf.function(
+        lambda i, x: tf.import_graph_def(definition, {"i": i, "x": x}, [each.name for each in made.outputs])
+    )
+    x = tf.constant([1.0, 2.0])
+    for i in range(-1, 4):
+        np.testing.assert_allclose(imported(tf.constant(i), x)[0], made(tf.constant(i), x), rtol=1e-6)
