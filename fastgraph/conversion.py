@@ -27,6 +27,7 @@ from fastgraph._tensor import (
 )
 from fastgraph.dtype import DType, DTypeLike, as_dtype
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.primitive import public_function
 from fastgraph.shapes import TensorShape, TypeSpec
 
 BOOL, INT, FLOAT, COMPLEX, STR, TENSOR, OTHER, ARRAY = 1, 2, 4, 8, 16, 32, 64, 128
@@ -257,6 +258,19 @@ def _pack(value: Any, dtype: DType | None) -> Any:
     return get_slot("pack")(items)
 
 
+def cast_items(value: Any, dtype: DType) -> Any:
+    """A list or tuple with its tensors cast to `dtype`, if the first of them is of another; other values unchanged."""
+    if not isinstance(value, (list, tuple)) or _first_tensor_dtype(value) in (None, dtype):
+        return value
+
+    def cast(item: Any) -> Any:
+        if isinstance(item, (list, tuple)):
+            return [cast(each) for each in item]
+        return public_function("cast")(item, dtype) if _has_tensor(item) else item
+
+    return cast(value)
+
+
 def _item(item: Any, dtype: DType | None) -> Tensor:
     if isinstance(item, Tensor) or hasattr(type(item), "__fg_tensor__"):
         return convert(item, None)  # a tensor of another dtype: the op that stacks says so
@@ -295,7 +309,7 @@ def convert_to_tensor(
     Source: tf.convert_to_tensor.
     """
     if dtype is not None:
-        return convert(value, as_dtype(dtype))
+        return convert(cast_items(value, as_dtype(dtype)), as_dtype(dtype))
     hint = dtype_hint if dtype_hint is not None else preferred_dtype
     if hint is not None and not isinstance(value, Tensor):
         try:
@@ -315,7 +329,7 @@ def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name
     if isinstance(value, Tensor) and wanted is not None and value.dtype is not wanted:
         raise TypeError(f"Expected tensor {value} with dtype {wanted!r}, but got dtype {value.dtype!r}.")
     if shape is None:
-        return _named(convert(value, wanted), name)
+        return _named(convert(value if wanted is None else cast_items(value, wanted), wanted), name)
     dims = shape_dims(shape)
     tensor = _convert(value, wanted) if not isinstance(value, Tensor) else value
     if not isinstance(tensor, EagerTensor):

@@ -212,13 +212,13 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
         return indexed_case(index, functions)
 
 
-def indexed_case(index: Any, functions: list[Callable[[], Any]], name: str = "indexed_case") -> Any:
+def indexed_case(index: Any, functions: Sequence[Callable[[], Any]], name: str = "indexed_case") -> Any:
     """Return in a trace the result of the function at `index`, of the last one if there is none."""
     trace: Any = current_trace()
     return _numbered(index, functions, reserved(trace, name), 0)
 
 
-def _numbered(index: Any, functions: list[Callable[[], Any]], scope: str, k: int) -> Any:
+def _numbered(index: Any, functions: Sequence[Callable[[], Any]], scope: str, k: int) -> Any:
     """The function at `index` of those from the k-th on: a branch, with the rest in the other one."""
     if k == len(functions) - 1:
         return functions[k]()

@@ -6,6 +6,7 @@ primitives are in `imported_types`. Constants are made when something takes them
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -420,7 +421,7 @@ def _fitted(tensor: Any, shape: TensorShape) -> Any:
 
 def _case(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     index, *operands = inputs
-    branches = [lambda each=each: body.function(each, operands) for each in attrs["branches"]]
+    branches = [functools.partial(body.function, each, operands) for each in attrs["branches"]]
     return control_flow.indexed_case(index, branches, name)
 
 

@@ -316,11 +316,19 @@ def _shape_text(shape: Shape) -> str:
     return str(shape_of(shape))
 
 
+def base_name(node: Node) -> str:
+    """Return the last part of the name that a node gets from what takes it; "" where that is the argument's."""
+    if node.op is CONST:
+        return ""
+    return str(node.attrs["name"]) if node.op is PLACEHOLDER else "ReadVariableOp"
+
+
 def _misfit(graph: Graph, prim: Any, name: str, values: tuple[Value, ...]) -> str:
     """Return the end of the text for inputs that do not fit an op: the node as TensorFlow prints it, and the shapes."""
     what = name if type(name) is Reserved else graph.unique_name(name, mark_as_used=False)
     arguments = ", ".join(
-        (value.node.name or f"{what}/{argument_name(prim, i)}") + (f":{value.index}" if value.index else "")
+        (value.node.name or f"{what}/{base_name(value.node) or argument_name(prim, i)}")
+        + (f":{value.index}" if value.index else "")
         for i, value in enumerate(values)
     )
     types = {
@@ -451,26 +459,18 @@ class GraphTrace(Trace):
         for i, value in enumerate(node.inputs):
             made = value.node
             if not made.name:
-                made.name = self.graph.unique_name(f"{node.name}/{self._base(made) or argument_name(node.op, i)}")
+                made.name = self.graph.unique_name(f"{node.name}/{base_name(made) or argument_name(node.op, i)}")
                 if made.op is CONST:
                     self.graph.implied.add(made)
                     made.source = made.source or node.source
                 self._name_inputs(made)
-
-    def _base(self, node: Node) -> str:
-        """The last part of the name; "" where that is the argument's."""
-        if node.op is CONST:
-            return ""
-        if node.op is not PLACEHOLDER:
-            return "ReadVariableOp"
-        return str(node.attrs["name"])
 
     def settle(self, node: Node, name: str | None = None) -> None:
         """Name a node that nothing has taken yet: `name`, or what ops of its type are called."""
         if not node.name:
             node.source = node.source or source_lines()
             scope = current_state().extra.get("name_scope", "") if current_trace() is self else self.scope
-            base = name or (self._base(node) if node.op is PLACEHOLDER else node_name(node.op))
+            base = name or (base_name(node) if node.op is PLACEHOLDER else node_name(node.op))
             node.name = self.graph.unique_name(scope + (base or "Const"))
             self._name_inputs(node)
 

@@ -392,7 +392,7 @@ def string_split_p(input: Array, delimiter: Array, *, skip_empty: bool) -> Any:
 
     string[n], string[] -> i64[m, 2], string[m], i64[2].
     """
-    cuts = delimiter[()]
+    cuts: bytes = np.asarray(delimiter).item()
 
     def split(word: bytes) -> list[bytes]:
         if not cuts:
@@ -430,7 +430,7 @@ def string_split_v2_p(input: Array, sep: Array, *, maxsplit: int) -> Any:
 
     string[n], string[] -> i64[m, 2], string[m], i64[2].
     """
-    between = sep[()]
+    between: bytes = np.asarray(sep).item()
 
     def split(word: bytes) -> list[bytes]:
         if maxsplit == 0:

@@ -11,7 +11,8 @@ from typing import Any
 
 from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert
-from fastgraph.errors import InputSignatureError
+from fastgraph.conversion import cast_items
+from fastgraph.errors import InputSignatureError, UnimplementedError
 from fastgraph.shapes import TensorSpec, TypeSpec, generalises
 from fastgraph.staging import keys
 
@@ -112,7 +113,7 @@ class Parameters:
             raise self._misfit(args, kwargs)
         try:
             cast = [_fit_spec(spec, value) for spec, value in zip(signature, values, strict=False)]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, UnimplementedError):  # the last one: there is no such cast
             raise self._misfit(args, kwargs) from None
         fitted = {**named, **dict(zip(names, cast, strict=False))}
         if extra:
@@ -215,7 +216,8 @@ def _fit_spec(spec: Any, value: Any) -> Any:
         fits = value.dtype == spec.dtype and generalises(spec.aval.shape, value.aval.shape)
     else:
         if not isinstance(value, Tensor):
-            value = convert(value, spec.dtype)  # as tf.convert_to_tensor does: NumPy's values are cast
+            # As tf.convert_to_tensor does: NumPy's values are cast, and the tensors in a list.
+            value = convert(cast_items(value, spec.dtype), spec.dtype)
         fits = value.dtype == spec.dtype and generalises(spec.aval.shape, value.aval.shape)
     if not fits:
         raise ValueError(f"{value!r} does not fit {spec!r}")

@@ -404,9 +404,12 @@ def test_input_signature_of_keyword_only_parameters():
 def test_input_signature_of_lists_of_tensors():
     f = Traced(lambda x: x * 2.0, input_signature=[fg.TensorSpec([None], fg.float32)])
     np.testing.assert_array_equal(f([fg.constant(1.0), 2]), [2, 4])
-    for tensors in ([fg.constant(1), fg.constant(2)], [fg.constant(1.0, fg.float64)]):
-        with pytest.raises(TypeError, match="incompatible with input_signature"):
-            f(tensors)
+    for tensors in ([fg.constant(1), fg.constant(2)], (fg.constant(1.0, fg.float64), 2)):  # as convert_to_tensor does
+        np.testing.assert_array_equal(f(tensors), [2, 4])
+    with pytest.raises(TypeError, match="incompatible with input_signature"):
+        f([fg.constant("a")])
+    with pytest.raises(TypeError, match="incompatible with input_signature"):
+        f(fg.constant([1]))
 
 
 def test_unknown_rank():

@@ -122,6 +122,14 @@ VALUES = [
         "<tf.Tensor: shape=(1,), dtype=float32, numpy=array([1.], dtype=float32)>",
     ),
     ("tf.convert_to_tensor(f,dtype_hint=tf.int32)", "<tf.Tensor: shape=(), dtype=float32, numpy=1.5>"),
+    (
+        "tf.convert_to_tensor([tf.constant(1),2.5],tf.float32)",
+        "<tf.Tensor: shape=(2,), dtype=float32, numpy=array([1. , 2.5], dtype=float32)>",
+    ),
+    (
+        "tf.constant([[tf.constant(1.5),2],[tf.constant(3),4]],tf.int64)",
+        "<tf.Tensor: shape=(2, 2), dtype=int64, numpy=\narray([[1, 2],\n       [3, 4]])>",
+    ),
     ("tf.convert_to_tensor([f,f])", "<tf.Tensor: shape=(2,), dtype=float32, numpy=array([1.5, 1.5], dtype=float32)>"),
     ("tf.convert_to_tensor([f,1])", "<tf.Tensor: shape=(2,), dtype=float32, numpy=array([1.5, 1. ], dtype=float32)>"),
     (
