@@ -140,6 +140,14 @@ cdef object _slot(str name, tuple inputs):
     return filled(*inputs)
 
 
+cdef object _ones_like(tensor):
+    """Ones in the shape of a tensor; in a graph TensorFlow calls them so where the shape is known."""
+    cdef ThreadState state = thread_state()
+    if state.trace is not None and tensor.shape.is_fully_defined():
+        state.trace.node_name = "ones"
+    return _slot("ones_like", (tensor,))
+
+
 cdef object _accumulate_composites = None
 
 

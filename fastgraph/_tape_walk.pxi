@@ -110,7 +110,7 @@ cdef class Tape(Records):
                 last = max(last, min(self.born[number], self.n_records) - 1)
                 seed = seeds[i]
                 if seed is None:
-                    seed = _slot("ones_like", (_tensor_of(targets[i]),))
+                    seed = _ones_like(_tensor_of(targets[i]))
                 cotangents[number] = (
                     seed if cotangents[number] is None else _accumulate(cotangents[number], seed))
             self._mark(live, first, last)

@@ -112,6 +112,7 @@ def _align(traces: Sequence[GraphTrace], n_own: int) -> list[Any]:
                 is_cell = isinstance(operand, Cell)
                 aval = Aval(dtypes.resource, ()) if is_cell else operand.aval
                 value = trace.placeholder(aval, "Placeholder")
+                value.node.attrs["name"] = ""  # it stands for nothing that the graph takes
             inputs.append(value)
         trace.graph.inputs[n_own:] = inputs
         trace.operands = list(union.values())

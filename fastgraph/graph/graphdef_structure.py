@@ -165,6 +165,7 @@ def _with_inputs(graph: Graph, own: dict[int, Value], node: Node, numbers: list[
     result = Graph(graph.name)
     result.nodes, result.outputs, result._names = [*graph.nodes], [graph.outputs[i] for i in results], graph._names
     result.implied, result.listed, result.control = graph.implied, graph.listed, graph.control
+    result.trace = graph.trace
     for number in numbers:
         value = own.get(number)
         if value is None:

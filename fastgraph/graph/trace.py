@@ -432,6 +432,8 @@ class GraphTrace(Trace):
             name = node_name(prim)
         elif type(name) is Reserved:
             return name
+        elif name.endswith("/"):  # that of a scope, which an op in it may have
+            return Reserved(name[:-1])
         else:
             check_name(name, state.extra.get("name_scope", ""))
         scope = state.extra.get("name_scope", "")

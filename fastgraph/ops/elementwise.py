@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor, bind, quick_cast, quick_clip
+from fastgraph._tensor import Tensor, bind, current_trace, quick_cast, quick_clip
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
 from fastgraph.indexed_slices import IndexedSlices
+from fastgraph.names import name_scope
 from fastgraph.op_errors import message_name
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.families import Array, elementwise, public, shape_text
@@ -733,4 +734,9 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
     if not isinstance(t, Tensor):
         t = as_tensor(t)
     clipped = quick_clip(t, clip_value_max, clip_value_min)
-    return maximum(minimum(t, clip_value_max), clip_value_min, name=name) if clipped is None else clipped
+    if clipped is not None:
+        return clipped
+    if current_trace() is None:
+        return maximum(minimum(t, clip_value_max), clip_value_min)
+    with name_scope(name or "clip_by_value") as scope:
+        return maximum(minimum(t, clip_value_max), clip_value_min, name=scope)

@@ -934,3 +934,46 @@ def test_switch_case_that_a_gradient_goes_through_is_written_with_what_it_takes(
     x = tf.constant([1.0, 2.0])
     for i in range(-1, 4):
         np.testing.assert_allclose(imported(tf.constant(i), x)[0], made(tf.constant(i), x), rtol=1e-6)
+
+
+def test_arguments_of_branches_have_the_names_of_the_user() -> None:
+    def f(x, y):
+        z = x * y
+        inner = lambda: tf.cond(tf.reduce_sum(y) > 0.0, lambda: x + z, lambda: y)
+        return tf.cond(tf.reduce_sum(x) > 0.0, inner, lambda: z)
+
+    definition = concrete(f, spec(2), spec(2)).graph.as_graph_def()
+    said = {
+        re.sub(r"_\d+$", "", each.signature.name): [
+            each.arg_attr[i].attr["_user_specified_name"].s.decode() for i in range(len(each.signature.input_arg))
+        ]
+        for each in definition.library.function
+    }
+    assert {name: sorted(names) for name, names in said.items()} == {
+        "cond_true": ["mul", "x", "y"], "cond_false": ["", "", "mul"], "cond_cond_true": ["", "mul", "x"],
+        "cond_cond_false": ["", "", "y"],
+    }  # fmt: skip
+
+
+def test_clipping_and_the_beginning_of_a_gradient_have_their_names() -> None:
+    assert lines(lambda x: tf.clip_by_value(x, -0.5, 0.5), spec(2)) == [
+        "x = Placeholder()",
+        "clip_by_value/Minimum/y = Const()",
+        "clip_by_value/Minimum = Minimum(x, clip_by_value/Minimum/y)",
+        "clip_by_value/y = Const()",
+        "clip_by_value = Maximum(clip_by_value/Minimum, clip_by_value/y)",
+        "Identity = Identity(clip_by_value)",
+    ]
+    named = lines(lambda x: tf.clip_by_value(x, -0.5, 0.5, name="limited"), spec(2))
+    assert named[4] == "limited = Maximum(limited/Minimum, limited/y)"
+    gradient = lines(lambda x: tf.gradients(tf.nn.relu(x), x), spec(2))
+    assert any(line.startswith("ones = ") or "/ones" in line for line in gradient), gradient
+
+    def of_tape(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.nn.relu(x)
+        return tape.gradient(y, x)
+
+    assert lines(of_tape, spec(2))[2:4] == ["ones = Const()", "gradient_tape/ReluGrad = ReluGrad(ones, Relu)"]
+    assert lines(of_tape, spec(None))[2].startswith("ones_like = ")
