@@ -46,6 +46,9 @@ Shapes = tuple[tuple[int, ...], ...]
 #: are Python's, and who traces one function after the other would wait for the programs of those before.
 QUIET_S = 0.004
 LATEST_S = 0.1
+#: So long it waits for the graph's own first result, by NumPy: of both at once, each gets Python only when the other
+#: has had it for 5 ms.
+FIRST_RUN_S = 0.5
 #: How many plans, and Programs for other witnesses, an executable keeps.
 PLANS_KEPT = 256
 VERSIONS_KEPT = 64
@@ -372,10 +375,15 @@ def _for_people() -> types.ModuleType:
 
 def _make_later(executable: weakref.ref[Executable], version: _Version) -> None:
     """Make the version when nobody traces any more; not at all if its graph is gone by then."""
-    latest = time.monotonic() + LATEST_S
-    while not version.wanted.wait(QUIET_S) and not is_quiet(QUIET_S) and time.monotonic() < latest:
-        if executable() is None:
+    begun = time.monotonic()
+    while not version.wanted.wait(QUIET_S) and not is_quiet(QUIET_S):
+        made = executable()
+        if made is None:
             return
+        latest = LATEST_S if made._has_run else max(LATEST_S, FIRST_RUN_S)
+        if time.monotonic() - begun > latest:
+            break
+        del made
     made = executable()
     if made is not None:
         made._make(version)
