@@ -158,7 +158,8 @@ cdef struct Frame:          # one run of one plan
     Dims* dims              # run-time shapes
     Block* arena
     int32_t* waiting_for    # per step
-    int32_t* next_shard
+    int32_t* next_shard     # how many are handed out
+    int32_t* from_front     # and how many of those to the thread that calls
     int32_t* shards_left
     int32_t* prepared
     int32_t* claimed        # per step: which of its updates hold their Cell's lock, as bits

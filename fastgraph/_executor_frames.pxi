@@ -9,7 +9,7 @@ cdef Frame* _frame_make(CPlan* p) noexcept nogil:
     cdef size_t n = p.n_slots, m = p.n_steps
     cdef size_t at = _padded(sizeof(Frame))
     cdef size_t total = (at + 3 * _padded(n * sizeof(void*)) + _padded(p.n_cells * sizeof(CellRef))
-                         + _padded(p.n_dynamic * sizeof(Dims)) + 7 * _padded(m * sizeof(int32_t)))
+                         + _padded(p.n_dynamic * sizeof(Dims)) + 8 * _padded(m * sizeof(int32_t)))
     cdef char* memory = <char*>calloc(1, total)
     cdef Frame* f = <Frame*>memory
     cdef size_t i
@@ -29,6 +29,8 @@ cdef Frame* _frame_make(CPlan* p) noexcept nogil:
     f.waiting_for = <int32_t*>(memory + at)
     at += _padded(m * sizeof(int32_t))
     f.next_shard = <int32_t*>(memory + at)
+    at += _padded(m * sizeof(int32_t))
+    f.from_front = <int32_t*>(memory + at)
     at += _padded(m * sizeof(int32_t))
     f.shards_left = <int32_t*>(memory + at)
     at += _padded(m * sizeof(int32_t))

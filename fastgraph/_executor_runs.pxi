@@ -133,8 +133,14 @@ cdef void _participate(Frame* f, bint caller) noexcept nogil:
             shard = 0
         elif f.n_heap > 0:
             i = p.order[f.heap[0]]
-            shard = f.next_shard[i]
-            if f.prepared[i] and shard + 1 < p.steps[i].n_shards:
+            # The thread that calls takes the first shards, helpers the last: so each goes on with that part of memory
+            # that it worked on in the step before, which lies in its core's cache.
+            if caller:
+                shard = f.from_front[i]
+                f.from_front[i] += 1
+            else:
+                shard = p.steps[i].n_shards - 1 - (f.next_shard[i] - f.from_front[i])
+            if f.prepared[i] and f.next_shard[i] + 1 < p.steps[i].n_shards:
                 f.next_shard[i] += 1
             else:
                 _pop(f)  # the last shard; or nobody else may begin before the step is prepared
@@ -201,7 +207,7 @@ cdef int _run_parallel(Frame* f, bint caller) noexcept nogil:
     f.lock = 0
     for i in range(p.n_steps):
         f.waiting_for[i] = p.dependencies[i]
-        f.next_shard[i] = 0
+        f.next_shard[i] = f.from_front[i] = 0
         f.shards_left[i] = p.steps[i].n_shards
         f.prepared[i] = 0
     region_init(&f.region, _help)

@@ -176,29 +176,54 @@ cdef int32_t pool_threads() noexcept nogil:
     return pool.wanted + 1
 
 
+cdef enum:
+    MAX_RANGES = 64
+
+cdef struct Range:
+    int32_t taken        # runs handed out
+    int32_t[15] unused   # a cache line of its own
+
 cdef struct Share:
     Region region    # first: threads are handed its address
     void (*part)(void*, int64_t, int64_t) noexcept nogil
     void* context
     int64_t n
     int64_t chunk
-    int32_t taken    # runs handed out
+    int64_t runs
+    int32_t came     # threads that have joined, the one that opened the region first
+    int32_t n_ranges
+    Range[MAX_RANGES] ranges
+
+
+cdef void _share_from(Share* share, int32_t own) noexcept nogil:
+    """Take the runs of a range of one's own, then what is left of the others'.
+
+    The thread that calls has the same range every time, and so, of two threads, has the other: what an op left of its
+    result in the cache of a core is what that core is handed in the next op.
+    """
+    cdef int32_t k, r
+    cdef int64_t run, last, first
+    for k in range(share.n_ranges):
+        r = (own + k) % share.n_ranges
+        last = share.runs * (r + 1) // share.n_ranges
+        while True:
+            run = share.runs * r // share.n_ranges + fg_add32(&share.ranges[r].taken, 1) - 1
+            if run >= last:
+                break
+            first = run * share.chunk
+            share.part(share.context, first, min(first + share.chunk, share.n))
 
 
 cdef void _share_work(Region* region) noexcept nogil:
     cdef Share* share = <Share*>region
-    cdef int64_t first
-    while True:
-        first = (<int64_t>fg_add32(&share.taken, 1) - 1) * share.chunk
-        if first >= share.n:
-            return
-        share.part(share.context, first, min(first + share.chunk, share.n))
+    _share_from(share, fg_add32(&share.came, 1) - 1)
 
 
 cdef void pool_share(void (*part)(void*, int64_t, int64_t) noexcept nogil, void* context, int64_t n,
                      int64_t chunk) noexcept nogil:
     cdef Share share
     cdef int64_t first, runs, others = pool.wanted
+    cdef int32_t k
     while n // chunk > 1000000:  # runs are counted in 32 bits
         chunk *= 2
     runs = (n + chunk - 1) // chunk
@@ -213,10 +238,14 @@ cdef void pool_share(void (*part)(void*, int64_t, int64_t) noexcept nogil, void*
     share.context = context
     share.n = n
     share.chunk = chunk
-    share.taken = 0
+    share.runs = runs
+    share.came = 1
+    share.n_ranges = <int32_t>min(min(others + 1, runs), MAX_RANGES)
+    for k in range(share.n_ranges):
+        share.ranges[k].taken = 0
     region_open(&share.region)
     region_invite(&share.region, <int32_t>min(others, runs - 1))
-    _share_work(&share.region)
+    _share_from(&share, 0)
     region_close(&share.region)
 
 
