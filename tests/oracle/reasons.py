@@ -83,6 +83,7 @@ ROWS = [
     (r"broadcast_dynamic_shape", r"error", "extents below 0"),
     (r"batch_to_space", r"error", "dtypes that TensorFlow lacks"),
     (r"scatter_nd", r"error: InvalidArgumentError", "strings cannot be scattered"),
+    (r"strings\.format", r"values", "complex numbers, which TensorFlow shows as question marks"),
     (r"random\..*", r"error: .*'Context' object has no attribute", "a state of TensorFlow's process"),
     (
         r".*",
