@@ -26,6 +26,7 @@ cnp.import_array()
 
 cdef extern from "Python.h":
     PyObject* PyWeakref_GetObject(object reference)
+    object PyWeakref_NewRef(object held, object callback)
 
 cdef enum:
     MOST_ENTRIES = 32
@@ -465,7 +466,7 @@ cdef class MethodCall(FastCall):
             if held != <PyObject*>None:
                 return <object>held
         bound = self._bound_class(instance, function)
-        function._bound = weakref.ref(bound)
+        function._bound = PyWeakref_NewRef(bound, None)
         return bound
 
     def _for_instance(self, instance):
