@@ -13,6 +13,7 @@ from typing import Any
 
 from fastgraph.compiler import spell_cpu as spell
 from fastgraph.compiler.added_slices import slice_add
+from fastgraph.compiler.integer_products import integer_product
 from fastgraph.compiler.kernel_text import Ordered, Shapes, Text
 from fastgraph.compiler.pool_kernels import pool_kernel
 from fastgraph.compiler.program import Size
@@ -452,6 +453,7 @@ _KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {
     "list_set": _list_set,
     "permutation": _permutation,
     "max_pool": pool_kernel,
+    "gemm": integer_product,
 }
 
 #: The kinds of step that this module writes kernels for.

@@ -10,6 +10,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph import _blas, flags
+from fastgraph.compiler.program import KernelStep
 
 TURNED = [(False, False), (True, False), (False, True), (True, True)]
 
@@ -206,6 +207,8 @@ def test_products_of_half_floats_are_those_of_float32_rounded_once(dtype: str, t
     """Whole numbers, so that no order of a sum shows; a few of them are cheaper among their neighbours."""
 
     def steps(function: Any, *given: Any) -> list[str]:
+        with flags.override(tier="last"):
+            function(*given)
         program = function.get_concrete_function(*given).executable.program
         return [type(step).__name__ for step in program.steps]
 
@@ -223,3 +226,26 @@ def test_products_of_half_floats_are_those_of_float32_rounded_once(dtype: str, t
     assert "GemmStep" not in steps(product(turned), small, small)
     large = fg.zeros([32, 32], dtype)
     assert "GemmStep" in steps(product(turned), large, large)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "int16"])
+@pytest.mark.parametrize("batch", [((), ()), ((3,), (3,)), ((2, 3), ())])
+@pytest.mark.parametrize("turned", [False, True])
+def test_products_of_integers_go_row_by_row(dtype: str, batch: Any, turned: bool) -> None:
+    """They wrap, and have NumPy's bits; small ones stay among their neighbours."""
+    rng, info = np.random.default_rng(0), np.iinfo(dtype)
+    function = product((turned, False), reduce_retracing=True)
+    for m, k, n in ((31, 40, 77), (40, 33, 64), (1, 300, 130)):
+        left = (k, m) if turned else (m, k)
+        x = rng.integers(info.min, info.max, batch[0] + left, dtype, endpoint=True)
+        y = rng.integers(info.min, info.max, batch[1] + (k, n), dtype, endpoint=True)
+        with flags.override(tier="last"):
+            got = function(fg.constant(x), fg.constant(y))
+        np.testing.assert_array_equal(got.numpy(), np.matmul(np.swapaxes(x, -1, -2) if turned else x, y))
+    large = fg.zeros([*batch[0], *((40, 32) if turned else (32, 40))], dtype), fg.zeros([*batch[1], 40, 32], dtype)
+    alone = product((turned, False))
+    with flags.override(tier="last"):
+        alone(*large)
+    program = alone.get_concrete_function(*large).executable.program
+    (step,) = [step for step in program.steps if isinstance(step, KernelStep)]
+    assert "sums = local_" in step.kernel.source
