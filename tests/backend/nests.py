@@ -184,6 +184,8 @@ def plain_function(name: str) -> Callable[..., Any]:
         return _Place
     if op == "block":
         return _block
+    if op == "few":
+        return _few
     if name == "turned_block":
         return _turned_block
     function = _FUNCTIONS.get(op) or getattr(np, op)
@@ -275,6 +277,24 @@ def _block(
             elif ending:
                 total = total + also.array[also.at + v]
             out.array[place] = np.float32(0) if ending == 3 and total < 0 else total
+
+
+def _few(
+    shape: Any, x: _Place, y: _Place, out: _Place, also: _Place, x_step: int, out_step: int, run: int, loops: Any
+) -> None:
+    """What `blocks_cpu.few_float32` does, number by number."""
+    n_p, n_r, _, ending, side_by_side = shape
+    assert not side_by_side or int(out_step) == n_r
+    levels = [tuple(int(i) for i in loops[k : k + 3]) for k in range(0, len(loops), 3)]
+    for p, r in itertools.product(range(n_p), range(n_r)):
+        total = np.float32(0)
+        for turn in itertools.product(*[range(count) for count, _, _ in levels]):
+            x_at = x.at + p * int(x_step) + sum(i * by for i, (_, by, _) in zip(turn, levels, strict=True))
+            y_at = y.at + r * int(run) + sum(i * by for i, (_, _, by) in zip(turn, levels, strict=True))
+            for e in range(int(run)):
+                total = total + x.array[x_at + e] * y.array[y_at + e]
+        total = total + also.array[also.at + r] if ending else total
+        out.array[out.at + p * int(out_step) + r] = np.float32(0) if ending == 3 and total < 0 else total
 
 
 def _rank(op: str, dtype: np.dtype[Any]) -> Callable[[Any], Any]:
