@@ -16,7 +16,7 @@ from fastgraph import dtype as dtypes
 from fastgraph._buffer import Cell
 from fastgraph._tensor import Tensor, bind, convert, current_trace, from_array, get_slot
 from fastgraph.graph.branches import make_cond, make_while, subgraph_name, traced
-from fastgraph.graph.differentiate import Derivative, add_outputs, derive, differentiable, extended
+from fastgraph.graph.differentiate import Derivative, add_outputs, derive, differentiable, entering, extended
 from fastgraph.graph.ir import Graph, Node, Value, infer
 from fastgraph.graph.structure import CONST, known_trips, rules
 from fastgraph.graph.trace import GraphTrace
@@ -24,6 +24,8 @@ from fastgraph.indexed_slices import IndexedSlices
 from fastgraph.ops import gathering, joining, movement, reduction
 from fastgraph.primitive import get
 from fastgraph.shapes import Aval
+
+_MOST_DIMENSIONS = 16  # of a tensor
 
 
 def _is_source(operand: Any) -> bool:
@@ -268,15 +270,18 @@ class _Rows:
         if value in self.position:
             return gathering.gather(self._tensor(value), at)
         flat, dims = self.flattened[value]
-        shapes = self._tensor(dims)
-        tensor = movement.reshape(_piece(self._tensor(flat), reduction.reduce_prod(shapes, axis=1), at), shapes[at])
+        shape = self._tensor(dims)[at]
+        if value.aval.shape is None:
+            shape = shape[: shape[_MOST_DIMENSIONS]]
+        tensor = movement.reshape(_piece(self._tensor(flat), self.lengths(flat), at), shape)
         tensor.set_shape(value.aval.shape)
         return tensor
 
     def lengths(self, flat: Value) -> Any:
         """The lengths of a saved vector in the iterations, i32[trips]."""
-        dims = next(dims for vector, dims in self.flattened.values() if vector is flat)
-        return reduction.reduce_prod(self._tensor(dims), axis=1)
+        value, dims = next((value, dims) for value, (vector, dims) in self.flattened.items() if vector is flat)
+        shapes = self._tensor(dims)
+        return reduction.reduce_prod(shapes[:, :_MOST_DIMENSIONS] if value.aval.shape is None else shapes, axis=1)
 
 
 def _piece(joined: Any, lengths: Any, at: Any) -> Any:
@@ -289,19 +294,42 @@ def _flattened(forward: GraphTrace, body: Graph, value: Value) -> tuple[Value, V
     """Return `value` as a vector and its shape, made in the body (once) and known to later derivatives of it."""
     found = forward.flattened.get(value)
     if found is None:
-        if value.aval.shape is None:
-            raise NotImplementedError(
-                f"The gradient of a while_loop needs {value} of every iteration, whose rank is not known: give the "
-                "loop variables a static rank."
-            )
         graph = forward.graph
         vector = graph.add(get("reshape"), (value,), {"shape": (-1,)})
-        dims = graph.add(get("shape"), (value,), {"out_type": dtypes.int32})
-        found = forward.flattened[value] = vector.outputs[0], dims.outputs[0]
+        if value.aval.shape is None:
+            dims = _padded_shape(forward, value)
+        else:
+            dims = graph.add(get("shape"), (value,), {"out_type": dtypes.int32}).outputs[0]
+        found = forward.flattened[value] = vector.outputs[0], dims
     for made in found:
-        if made.node not in body.nodes:
-            body.nodes.append(made.node)
+        _with(body, made)
     return found
+
+
+def _padded_shape(forward: GraphTrace, value: Value) -> Value:
+    """Return the shape of a tensor of unknown rank in as many numbers as any has, filled up by ones, and its rank."""
+    with entering(forward):
+        dims = get_slot("shape")(forward.tensor(value))
+        ones = convert(np.ones(_MOST_DIMENSIONS, np.int32))
+        padded = joining.concat([dims, ones], 0)[:_MOST_DIMENSIONS]
+        whole = joining.concat([padded, get_slot("shape")(dims)], 0)
+        whole.set_shape([_MOST_DIMENSIONS + 1])
+    found: Value = whole.value
+    return found
+
+
+def _with(body: Graph, value: Value) -> None:
+    """Have the graph `body` compute `value`, by nodes of the graph that it is made of."""
+    there = set(body.nodes)
+
+    def add(node: Node) -> None:
+        if node not in there:
+            there.add(node)
+            for each in node.inputs:
+                add(each.node)
+            body.nodes.append(node)
+
+    add(value.node)
 
 
 def _steady(graph: Graph, n_carried: int) -> set[Value]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import testing
+from fastgraph import flags, testing
 
 
 def derivative(f, x, order):
@@ -311,3 +311,36 @@ def test_compare_modes():
 
     with pytest.raises(AssertionError, match="as a Function"):
         testing.compare_modes(differs, x)
+
+
+@pytest.mark.parametrize("tier", ["first", "last"])
+def test_gradients_of_loops_that_keep_values_of_unknown_rank(tier):
+    def squared(x, n):
+        for _ in fg.range(n):
+            x = x * fg.sin(x)
+        return x
+
+    def longer(x, n):
+        for _ in fg.range(n):
+            fg.autograph.experimental.set_loop_options(shape_invariants=[(x, fg.TensorShape(None))])
+            x = fg.expand_dims(fg.sin(x) * x, 0)
+        return x
+
+    def derivatives(function, x, n):
+        with fg.GradientTape() as outer:
+            outer.watch(x)
+            with fg.GradientTape() as inner:
+                inner.watch(x)
+                y = fg.reduce_sum(function(x, n) ** 2)
+            first = inner.gradient(y, x)
+        return [np.asarray(first), np.asarray(outer.gradient(first, x))]
+
+    specs = [fg.TensorSpec(None, fg.float32), fg.TensorSpec([], fg.int32)]
+    with flags.override(tier=tier, worker=False):
+        for function in (squared, longer):
+            staged = fg.function(function, input_signature=specs)
+            for x in (fg.constant([[0.5, 1.2]]), fg.constant(0.7), fg.ones([2, 1, 3])):
+                for n in (0, 3):
+                    got, wanted = (derivatives(each, x, fg.constant(n)) for each in (staged, function))
+                    np.testing.assert_allclose(got[0], wanted[0], rtol=1e-5)
+                    np.testing.assert_allclose(got[1], wanted[1], rtol=1e-4)
