@@ -214,7 +214,8 @@ cdef class Plan:
             s.values = self.values(step.outputs)
             if s.kind == LIST:
                 s.sizes = self.numbers(
-                    (step.push, step.over, step.rows, step.row_bytes, step.wide_index, step.grow))
+                    (step.push, step.over, step.rows, step.row_bytes, step.wide_index, step.grow,
+                     step.written))
                 if p.slots[s.operands[0].slot].place == ARENA or p.slots[s.values[0].slot].place != GIVEN:
                     raise ValueError(f"Step {i} gives away a list that has no Block")
         elif s.kind == READ or s.kind == ASSIGN or s.kind == DRAW:

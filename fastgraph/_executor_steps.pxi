@@ -189,8 +189,8 @@ cdef int _run_other(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
 
 
 cdef int _run_list(Frame* f, int32_t i, CStep* s) noexcept nogil:
-    """Write a row of a list, which grows to twice its length where there is no such row; or cut it."""
-    cdef int64_t rows = s.sizes[2], row_bytes = s.sizes[3], n, at
+    """Write rows of a list, which grows to twice its length where there is no room for them; or cut it."""
+    cdef int64_t rows = s.sizes[2], row_bytes = s.sizes[3], written = s.sizes[6], n, at, needed
     cdef int32_t slot = s.operands[0].slot, out = s.values[0].slot
     cdef Block* block = f.block[slot]
     cdef Block* grown
@@ -201,17 +201,18 @@ cdef int _run_list(Frame* f, int32_t i, CStep* s) noexcept nogil:
     if at < 0 or at > (<int64_t>1 << 40) or (not s.sizes[5] and at > rows):
         return _run_host(f, i, s)  # which says so
     n = rows
+    needed = at + (written if s.sizes[0] else 1)
     if not s.sizes[5]:
         n = at
         block_retain(block)
-    elif not s.sizes[0] and at < rows:
+    elif not (s.sizes[0] and written) and needed <= rows:
         block_retain(block)
-    elif (at < rows and s.sizes[1] and block.kind == BLOCK_MEMORY and block.data == data
+    elif (needed <= rows and s.sizes[1] and block.kind == BLOCK_MEMORY and block.data == data
             and fg_atomic_load(&block.refs) == 1):
         block_retain(block)
     else:
-        if at >= rows:
-            n = rows + max(rows, at + 1 - rows, 4)
+        if needed > rows:
+            n = rows + max(rows, needed - rows, 4)
         grown = block_new(n * row_bytes) if row_bytes == 0 or n < (<int64_t>1 << 62) // row_bytes else NULL
         if grown == NULL:
             return _fail_code(f, i, FAULT_MEMORY, n * row_bytes)
@@ -220,7 +221,7 @@ cdef int _run_list(Frame* f, int32_t i, CStep* s) noexcept nogil:
         block = grown
         data = grown.data
     if s.sizes[0]:
-        memcpy(data + at * row_bytes, f.data[s.operands[2].slot], row_bytes)
+        memcpy(data + at * row_bytes, f.data[s.operands[2].slot], written * row_bytes)
     f.block[out] = block
     f.data[out] = data
     if not s.values[0].dims.known:

@@ -59,6 +59,7 @@ class ListShape:
         self.trace = trace
         self.tensors: list[Any] = []
         self.alike: list[ListShape] = []  # of the same list: in another branch, after an iteration
+        self.ranks: set[int | None] = set()  # where entries may differ: those of what was written, None: not known
 
     @property
     def whole(self) -> bool:
@@ -89,6 +90,13 @@ class ListShape:
             if _merged(other.element, self.element) != other.element:
                 other.learn(self.element)
 
+    def note_rank(self, rank: int | None) -> None:
+        """Note that an entry of this rank is written; of `alike` too."""
+        if rank not in self.ranks:
+            self.ranks.add(rank)
+            for other in self.alike:
+                other.note_rank(rank)
+
     def _tell(self, tensor: Any) -> None:
         assert self.element is not None
         node = tensor.value.node
@@ -110,6 +118,9 @@ def unify(a: TensorArray, b: TensorArray) -> None:
             b._shape.alike.append(a._shape)
         a._shape.learn(b._shape.element)
         b._shape.learn(a._shape.element)
+        for one, two in ((a._shape, b._shape), (b._shape, a._shape)):
+            for rank in tuple(one.ranks):
+                two.note_rank(rank)
 
 
 def unify_all(first: Any, second: Any) -> None:
@@ -161,7 +172,7 @@ class TensorArraySpec(TypeSpec):
         if _is_uneven(self._infer_shape, dims):
             from fastgraph.uneven_tensor_array import WIDTH
 
-            pieces = (TensorSpec((None,), self._dtype), TensorSpec((None, WIDTH), int32))
+            pieces = (TensorSpec((None,), self._dtype), TensorSpec((None, WIDTH), int32), TensorSpec((), int32))
             return (*pieces, TensorSpec((), int32)) if self._dynamic_size else pieces
         buffer = TensorSpec(None if dims is None else (None, *dims), self._dtype)
         return (buffer, TensorSpec((), int32)) if self._dynamic_size else (buffer,)
@@ -183,7 +194,7 @@ class TensorArraySpec(TypeSpec):
         uneven = _is_uneven(self._infer_shape, as_dims(self._element_shape))
         count = components[-1] if self._dynamic_size else None
         if uneven:
-            return _of_pieces(self, components[:2], count)
+            return _of_pieces(self, components[:3], count)
         if current_trace() is None and not hasattr(buffer, "trace"):
             return _eager(self, buffer, count)
         made: TracedTensorArray = TracedTensorArray.__new__(TracedTensorArray)
@@ -213,7 +224,7 @@ def _of_pieces(spec: TensorArraySpec, pieces: Any, count: Any) -> TensorArray:
     if current_trace() is None and not hasattr(pieces[0], "trace"):
         n = int(pieces[1].shape[0]) if count is None else int(count)
         array = TensorArray(spec._dtype, n, spec._dynamic_size, infer_shape=False, element_shape=spec._element_shape)
-        array._entries[:] = entries_of(*pieces)[:n]
+        array._entries[:] = entries_of(*pieces[:2])[:n]
         return array
     made: TracedTensorArray = UnevenTensorArray.__new__(UnevenTensorArray)
     made._become(spec, pieces, count)
@@ -226,7 +237,8 @@ def _eager(spec: TensorArraySpec, buffer: Any, count: Any) -> TensorArray:
     made = TensorArray(
         spec._dtype, n, spec._dynamic_size, infer_shape=spec._infer_shape, element_shape=spec._element_shape
     )
-    return made.unstack(buffer[:n]) if n else made
+    blank = 0 in tuple(buffer.shape)[1:] and not spec._element_shape.is_fully_defined()  # nothing was written
+    return made.unstack(buffer[:n]) if n and not blank else made
 
 
 class TracedTensorArray(TensorArray):
@@ -279,6 +291,9 @@ class TracedTensorArray(TensorArray):
         made._shape = ListShape(None if dynamic_size else len(entries), element, trace)
         if _is_uneven(infer_shape, element):
             made._be_uneven()
+            for entry in entries:
+                if entry is not None:
+                    made._shape.note_rank(entry.shape.rank)
         return made
 
     def _become(self, spec: TensorArraySpec, buffer: Any, count: Any) -> None:

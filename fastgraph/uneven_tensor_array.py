@@ -1,7 +1,8 @@
 """TensorArrays of a graph whose entries may differ in shape (infer_shape=False): all numbers in one row, and places.
 
-Rule: `flat` has the numbers of everything written so far, and row i of `places` (where they begin, counted from 1; 0:
-not written), how many dimensions entry i has, and its extents, filled up by ones. A write adds to both.
+Rule: the first `used` numbers of `flat` are those of everything written so far, and row i of `places` says where those
+of entry i begin (counted from 1; 0: not written), how many dimensions it has, and its extents, filled up by ones. A
+write adds to both; `flat` has room for more, so that n writes take time in proportion to what they write.
 """
 
 from __future__ import annotations
@@ -23,7 +24,15 @@ from fastgraph.ops.padding import repeat, tile
 from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_prod, reduce_sum
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.scatter import tensor_scatter_update_p
-from fastgraph.ops.tensor_lists import list_get, list_grow, list_push, list_reserve, list_set, list_trim
+from fastgraph.ops.tensor_lists import (
+    list_extend,
+    list_get,
+    list_grow,
+    list_push,
+    list_reserve,
+    list_set,
+    list_trim,
+)
 from fastgraph.shapes import Shape, dims_text
 from fastgraph.tensor_array import TensorArray
 from fastgraph.traced_tensor_array import ListShape, TracedTensorArray
@@ -45,14 +54,16 @@ def _row(start: Any, dims: Any) -> Any:
     )
 
 
-def parts_of(entries: Sequence[Any], dtype: Any) -> tuple[Any, Any]:
-    """Return the numbers and places of entries, of which None were not written."""
-    flat, places = _nothing(dtype), list_reserve(convert(len(entries), int32), dtype="int32", element=(WIDTH,))
+def parts_of(entries: Sequence[Any], dtype: Any) -> tuple[Any, Any, Any]:
+    """Return the numbers and places of entries, of which None were not written, and how many numbers there are."""
+    used, places = convert(0, int32), list_reserve(convert(len(entries), int32), dtype="int32", element=(WIDTH,))
+    numbers = [_nothing(dtype)]
     for i, entry in enumerate(entries):
         if entry is not None:
-            places = list_set(places, convert(i, int32), _row(size(flat), shape_of_tensor(entry)))
-            flat = concat([flat, reshape(entry, [-1])], 0)
-    return flat, places
+            places = list_set(places, convert(i, int32), _row(used, shape_of_tensor(entry)))
+            numbers.append(reshape(entry, [-1]))
+            used = used + size(entry)
+    return concat(numbers, 0), places, used
 
 
 def entries_of(flat: Any, places: Any) -> list[Any]:
@@ -71,44 +82,51 @@ class UnevenTensorArray(TracedTensorArray):
 
     _flat: Any = None
     _places: Any = None
+    _used: Any = None
 
     def _become(self, spec: Any, buffer: Any, count: Any) -> None:
         self._dtype, self._dynamic_size, self._infer_shape = spec._dtype, spec._dynamic_size, spec._infer_shape
         self._clear_after_read = False
         self._entries = self._buffer = None
-        self._flat, self._places = buffer
+        self._flat, self._places, self._used = buffer
         self._count = count
         element = None if spec._element_shape.rank is None else tuple(spec._element_shape)
         rows = self._places.aval.shape[0]
-        self._shape = ListShape(None if self._dynamic_size else rows, element, getattr(self._flat, "trace", None))
+        trace = getattr(self._flat, "trace", None)
+        shape = spec._shape
+        if shape is None or not shape.serves(trace):
+            shape = ListShape(None if self._dynamic_size else rows, element, trace)
+            shape.note_rank(None)
+        self._shape = shape
 
     def _set_unknown_size(self, n: Any) -> None:
         self._entries = None
-        self._flat = _nothing(self._dtype)
+        self._flat, self._used = _nothing(self._dtype), convert(0, int32)
         self._places = list_reserve(cast(n, int32), dtype="int32", element=(WIDTH,))
         if self._dynamic_size:
             self._count = cast(n, int32)
             self._places = list_grow(self._places, self._count - 1)
 
     def pieces(self) -> tuple[Any, ...]:
-        """Return the numbers and the places, and how many of these count where there may be more."""
+        """Return the numbers, the places, how many numbers count, and how many places where there may be more."""
         self._unused = None
         if self._entries is None:
-            return (self._flat, self._places) if self._count is None else (self._flat, self._places, self._count)
-        flat, places = parts_of(self._entries, self._dtype)
+            pieces = self._flat, self._places, self._used
+            return pieces if self._count is None else (*pieces, self._count)
+        flat, places, used = parts_of(self._entries, self._dtype)
         count = convert(len(self._entries), int32) if self._dynamic_size else None
         if count is not None:
             places = list_grow(places, count - 1)
         if current_trace() is self._shape.trace:
-            self._entries, self._flat, self._places, self._count = None, flat, places, count
-        return (flat, places) if count is None else (flat, places, count)
+            self._entries, self._flat, self._places, self._used, self._count = None, flat, places, used, count
+        return (flat, places, used) if count is None else (flat, places, used, count)
 
     def _buffer_here(self) -> Any:
         return self.pieces()[0]
 
     def _held(self) -> tuple[Any, Any]:
         """The numbers, and the places of the entries that there are."""
-        flat, places, *count = self.pieces()
+        flat, places, _, *count = self.pieces()
         return flat, list_trim(places, count[0]) if count else places
 
     def size(self, name: str | None = None) -> Any:
@@ -119,21 +137,22 @@ class UnevenTensorArray(TracedTensorArray):
         return self._count if self._count is not None else shape_of_tensor(self._places)[0]
 
     def _expect(self, dims: Shape) -> None:
+        self._shape.note_rank(None if dims is None else len(dims))
         if self._shape.element is not None:
             super()._expect(dims)
 
-    def _changed(self, flat: Any, places: Any, count: Any) -> UnevenTensorArray:
+    def _changed(self, flat: Any, places: Any, used: Any, count: Any) -> UnevenTensorArray:
         made: Any = self._copy()
-        made._entries, made._flat, made._places, made._count = None, flat, places, count
+        made._entries, made._flat, made._places, made._used, made._count = None, flat, places, used, count
         return made  # type: ignore[no-any-return]
 
     def _written(self, at: Any, entry: Any) -> UnevenTensorArray:
-        flat, places, *count = self.pieces()
-        row = _row(size(flat), shape_of_tensor(entry))
+        flat, places, used, *count = self.pieces()
+        row = _row(used, shape_of_tensor(entry))
         row.set_shape((WIDTH,))
         places = (list_push if count else list_set)(places, at, row)
         last = maximum(count[0], cast(at, int32) + 1) if count else None
-        return self._changed(concat([flat, reshape(entry, [-1])], 0), places, last)
+        return self._changed(list_extend(flat, used, reshape(entry, [-1])), places, used + size(entry), last)
 
     def read(self, index: Any, name: str | None = None) -> Any:
         """Return the entry `index`.
@@ -159,7 +178,13 @@ class UnevenTensorArray(TracedTensorArray):
 
     def _rank(self, found: Any) -> Any:
         """How many dimensions an entry has: as far as that is known while tracing, else as `found` says."""
-        return found if self._shape.element is None else len(self._shape.element)
+        if self._shape.element is not None:
+            return len(self._shape.element)
+        # Where the array was made, not in a loop's body, everything that is written to it has been seen.
+        trace = current_trace()
+        ranks = self._shape.ranks if trace is self._shape.trace else ()
+        (rank,) = ranks if len(ranks) == 1 and trace.kind == "function" else (None,)
+        return found if rank is None else rank
 
     def _alike(self, flat: Any, places: Any, name: str | None) -> Any:
         """The entries at these places along a new first axis; zeros for those that were not written."""
@@ -223,6 +248,8 @@ class UnevenTensorArray(TracedTensorArray):
         rank = shape_of_tensor(rest)[0] + (lengths is not None)
         after = concat([rest, ones(reshape(MOST_DIMENSIONS - rank, [1]), int32)], 0)
         columns = [] if lengths is None else [reshape(lengths, [-1, 1])]
+        known = None if rest.aval.shape is None else rest.aval.shape[0]
+        self._shape.note_rank(None if known is None else known + (lengths is not None))
         same = [reshape(rank, [1, 1]), reshape(after, [1, -1])]
         same = [tile(each, concat([reshape(n, [1]), [1]], 0)) for each in same]
         found = concat([reshape(starts + 1, [-1, 1]), same[0], *columns, same[1]], 1)
@@ -241,23 +268,23 @@ class UnevenTensorArray(TracedTensorArray):
         flat = concat([_nothing(self._dtype), reshape(whole, [-1])], 0)
         places = self._rows_of(range_(dims[0]) * reduce_prod(dims[1:]), None, dims[1:])
         if not self._dynamic_size:
-            return self._changed(flat, places, None)
-        return self._changed(flat, list_grow(places, dims[0] - 1), dims[0])
+            return self._changed(flat, places, size(whole), None)
+        return self._changed(flat, list_grow(places, dims[0] - 1), size(whole), dims[0])
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
         """Return the TensorArray with the parts of `value` as the entries at `indices`. i[n], t[n, *element]."""
         at, whole = as_tensor(indices), as_tensor(value, self._dtype)
         if known_value(at) is not None and self._entries is not None and whole.aval.shape and whole.aval.shape[0]:
             return super().scatter(at, whole, name)
-        flat, places, *count = self.pieces()
+        flat, places, used, *count = self.pieces()
         dims = shape_of_tensor(whole)
-        rows = self._rows_of(size(flat) + range_(dims[0]) * reduce_prod(dims[1:]), None, dims[1:])
+        rows = self._rows_of(used + range_(dims[0]) * reduce_prod(dims[1:]), None, dims[1:])
         last = None
         if count:
             greatest = reduce_max(concat([cast(at, int32), convert([-1], int32)], 0))
             places, last = list_grow(places, greatest), maximum(count[0], greatest + 1)
         places = tensor_scatter_update_p(places, reshape(at, [-1, 1]), rows)
-        return self._changed(concat([flat, reshape(whole, [-1])], 0), places, last)
+        return self._changed(list_extend(flat, used, reshape(whole, [-1])), places, used + size(whole), last)
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
         """Return a TensorArray of pieces of `value` of these lengths along its first axis. t[n, *rest], i[k].
@@ -275,6 +302,6 @@ class UnevenTensorArray(TracedTensorArray):
         flat = concat([_nothing(self._dtype), reshape(whole, [-1])], 0)
         places = self._rows_of(cumsum(given, exclusive=True) * reduce_prod(dims[1:]), given, dims[1:])
         if not self._dynamic_size:
-            return self._changed(flat, places, None)
+            return self._changed(flat, places, size(whole), None)
         n = shape_of_tensor(places)[0]
-        return self._changed(flat, list_grow(places, n - 1), n)
+        return self._changed(flat, list_grow(places, n - 1), size(whole), n)

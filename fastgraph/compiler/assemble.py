@@ -49,6 +49,7 @@ PARTIAL = Primitive("partial_result", op_type="PartialResult", n_outputs=1)
 PARTIAL_NODE = Node(PARTIAL, (), {}, (), "partial_result")
 #: Whether a Variable's update may be written over the value it replaces (else the two swap Blocks).
 UPDATE_IN_PLACE = True
+LIST_STEPS = frozenset({"dynamic.push", "dynamic.extend", "dynamic.grow", "dynamic.trim"})
 _SOURCES = frozenset({"placeholder", "const"})
 
 
@@ -258,7 +259,7 @@ class Assembler:
         if self.is_gemm(node):
             a, b = (bool(node.attrs.get(key, False)) for key in ("transpose_a", "transpose_b"))
             return GemmStep(inputs, outputs, nodes, a, b)
-        if node.op.step in ("dynamic.push", "dynamic.grow", "dynamic.trim") and node not in self.opaque:
+        if node.op.step in LIST_STEPS and node not in self.opaque:
             return ListStep(inputs, outputs, nodes, node)
         if self.is_dynamic(node):
             return DynamicStep(inputs, outputs, nodes, node)

@@ -127,11 +127,12 @@ class HostCall(StepSpec):
 class ListCall(HostCall):
     """What a list step does, by `function` where the operands are not as they should be.
 
-    The list has `rows` rows of `row_bytes` bytes. It gets longer where it has no such row (`grow`), and the row is
-    written (`push`), over the old list where nothing else looks at it (`over`); or it is cut.
+    The list has `rows` rows of `row_bytes` bytes. It gets longer where it has no such row (`grow`), and as many rows as
+    `written` says are written (`push`), over the old list where nothing else looks at it (`over`); or it is cut.
     """
 
     push: bool = False
+    written: int = 0
     grow: bool = False
     over: bool = False
     rows: int = 0

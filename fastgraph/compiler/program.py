@@ -104,7 +104,7 @@ class DynamicStep(Step):
 
 @dataclass(eq=False, repr=False, match_args=False)
 class ListStep(Step):
-    """A list with one element more or in another's place (inputs: list, index, element), longer, or cut (list, number).
+    """A list with elements more or in others' place (inputs: list, index, element or elements), longer, or cut.
 
     Nothing is moved where the list dies and has room.
     """

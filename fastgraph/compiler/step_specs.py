@@ -100,8 +100,12 @@ class StepSpecs(Placement):
             return list(run_node(node, inputs))
 
         shape = operands[0].shape or ()
-        push, grow = len(operands) == 3, node.op.step != "dynamic.trim"
-        fits = bool(shape) and (not push or operands[2].shape == shape[1:]) and operands[0].dtype != string.code
+        kind = node.op.step
+        written = operands[2].shape if len(operands) == 3 else None  # a row, or, to extend by, as many as there are
+        row, n_written = (written, int(written is not None))
+        if kind == "dynamic.extend" and written:
+            row, n_written = written[1:], written[0]
+        fits = bool(shape) and (written is None or row == shape[1:]) and operands[0].dtype != string.code
         if not fits:
             return specs.HostCall(
                 function=function, operands=operands, outputs=outputs, cost=3000.0, pinned=True, **common
@@ -112,8 +116,9 @@ class StepSpecs(Placement):
             outputs=outputs,
             cost=40.0,
             pinned=True,
-            push=push,
-            grow=grow,
+            push=written is not None,
+            written=n_written,
+            grow=kind != "dynamic.trim",
             over=new in self.lists_over,
             rows=shape[0],
             row_bytes=math.prod(shape[1:]) * (self.aval(step.inputs[0]).dtype.size),

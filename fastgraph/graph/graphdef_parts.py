@@ -170,6 +170,32 @@ def list_push(node: Node) -> list[Definition]:
     return _updated(parts, parts.op("PadV2", operands, longer, "output", **attrs), index, value)
 
 
+def list_extend(node: Node) -> list[Definition]:
+    """The list, longer where it is too short, some elements updated."""
+    buffer, index, values = node.inputs
+    shape = values.aval.shape
+    if shape is None:
+        raise Unwritable("a list of elements of unknown rank that grows")
+    parts, i32 = Parts(node), {"T": dtypes.int32}
+    number, vector = Aval(dtypes.int32, ()), Aval(dtypes.int32, (None,))
+    if index.aval.dtype != dtypes.int32:
+        index = parts.op("Cast", (index,), number, "y", SrcT=index.aval.dtype, DstT=dtypes.int32, Truncate=False)
+    zero, one = parts.const(0, "zero", dtypes.int32), parts.const(1, "one", dtypes.int32)
+    kind = values.aval.dtype
+    sizes = parts.op("Shape", (values,), Aval(dtypes.int32, (len(shape),)), "output", T=kind, out_type=dtypes.int32)
+    attrs = {"Tparams": dtypes.int32, "Tindices": dtypes.int32, "Taxis": dtypes.int32, "batch_dims": 0}
+    more = parts.op("GatherV2", (sizes, zero, zero), number, "output", **attrs)
+    stop = parts.op("AddV2", (index, more), number, "z", **i32)
+    last = parts.op("Sub", (stop, one), number, "z", **i32)
+    operands, padding = _padded(parts, buffer, last)
+    longer = parts.op("PadV2", operands, Aval(kind, (None, *shape[1:])), "output", **padding)
+    places = parts.op("Range", (index, stop, one), vector, "output", Tidx=dtypes.int32)
+    at = parts.op("ExpandDims", (places, one), Aval(dtypes.int32, (None, 1)), "output", Tdim=dtypes.int32, **i32)
+    return parts.last(
+        "TensorScatterUpdate", (longer, at, values), "output", T=kind, Tindices=dtypes.int32, bad_indices_policy=""
+    )
+
+
 def list_trim(node: Node) -> list[Definition]:
     """The first elements of the list."""
     buffer, size = node.inputs
@@ -260,6 +286,7 @@ SEVERAL = {
     "list_get": list_get,
     "list_grow": list_grow,
     "list_push": list_push,
+    "list_extend": list_extend,
     "list_trim": list_trim,
     "search_sorted": search_sorted,
     "argsort": argsort,

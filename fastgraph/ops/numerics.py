@@ -45,6 +45,7 @@ _PASSED_ON = frozenset(
         "list_set",
         "list_grow",
         "list_push",
+        "list_extend",
         "list_trim",
         "list_reserve",
         "list_blank",

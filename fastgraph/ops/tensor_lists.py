@@ -15,8 +15,8 @@ import numpy as np
 from fastgraph._tensor import convert
 from fastgraph.dtype import as_dtype, int32
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops import joining
-from fastgraph.ops.creation import zeros
+from fastgraph.ops import elementwise, joining
+from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import zeros_like
 from fastgraph.ops.families import Array, body_of, custom, define, invalid, movement, shape_text
 from fastgraph.ops.gathering import gather
@@ -302,6 +302,69 @@ def list_push(buffer: Array, index: Array, value: Array) -> Any:
     return body_of(list_set)(body_of(list_grow)(buffer, index), index, value)
 
 
+def _infer_extend(buffer: Aval, index: Aval, values: Aval) -> Aval:
+    return Aval(values.dtype, None if values.shape is None else (None, *values.shape[1:]))
+
+
+def _nothing_at(dy: Any, index: Any, values_shape: Any) -> Any:
+    return list_extend(dy, index, zeros(values_shape, dy.dtype))
+
+
+def _values_at(dy: Any, index: Any, values_shape: Any) -> Any:
+    return gather(dy, elementwise.cast(index, int32) + range_(convert(values_shape[0], int32)))
+
+
+@_list_op(
+    op="TensorListExtend",
+    infer=_infer_extend,
+    groups=("T", "Tindex", "T"),
+    dtypes=_INDEX,
+    step="dynamic.extend",
+    reason="how long the list gets is data: a step of its own",
+    vjp=dict(
+        buffer=lambda dy, index, values_shape, buffer_shape: list_trim(
+            _nothing_at(dy, index, values_shape), convert(buffer_shape[0], int32)
+        ),
+        values=_values_at,
+    ),
+    samples=lambda: [
+        ((np.arange(6.0).reshape(3, 2).astype(t), np.array(i, it), np.arange(n * 2.0).reshape(n, 2).astype(t)), {})
+        for t, it, i, n in (("float32", "int32", 1, 2), ("float64", "int64", 3, 3), ("int32", "int32", 9, 1),
+                            ("float32", "int32", 3, 0), ("float32", "int32", 2, 6))
+    ],
+    error_samples=lambda: [
+        (
+            (np.arange(3.0), np.array(-1, np.int32), np.ones([2])),
+            {},
+            InvalidArgumentError,
+            "Trying to modify element -1 in a list with 3 elements.",
+        ),
+        (
+            (np.ones([3, 2]), np.array(3, np.int32), np.ones([2, 3])),
+            {},
+            InvalidArgumentError,
+            r"Tried to set a tensor with incompatible shape at a list index. Item element shape: \[3\] list",
+        ),
+    ],
+)  # fmt: skip
+def list_extend(buffer: Array, index: Array, values: Array) -> Any:
+    """The list with other elements from `index` on, longer where it has no room.
+
+    t[n, *element], i[], t[k, *element] -> t[m, *element].
+    """
+    n, at, more = buffer.shape[0], int(index), values.shape[0]
+    if at < 0:
+        raise invalid(f"Trying to modify element {at} in a list with {n} elements.")
+    if buffer.shape[1:] != values.shape[1:]:
+        raise invalid(
+            "Tried to set a tensor with incompatible shape at a list index. Item element shape: "
+            f"{shape_text(values.shape[1:])} list shape: {shape_text(buffer.shape[1:])}"
+        )
+    result = np.array(body_of(list_grow)(buffer, np.array(at + more - 1)))
+    result[at : at + more] = values
+    return result
+
+
 def _infer_trim(buffer: Aval, size: Aval) -> Aval:
     rows = None if size.value is None else int(size.value)
     return Aval(buffer.dtype, None if buffer.shape is None else (rows, *buffer.shape[1:]))
@@ -343,4 +406,4 @@ def list_trim(buffer: Array, size: Array) -> Any:
     return buffer[:n]
 
 
-__all__ = ["list_blank", "list_get", "list_grow", "list_push", "list_reserve", "list_set", "list_trim"]
+__all__ = ["list_blank", "list_extend", "list_get", "list_grow", "list_push", "list_reserve", "list_set", "list_trim"]

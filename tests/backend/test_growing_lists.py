@@ -53,6 +53,51 @@ def sums(n: Any, x: Any) -> Any:
     return ta.stack()
 
 
+@fg.function
+def uneven(n: Any, x: Any) -> Any:
+    ta = fg.TensorArray(fg.float32, size=0, dynamic_size=True, infer_shape=False)
+    for i in fg.range(n):
+        ta = ta.write(i, x[: i % 3] * fg.cast(i, fg.float32))
+    return ta.concat()
+
+
+@fg.function
+def uneven_of_fixed_size(n: Any, x: Any) -> Any:
+    ta = fg.TensorArray(fg.float32, size=n, infer_shape=False)
+    for i in fg.range(n):
+        ta = ta.write(n - 1 - i, x[: 1 + i % 2])
+    return ta.concat()
+
+
+@pytest.mark.parametrize("n", [1, 4, 5, 33, 300])
+def test_values_of_entries_of_different_shapes(n: int) -> None:
+    x = np.float32([1.5, -2.0])
+    whole = np.concatenate([x[: i % 3] * i for i in range(n)])
+    assert np.array_equal(uneven(fg.constant(n), fg.constant(x)), whole)
+    whole = np.concatenate([x[: 1 + i % 2] for i in reversed(range(n))])
+    assert np.array_equal(uneven_of_fixed_size(fg.constant(n), fg.constant(x)), whole)
+
+
+@pytest.mark.parametrize("function", [uneven, uneven_of_fixed_size])
+def test_gradients_of_entries_of_different_shapes(function: Any) -> None:
+    def slopes(call: Any, x: Any) -> list[Any]:
+        with fg.GradientTape() as outer:
+            outer.watch(x)
+            with fg.GradientTape() as tape:
+                tape.watch(x)
+                y = call(fg.constant(7), x)
+                y = fg.reduce_sum(fg.sin(y) * fg.cast(fg.range(fg.size(y)), fg.float32))
+            first = tape.gradient(y, x)
+            z = fg.reduce_sum(first * first)
+        return [np.asarray(first), np.asarray(outer.gradient(z, x))]
+
+    x = fg.constant([0.3, -0.2])
+    with _eager():
+        wanted = slopes(function.python_function, x)
+    np.testing.assert_allclose(slopes(function, x)[0], wanted[0], rtol=1e-4)
+    np.testing.assert_allclose(slopes(function, x)[1], wanted[1], rtol=1e-4)
+
+
 @pytest.mark.parametrize("n", [0, 1, 4, 5, 33, 300])
 def test_values(n: int) -> None:
     x = np.float32([1.5, -2.0])
@@ -91,7 +136,7 @@ class _eager:
         fg.config.run_functions_eagerly(False)
 
 
-@pytest.mark.parametrize("function", [squares, some, pairs])
+@pytest.mark.parametrize("function", [squares, some, pairs, uneven, uneven_of_fixed_size])
 def test_a_write_is_in_place(monkeypatch: pytest.MonkeyPatch, function: Any, tier: str) -> None:
     if tier != "last":
         pytest.skip("kernels only")
