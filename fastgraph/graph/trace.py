@@ -386,6 +386,7 @@ class GraphTrace(Trace):
         self.draws_eagerly = False  # traced for one call: its random ops take what eager ones would
         self.generators: list[Any] = []  # the cells of random ops, which nothing else keeps
         self.spare_generators: list[Any] = []  # of an earlier trace of the same function, for its random ops
+        self.same_lists: Any = None  # of a function: which lists may be one, where a tensor has decided which
         self.sealed = False
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
         self.scope = ""  # the prefix of the names of its nodes

@@ -450,6 +450,75 @@ def test_what_is_refused_names_the_list_and_the_line(function: Any, kind: Any, t
         fg.function(function)(fg.constant(4))
 
 
+def test_elements_of_known_different_shapes_are_told_with_what_to_do() -> None:
+    def appended(n: Any) -> Any:
+        values = [fg.zeros([1])]
+        for _ in fg.range(n):
+            values.append(fg.ones([2]))
+        return fg.concat(values, 0)
+
+    def under_if(n: Any) -> Any:
+        values = [fg.zeros([1])]
+        if n > 1:
+            values.append(fg.ones([2]))
+        return fg.concat(values, 0)
+
+    for function, line in ((appended, 2), (under_if, 2)):
+        with pytest.raises(ValueError, match=r"list 'values' \(.*have shapes \(1,\) and \(2,\).*tf.concat") as raised:
+            fg.function(function)(fg.constant(4))
+        assert f"test_staged_lists.py:{function.__code__.co_firstlineno + line})" in str(raised.value)
+
+
+def test_what_the_error_of_different_shapes_proposes() -> None:
+    @fg.function
+    def concatenated(n: Any) -> Any:
+        values = fg.zeros([1])
+        for _ in fg.range(n):
+            fg.autograph.experimental.set_loop_options(shape_invariants=[(values, fg.TensorShape([None]))])
+            values = fg.concat([values, fg.ones([2])], 0)
+        return values
+
+    @fg.function
+    def written(n: Any) -> Any:
+        values = fg.TensorArray(fg.float32, 0, dynamic_size=True, infer_shape=False).write(0, fg.zeros([1]))
+        for i in fg.range(n):
+            values = values.write(i + 1, fg.ones([2]))
+        return values.concat()
+
+    for function in (concatenated, written):
+        assert numbers(function(fg.constant(2))) == [0.0, 1.0, 1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_another_number_of_names_than_elements_is_an_error(n: int) -> None:
+    @fg.function
+    def two(n: Any) -> Any:
+        a, b = filled(n)
+        return a, b
+
+    @fg.function
+    def at_least_two(n: Any) -> Any:
+        a, b, *rest = filled(n)
+        return a, b, rest
+
+    with pytest.raises(fg.errors.InvalidArgumentError, match=r"unpacking the list 'values' \(.*2 values expected"):
+        two(fg.constant(n))
+    if n < 2:
+        with pytest.raises(fg.errors.InvalidArgumentError, match="at least 2 values expected"):
+            at_least_two(fg.constant(n))
+    else:
+        assert numbers(at_least_two(fg.constant(n))) == [-3, -2, [1]]
+    with pytest.raises(ValueError, match="not enough values to unpack"):
+        fg.function(too_few_of_python)(fg.constant(n))
+
+
+def too_few_of_python(n: Any) -> Any:
+    a, b, *c = [n]
+    if n > 0:
+        a = b
+    return a, c
+
+
 @TIERS
 def test_elements_of_different_shapes_are_told_with_the_line_that_made_them(tier: str) -> None:
     def appended(n: Any) -> Any:

@@ -101,6 +101,81 @@ def in_a_list_of_lists(x):
     return fg.stack(lists[0]), fg.stack(lists[1])
 
 
+@case(0, 3, 5)
+def empty_lists_of_a_list(x):
+    lists = [[], []]
+    for i in fg.range(x):
+        lists[0].append(i)
+        lists[1].append(i * x)
+    return len(lists[0]), fg.reduce_sum(fg.stack(lists[1]) if x > 0 else fg.zeros([1], fg.int32))
+
+
+@case(0, 3, 5)
+def lists_by_a_key_of_python(x):
+    table = {"one": [], "two": []}
+    more = [[] for _ in range(3)]
+    for i in fg.range(x):
+        for key in ("one", "two"):
+            table[key].append(i)
+        for k, each in enumerate(more):
+            if k > 0:
+                each.append(i * k)
+    return [len(each) for each in more], len(table["two"]), sum(more[2]), sum(table["one"])
+
+
+@case(0, 3, 5)
+def a_list_of_lists_assigned(x):
+    lists = [[x], [x, x]]
+    for i in fg.range(x):
+        lists = [lists[1] + [i], [*lists[0], x]]
+    return fg.stack(lists[0]), fg.stack(lists[1])
+
+
+@case(0, 3, 5)
+def lists_of_a_dict_assigned(x):
+    state = {"kept": [x], "n": 0}
+    for i in fg.range(x):
+        if i % 2 == 0:
+            state = {"kept": state["kept"] + [i], "n": state["n"] + 1}
+        else:
+            state = {"kept": state["kept"][-1:], "n": state["n"]}
+    return fg.stack(state["kept"]), state["n"]
+
+
+@case(0, 2, 5)
+def one_of_two_lengths(x):
+    if x > 1:
+        values = [x, x + 1, x + 2]
+    else:
+        values = [x]
+    other = [x, 1] if x > 2 else [7]
+    total = 0
+    for each in values:
+        total += each
+    return total, len(values), values[-1], len(other), other[0]
+
+
+@case(2, 5)
+def taken_apart(x):
+    values = []
+    for i in fg.range(x):
+        values.append(i * i)
+    first, *rest = values
+    *most, last = rest
+    one, two = values[:2]
+    return first, len(rest), last, sum(most), one, two
+
+
+@case(1, 4)
+def elements_set_where_the_list_is_assigned(x):
+    values = [x, 0]
+    for i in fg.range(x):
+        values[0] = values[0] + i
+        values = values + [i]
+        values[-1] = values[-1] + values[0]
+    return fg.stack(values)
+
+
 @case(0, 2, 5)
 def changed_by_called_functions(x):
     values = [1]

@@ -27,6 +27,7 @@ from fastgraph.ops import (
     ranking,
     reduction,
 )
+from fastgraph.staging.autograph import identity
 from fastgraph.staging.autograph.containers import Containers
 from fastgraph.staging.autograph.elements import one_of_several
 from fastgraph.staging.autograph.growing import Grow
@@ -40,7 +41,7 @@ from fastgraph.staging.autograph.iterables import (
     zip_,
 )
 from fastgraph.staging.autograph.list_functions import OF_LISTS
-from fastgraph.staging.autograph.lists import StagedList, as_tuple, mapped
+from fastgraph.staging.autograph.lists import StagedList, as_tuple, lists_differ, mapped, may_be_rows
 from fastgraph.staging.autograph.moved import current
 from fastgraph.staging.autograph.rows import as_rows
 from fastgraph.staging.autograph.state import (
@@ -90,11 +91,19 @@ def if_exp(cond: Any, if_true: Any, if_false: Any, expr_repr: str) -> Any:
 
     containers = Containers([if_true, if_false], ())
     try:
-        result = _chosen(pred, noted("main", if_true), noted("else", if_false), if_true, if_false)
+        try:
+            result = _chosen(pred, noted("main", if_true), noted("else", if_false), if_true, if_false)
+        except (TypeError, ValueError):
+            if len(values) < 2 or not may_be_rows(*values.values()) or not lists_differ(*values.values()):
+                raise
+            result = _staged_choice(pred, noted("main", if_true), noted("else", if_false), if_true, if_false)
         one, two = values.get("main"), values.get("else")
-        if not any(containers.others(each, ()) for each in (one, two)):
-            return result
-        return one if one is two else one_of_several(result, f"... if {expr_repr.strip()} else ...")
+        name = f"... if {expr_repr.strip()} else ..."
+        result = identity.joined(one, two, result, {}, {})
+        if result is not one and any(containers.others(each, ()) for each in (one, two)):
+            result = one_of_several(result, name)
+        identity.decided([(name, result, (one, two))])
+        return result
     except TypeError as error:
         if "true_fn and false_fn" not in str(error):
             raise
@@ -129,7 +138,10 @@ def _no_tensor(expression: str, values: dict[str, Any], error: ValueError) -> Ex
 
 
 class _Changed(BaseException):
-    """A part of an expression changes a container or a variable. No handler of the user's stops it."""
+    """A part of an expression changes a container or a variable, or is a list that a graph knows the length of.
+
+    No handler of the user's stops it.
+    """
 
 
 class _Result:
@@ -147,13 +159,11 @@ class _Result:
 def _chosen(pred: Any, if_true: Any, if_false: Any, *parts: Any) -> Any:
     """Return what one of two functions gives; what `parts`, the user's expressions, change is carried."""
     containers = Containers(parts, ())
-    if not containers.all:
-        return control_flow.cond(pred, if_true, if_false)
 
     def unchanged(part: Callable[[], Any]) -> Callable[[], Any]:
         def run() -> Any:
             value = part()
-            if containers.changed():
+            if isinstance(value, StagedList) or (containers.all and containers.changed()):
                 raise _Changed
             return value
 
@@ -165,6 +175,11 @@ def _chosen(pred: Any, if_true: Any, if_false: Any, *parts: Any) -> Any:
         containers.restore()
         if isinstance(reason, Grow):
             raise
+    return _staged_choice(pred, if_true, if_false, *parts)
+
+
+def _staged_choice(pred: Any, if_true: Any, if_false: Any, *parts: Any) -> Any:
+    """Return what one of two functions gives, as an if statement that assigns it."""
     from fastgraph.staging.autograph.statements import staged_if
 
     result = _Result()
@@ -444,7 +459,7 @@ def item(owner: Any, index: Any) -> Any:
         return None  # the list is carried as a whole
     if any(map(_is_mutable, owner)):
         return owner[index]  # an element could be written to
-    made = as_rows(owner, None)
+    made = as_rows(owner, None, "")
     return owner[index] if made is None else StagedList("", *made)[index]
 
 
@@ -479,7 +494,7 @@ class _Slots:
     def _put(self, index: Any, value: Any) -> None:
         """Have each element be `value` or what it was, whichever `index` says."""
         owner, n = self._owner, len(self._owner)
-        made = as_rows([*owner, value], None)
+        made = as_rows([*owner, value], None, "")
         if made is None:
             raise TypeError(
                 f"the elements of a list that a tensor is the index of must be alike: {reprlib.repr(value)} cannot be "
@@ -493,7 +508,9 @@ class _Slots:
         checks.Assert(inside, ["list assignment index out of range:", index])
         for k, old in enumerate(elements):
             here = elementwise.equal(at, k)
-            owner[k] = nesting.map_structure(lambda a, b, here=here: gathering.where(here, a, b), new, old)
+            chosen = nesting.map_structure(lambda a, b, here=here: gathering.where(here, a, b), new, old)
+            identity.decided([("the element that is set", chosen, (value, owner[k]))])
+            owner[k] = chosen
 
 
 class Attributes:

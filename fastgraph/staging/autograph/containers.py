@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fastgraph import nesting
 from fastgraph.graph.trace import SymbolicTensor, boundaries, is_block, is_internal
 from fastgraph.staging import autograph
 from fastgraph.staging.autograph.lists import StagedList
@@ -97,7 +98,7 @@ def contents(container: Any) -> Any:
 def replace(container: Any, held: Any) -> None:
     """Make `container` hold `held`."""
     if isinstance(container, list):
-        container[:] = held
+        list.__setitem__(container, slice(None), held)
     elif isinstance(container, (StagedList, Attributes, Variable)):
         container.update(held)
     else:
@@ -139,6 +140,27 @@ class Item:
     def cell_contents(self, value: Any) -> None:
         if not isinstance(self._owner, list) or self._key < len(self._owner):
             self._owner[self._key] = value
+
+
+class Part:
+    """Where a container is reached as an element of a tuple, which another tuple takes the place of."""
+
+    def __init__(self, owner: Any, index: int) -> None:
+        self._owner = owner
+        self._index = index
+
+    @property
+    def cell_contents(self) -> Any:
+        """What is there."""
+        return self._owner.cell_contents[self._index]
+
+    @cell_contents.setter
+    def cell_contents(self, value: Any) -> None:
+        items = self._owner.cell_contents
+        if isinstance(items, tuple) and items[self._index] is not value:
+            self._owner.cell_contents = nesting.rebuilt(
+                items, [value if k == self._index else each for k, each in enumerate(items)]
+            )
 
 
 class Found:
@@ -214,10 +236,14 @@ class Containers:
             if depth and not isinstance(value, (set, StagedList)):
                 items = value.items() if isinstance(value, dict) else enumerate(contents(value))
                 for key, item in items:
-                    if isinstance(item, _KINDS) or _is_object(item):
+                    if isinstance(item, (*_KINDS, tuple)) or _is_object(item):
                         self._note(f"{name}[{key!r}]", item, depth - 1, direct=direct, place=Item(value, key))
         elif not depth:
             return
+        elif isinstance(value, tuple):
+            for k, item in enumerate(value[:_MOST_ELEMENTS] if place is not None else ()):
+                if isinstance(item, (*_KINDS, tuple)) or _is_object(item):
+                    self._note(f"{name}[{k}]", item, depth - 1, direct=direct, place=Part(place, k))
         elif isinstance(value, types.FunctionType):
             if not value.__module__ or not value.__module__.startswith("fastgraph"):
                 self._variables(value)
@@ -232,7 +258,9 @@ class Containers:
                 self._found[id(value)] = Found(name, held, direct=False, place=place, written=own)
             for key, item in list(attributes.items()):
                 inner = 1 if isinstance(item, _KINDS) else depth - 1
-                if isinstance(item, _KINDS) or (_is_object(item) and not library and id(item) not in self._found):
+                if isinstance(item, (*_KINDS, tuple)) or (
+                    _is_object(item) and not library and id(item) not in self._found
+                ):
                     self._note(f"{name}.{key}", item, inner, direct=False, place=Item(attributes, key))
 
     def _written(self, name: str) -> frozenset[Any] | None:

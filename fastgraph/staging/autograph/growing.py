@@ -16,10 +16,11 @@ from fastgraph import dtype as dtypes
 from fastgraph._tensor import convert, current_trace
 from fastgraph.ops import elementwise
 from fastgraph.ops.tensor_lists import list_grow
+from fastgraph.staging.autograph import identity
 from fastgraph.staging.autograph.containers import Containers, Found, is_of_trace
 from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.moved import Moved
-from fastgraph.staging.autograph.rows import as_rows
+from fastgraph.staging.autograph.rows import as_rows, check_shapes
 
 MOST_LISTS = 50
 _local = threading.local()
@@ -111,12 +112,14 @@ def grown(revision: Grow, owner: Owner) -> None:
     if revision.owner is not owner:
         raise revision
     found = revision.found
-    made = as_rows(found.before, revision.sample)
+    made = as_rows(found.before, revision.sample, found.name)
     if made is None:
+        check_shapes([*found.before, *([] if revision.sample is None else [revision.sample])], found.name)
         raise revision.refused
     structure, rows = made
     count = convert(len(found.before), dtypes.int32)
     rows = [list_grow(row, elementwise.subtract(count, 1)) for row in rows]
     staged = StagedList(found.name, structure, rows, count=count)
     found.put(staged)
-    found.container[:] = [Moved(found.name, staged)]
+    identity.stands_for(staged, found.container, found.name)
+    list.__setitem__(found.container, slice(None), [Moved(found.name, staged)])

@@ -15,6 +15,7 @@ from fastgraph.errors import InaccessibleTensorError
 from fastgraph.ops import elementwise, gathering, joining, movement
 from fastgraph.ops.tensor_lists import list_get
 from fastgraph.shapes import compatible, dims_text, shape_of
+from fastgraph.staging.autograph import identity
 from fastgraph.staging.autograph.elements import guarded, of_several
 from fastgraph.staging.autograph.rows import fitted
 from fastgraph.staging.autograph.state import same_structure, user_place
@@ -85,7 +86,18 @@ class ListRows:
             assert self.on_read is not None
             self.on_read()
         self._check_reach()
+        self._check_elements()
         return self.rows if self.n_kept is None else [row[: self.n_kept] for row in self.rows]
+
+    def _check_elements(self) -> None:
+        """Raise NotImplementedError where a list has been changed after rows were made of it."""
+        changed = identity.changed_element() if nesting.is_nested(self.structure) else None
+        if changed is not None:
+            raise NotImplementedError(
+                f"a list or dict that has become an element of '{changed.name}' ({changed.place}) is changed after "
+                f"that, and '{self.name}' is read{at_line()}: its elements are the rows of tensors, copies of what was "
+                f"added. Add a copy, {changed.name}.append(list(element)), or change it before it is added."
+            )
 
     def _check_reach(self) -> None:
         """Raise InaccessibleTensorError if the rows are of a graph that is not being made any more, or not here."""
@@ -122,6 +134,7 @@ class ListRows:
         """Return the elements `values` as rows. Raises ValueError, naming the list, where they are not like its own."""
         columns: list[list[Any]] = [[] for _ in self._known()]
         for value in values:
+            identity.element(value, self.name)
             difference = same_structure(self.structure, value)
             if difference is not None:
                 raise ValueError(f"the elements of '{self.name}' must be alike{at_line()}: {difference}")

@@ -336,7 +336,7 @@ def as_list(value: Any, other: Any, name: str) -> StagedList:
     if not value and isinstance(other, StagedList):
         shapes = [(row.dtype, row.aval.shape[1:]) for row in other._rows_anywhere()]
         return type(other)(name, other.structure, [empty_rows(dtype, shape) for dtype, shape in shapes])
-    made = as_rows(value, None if value or not other else other[0])
+    made = as_rows(value, None if value or not other else other[0], name)
     if made is None:
         raise TypeError(
             f"the elements of the list '{name}'{at_line()}, whose length a tensor decides, must be tensors alike in "

@@ -6,7 +6,6 @@ a list it appends to, an option it sets) the trace is dropped, the plan mended, 
 
 from __future__ import annotations
 
-import contextlib
 import reprlib
 import threading
 from collections.abc import Callable, Sequence
@@ -20,236 +19,34 @@ from fastgraph.graph.differentiate import entering
 from fastgraph.graph.recursion import Unknown
 from fastgraph.graph.trace import GraphTrace, reserved
 from fastgraph.ops import elementwise
-from fastgraph.shapes import Aval, TensorShape, common_shape, generalises, shape_of
-from fastgraph.staging.autograph import options
+from fastgraph.shapes import Aval, TensorShape, generalises
+from fastgraph.staging.autograph import identity, options
 from fastgraph.staging.autograph.builtins import decisive
+from fastgraph.staging.autograph.carried import AsRows, Carried, CarriedLists, Define, Peel, Revise
 from fastgraph.staging.autograph.containers import Containers, Found, alike, changed_in_loop, contents, replace
 from fastgraph.staging.autograph.elements import one_of_several
 from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, added, grow, grown, owner_of, owning
-from fastgraph.staging.autograph.lists import StagedList, as_list, lists_differ, may_be_rows
+from fastgraph.staging.autograph.identity import LoopLists
+from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.moved import Moved
+from fastgraph.staging.autograph.rows import check_shapes
 from fastgraph.staging.autograph.state import (
     Perhaps,
     both,
     condition,
+    inner,
     is_tensor,
-    is_text,
     is_undefined,
-    is_variable,
     leaves_of,
-    longer,
-    named,
     not_begun,
     of_state,
-    packed,
-    results_instead,
-    same_leaf,
     same_structure,
-    stand_in,
     told,
     user_place,
     without,
 )  # fmt: skip
 
 _MOST_REVISIONS = 50
-
-
-class _Revise(BaseException):
-    """The plan of a loop was mended while its body was traced: trace it again. No handler of the user's stops it."""
-
-
-class _Carried:
-    """One value that a loop carries: where it comes from, which of its leaves are tensors, and their shapes."""
-
-    def __init__(self, name: str, value: Any, get: Callable[[], Any], put: Callable[[Any], None]) -> None:
-        self.name = name
-        self.sure = False  # whether every iteration defines it
-        self.of_several = False  # whether it may be a list or dict that other names hold too
-        self.get = get
-        self.put = put
-        self.begin(value)
-
-    def begin(self, value: Any, shapes: list[Any] | None = None) -> None:
-        """Enter the loop with `value`."""
-        self.value = value
-        inner = value.value if isinstance(value, Perhaps) else value
-        self.undefined = is_undefined(inner)
-        self.leaves = [] if self.undefined else leaves_of(inner)
-        self.dynamic = [is_tensor(leaf) and not is_variable(leaf) for leaf in self.leaves]
-        self.shapes = shapes
-        self._tensors: list[Any] | None = None
-
-    def tensors(self) -> list[Any]:
-        """Return what enters the loop; made once, in the trace round it."""
-        if self._tensors is None:
-            found = [convert(leaf) for leaf, dynamic in zip(self.leaves, self.dynamic, strict=True) if dynamic]
-            self._tensors = [convert(self.value.defined), *found] if isinstance(self.value, Perhaps) else found
-        return self._tensors
-
-    def avals(self) -> list[Aval]:
-        """Return the types of the tensors in the loop."""
-        avals = [Aval(tensor.dtype, tensor.aval.shape) for tensor in self.tensors()]
-        if self.shapes is not None:
-            shapes = [(), *self.shapes] if isinstance(self.value, Perhaps) else self.shapes
-            avals = [Aval(aval.dtype, shape) for aval, shape in zip(avals, shapes, strict=True)]
-        return avals
-
-    def filled(self, tensors: Sequence[Any]) -> Any:
-        """Return the value with `tensors` in the place of its own."""
-        if self.undefined:
-            return self.value
-        rest = iter(tensors)
-        defined = next(rest) if isinstance(self.value, Perhaps) else None
-        leaves = [next(rest) if dynamic else leaf for leaf, dynamic in zip(self.leaves, self.dynamic, strict=True)]
-        inner = packed(self.value.value if isinstance(self.value, Perhaps) else self.value, leaves)
-        return Perhaps(inner, defined, self.value.why) if isinstance(self.value, Perhaps) else inner
-
-    # -- after an iteration
-
-    def after(self, value: Any, relax: bool) -> list[Any]:
-        """Return the tensors that an iteration leaves, `value` being what the name holds then.
-
-        Raises _Revise after mending what the loop enters with, TypeError or ValueError, naming the variable, where
-        the iteration cannot be followed by another.
-        """
-        if self.undefined:
-            if is_undefined(value):
-                return []
-            self._define(value)
-        defined = []
-        if isinstance(self.value, Perhaps):
-            flag: Any = True
-            if isinstance(value, Perhaps):
-                value, flag = value.value, value.defined
-            self.sure = flag is True
-            defined = [convert(flag)]
-        elif isinstance(value, Perhaps):
-            value = value.value
-        if may_be_rows(self.value, value) and lists_differ(self.value, value):
-            raise _AsRows(self, value)
-        if is_undefined(value):
-            raise ValueError(f"{told(self.name)} is defined before the loop and deleted in it")
-        start = self.value.value if isinstance(self.value, Perhaps) else self.value
-        if start is None and value is not None:
-            raise _Peel
-        if start is not None and value is None:
-            raise ValueError(f"{told(self.name)} is a value before the loop and None at the end of an iteration")
-        difference = same_structure(start, value)
-        if difference is not None:
-            raise TypeError(
-                f"{told(self.name)} must have the same nested structure before the loop and after an iteration: it is "
-                f"{reprlib.repr(start)} before the loop and {reprlib.repr(value)} after one iteration."
-                f"{longer(start, value)}\n\n{difference}"
-            )
-        return defined + self._leaves(leaves_of(value), relax)
-
-    def _define(self, value: Any) -> None:
-        """Enter with zeros that count as not defined, like what the first iteration leaves."""
-        why = value.why if isinstance(value, Perhaps) else not_begun(self.name)
-        inner = value.value if isinstance(value, Perhaps) else value
-        shapes = [convert(leaf).aval.shape for leaf in leaves_of(inner) if is_tensor(leaf) and not is_variable(leaf)]
-        self._pending = (inner, why, shapes)
-        raise _Define(self)
-
-    def define(self) -> None:
-        """Make the stand-ins, in the trace round the loop."""
-        inner, why, shapes = self._pending
-        self.begin(Perhaps(stand_in(inner), False, why), shapes)
-
-    def _leaves(self, values: Sequence[Any], relax: bool) -> list[Any]:
-        found: list[Any] = []
-        avals = self.avals()[isinstance(self.value, Perhaps) :]
-        shapes = iter(avals)
-        for k, (leaf, value, dynamic) in enumerate(zip(self.leaves, values, self.dynamic, strict=True)):
-            if not dynamic:
-                if (is_variable(leaf) or is_text(leaf)) and value is not leaf and is_tensor(value):
-                    self.dynamic[k] = True
-                    self._tensors = None
-                    raise _Revise
-                if not same_leaf(leaf, value):
-                    raise TypeError(
-                        f"{told(self.name)} must have the same non-tensor values before the loop and after an "
-                        f"iteration: it holds {named(leaf)} before and {named(value)} after one. Only tensors "
-                        f"and numbers can change in a loop that a tensor decides.{results_instead(leaf, value)}"
-                    )
-                continue
-            found.append(self._checked(value, next(shapes), relax))
-        if relax:
-            wider = [common_shape(aval.shape, tensor.aval.shape) for aval, tensor in zip(avals, found, strict=True)]
-            if wider != [aval.shape for aval in avals]:
-                self.shapes = wider
-                raise _Revise
-        return found
-
-    def _checked(self, value: Any, aval: Aval, relax: bool) -> Any:
-        if not hasattr(value, "dtype"):
-            with contextlib.suppress(TypeError, ValueError):
-                value = convert(value, aval.dtype)
-        if not is_tensor(value):
-            raise TypeError(f"{told(self.name)} is a tensor before the loop and {reprlib.repr(value)} after one "
-                            "iteration")  # fmt: skip
-        tensor = convert(value)
-        if tensor.dtype != aval.dtype:
-            raise TypeError(
-                f"{told(self.name)} has dtype {aval.dtype.name} before the loop, but dtype {tensor.dtype.name} after "
-                f"one iteration: begin with a value of dtype {tensor.dtype.name}, or tf.cast it in the loop"
-            )
-        if not relax and not generalises(aval.shape, tensor.aval.shape):
-            raise ValueError(
-                f"{told(self.name)} has shape {shape_of(aval.shape)} before the loop, but shape {tensor.shape} after "
-                "one iteration. Use tf.autograph.experimental.set_loop_options to set shape invariants."
-            )
-        return tensor
-
-
-class _CarriedList(_Carried):
-    """A list that the loop assigns, as rows."""
-
-    def __init__(self, of: _Carried, value: Any) -> None:
-        self.staged = as_list(of.value, value, of.name)
-        held = self.staged.held()
-        super().__init__(of.name, held, of.get, of.put)
-        self.of_several = of.of_several
-        self.begin(held, self.staged.shapes_of(held))
-
-    def filled(self, tensors: Sequence[Any]) -> Any:
-        """Return the list with `tensors` for its rows."""
-        rows = list(super().filled(tensors).values())
-        return type(self.staged)(self.name, self.staged.structure, rows)
-
-    def after(self, value: Any, relax: bool) -> list[Any]:
-        """Return the rows that an iteration leaves."""
-        if not may_be_rows(self.staged, value):
-            raise TypeError(
-                f"{told(self.name)} is a list or tuple before the loop and {reprlib.repr(value)} after one iteration"
-            )
-        after = as_list(value, self.staged, self.name)
-        difference = same_structure(self.staged.structure, after.structure)
-        if difference is not None:
-            raise TypeError(f"the elements of the list {told(self.name)} differ before and after an iteration: "
-                            f"{difference}")  # fmt: skip
-        return super().after(after.held(), relax)
-
-
-class _AsRows(_Revise):
-    """A name that an iteration gives a list of another length."""
-
-    def __init__(self, carried: _Carried, value: Any) -> None:
-        super().__init__()
-        self.carried = carried
-        self.value = value
-
-
-class _Define(_Revise):
-    """A name that only the loop defines."""
-
-    def __init__(self, carried: _Carried) -> None:
-        super().__init__()
-        self.carried = carried
-
-
-class _Peel(_Revise):
-    """A name is None before the first iteration and a tensor after it: the first iteration goes before the loop."""
 
 
 class _Appended:
@@ -259,7 +56,14 @@ class _Appended:
         self.found = found
         self.structure: Any = None
         self.per_iteration = 0
+        self.recorder: Any = None  # what the body reaches in its place
         self.start = contents(found.container)
+
+    def taken_back(self) -> None:
+        """Let what reaches the recorder reach the list again."""
+        for place in self.found.places:
+            if place.cell_contents is self.recorder:
+                place.cell_contents = self.found.container
 
 
 class Loop:
@@ -299,16 +103,15 @@ class Loop:
         self.relax = relax
         self.at_least_once = at_least_once
         for _ in range(MOST_LISTS):
+            self.known = identity.mark()
             containers = Containers(self.blocks, self.names)
-            self.get_state = without(self._all_state, containers.hidden(self.names), self.names)
-            self.start = tuple(self.get_state())
-            self.carried = [
-                _Carried(name, value, lambda k=k: self.get_state()[k], lambda _: None)  # type: ignore[misc]
-                for k, (name, value) in enumerate(zip(self.names, self.start, strict=True))
-            ]
+            self.hidden = containers.hidden(self.names)
+            self._begin()
+            self.carried = [self._carried(k) for k in range(len(self.names))]
             for carried, value in zip(self.carried, self.start, strict=True):
                 carried.of_several = containers.others(value, [carried.name])
             self.appended: list[_Appended] = []
+            self.same: set[Any] = set()
             with owning(containers) as self.owner:
                 try:
                     self._revised(counter)
@@ -320,24 +123,41 @@ class Loop:
             grown(wanted, self.owner)
         raise wanted.refused
 
+    def _begin(self) -> None:
+        """Take what the names hold before the loop, but for elements of lists that are carried as a whole."""
+        self.get_state = without(self._all_state, self.hidden, self.names)
+        self.start = tuple(self.get_state())
+
+    def _carried(self, k: int) -> Carried:
+        return Carried(self.names[k], self.start[k], lambda: self.get_state()[k], lambda _: None)
+
+    def _as_rows(self, revision: AsRows) -> None:
+        """Carry lists as rows, and their elements no more as names of their own."""
+        place = self.carried.index(revision.carried)
+        made = self.carried[place] = CarriedLists(revision.carried, revision.value, revision.paths)
+        inside = [k for k, name in enumerate(self.names) if made.rows.has_element(name) and k not in self.hidden]
+        self.hidden |= frozenset(inside)
+        self._begin()
+        for k in inside:
+            self.carried[k] = self._carried(k)
+
     def _revised(self, counter: Any) -> None:
         """Trace the loop until it is as an iteration leaves it."""
         for _ in range(_MOST_REVISIONS):
             self.containers = Containers(self.blocks, self.names)
             try:
                 self._stage(counter)
-            except _Define as revision:
+            except Define as revision:
                 self._reset()
                 revision.carried.define()
-            except _AsRows as revision:
+            except AsRows as revision:
                 self._reset()
-                place = self.carried.index(revision.carried)
-                self.carried[place] = _CarriedList(revision.carried, revision.value)
-            except _Peel:
+                self._as_rows(revision)
+            except Peel:
                 self._reset()
                 self._peel(counter)
                 return
-            except _Revise:
+            except Revise:
                 self._reset()
             except (
                 Unknown
@@ -350,6 +170,7 @@ class Loop:
         raise TypeError(f"the state of this {self.kind} loop changes its structure in every iteration")
 
     def _reset(self) -> None:
+        identity.forget(self.known)
         self.set_state(self.start)
         self.containers.restore()
 
@@ -357,6 +178,10 @@ class Loop:
 
     def _put(self, tensors: Sequence[Any]) -> None:
         """Give the names, and the containers that are carried, the values that are in these tensors."""
+        self._place(self._values(tensors))
+
+    def _values(self, tensors: Sequence[Any]) -> list[Any]:
+        """Return what the names, and then the containers that are carried, hold with these tensors."""
         rest = list(tensors)
         values = []
         for carried in self.carried:
@@ -366,8 +191,11 @@ class Loop:
                 value = one_of_several(value, carried.name)
             del rest[:n]
             values.append(value)
-        self._placed = values[: len(self.names)]
-        self.set_state(tuple(self._placed))
+        return values
+
+    def _place(self, values: Sequence[Any]) -> None:
+        self._placed = values
+        self.set_state(tuple(values[: len(self.names)]))
         for carried, value in zip(self.carried[len(self.names) :], values[len(self.names) :], strict=True):
             carried.put(value)
 
@@ -401,7 +229,7 @@ class Loop:
                 goes_on = condition(decisive(self.test(inputs[0])), f"{self.kind} statement")
             finally:
                 for appended in self.appended:
-                    appended.found.put(appended.found.container)
+                    appended.taken_back()
             if limit is not None:
                 goes_on = both(elementwise.less(inputs[n_own - 1], limit), goes_on)
         closed(test_trace, lambda: [goes_on])
@@ -410,33 +238,61 @@ class Loop:
         body_trace.scope = f"{scope}/"
         with entering(body_trace):
             inputs = arguments(body_trace)
-            after, rows = self._iteration(inputs, n_own, counter is not None)
+            lists = self._names_of_lists()
+            after, rows = self._iteration(inputs, n_own, counter is not None, lists)
         closed(body_trace, lambda: [*after, *rows])
         outputs = make_while(test_trace, body_trace, flat, name=scope)
-        self._put(outputs[n_own : len(flat)])
+        values = self._values(outputs[n_own : len(flat)])
+        held = lists.after(list(map(inner, values)))
+        for k, value in enumerate(values):
+            if isinstance(value, Perhaps):
+                value.value = held[k]
+            else:
+                values[k] = held[k]
+        self._place(values)
         self._fill(list(outputs[len(flat) :]))
+        lists.finish(held)
         if self.at_least_once:
             self.set_state(tuple(
                 value.value if isinstance(value, Perhaps) and carried.sure else value
                 for value, carried in zip(self.get_state(), self.carried, strict=False)
             ))  # fmt: skip
 
-    def _iteration(self, inputs: list[Any], n_own: int, is_counted: bool) -> tuple[list[Any], list[Any]]:
-        lists = [self._append_to(appended) for appended in self.appended]
+    def _names_of_lists(self) -> LoopLists:
+        """Return what tells of the lists that the names, and the containers that are carried, hold."""
+        starts = [*self.start, *(carried.value for carried in self.carried[len(self.names) :])]
+        names = [carried.name for carried in self.carried]
+        return LoopLists(names, list(map(inner, starts)), list(map(inner, self._placed)), self.same, len(self.names))
+
+    def _read_again(self) -> None:
+        """Read what the names hold, and what blocks reach otherwise, as the next iteration does."""
+        for value in self.get_state():
+            identity.check(inner(value))
+        for found in self.containers.all:
+            if self.containers.others(found.container, self.names):
+                identity.check(found.container)
+
+    def _iteration(
+        self, inputs: list[Any], n_own: int, is_counted: bool, lists: LoopLists
+    ) -> tuple[list[Any], list[Any]]:
+        recorders = [self._append_to(appended) for appended in self.appended]
         local = self._local
         local.depth = self.depth() + 1
         try:
             with options.staged_loop(self):
                 self.body(inputs[0] if is_counted else None)
+                if identity.in_use():
+                    self._read_again()
+                    lists.body_ends()
         finally:
             local.depth -= 1
+            for appended in self.appended:
+                appended.taken_back()
             changed = self.containers.changed()
             held = {id(found.container): contents(found.container) for found in changed}
             for found in changed:
                 if not any(c.name == found.name for c in self.carried[len(self.names) :]):
                     replace(found.container, found.before)
-            for appended in self.appended:
-                appended.found.put(appended.found.container)
         for found in changed:
             self._follow(found, held[id(found.container)])
         self._grow_lists()
@@ -444,18 +300,21 @@ class Loop:
         for carried, value in zip(self.carried, self.get_state(), strict=False):
             if not carried.of_several and self.containers.others(value, self.names):
                 carried.of_several = True
-                raise _Revise
-        for carried, value in zip(self.carried, [
-            *self.get_state(), *(carried.get() for carried in self.carried[len(self.names) :])
-        ], strict=True):  # fmt: skip
+                raise Revise
+        values = [*self.get_state(), *(carried.get() for carried in self.carried[len(self.names) :])]
+        for carried, value in zip(self.carried, values, strict=True):
             after += carried.after(value, self.relax)
-        return after, [row for appended, new in zip(self.appended, lists, strict=True) for row in _rows(appended, new)]
+        if lists.iterated(list(map(inner, values))):
+            raise Revise
+        return after, [
+            row for appended, new in zip(self.appended, recorders, strict=True) for row in _rows(appended, new)
+        ]
 
     # -- containers
 
     def _grow_lists(self) -> None:
         """Have the length of a list be a tensor that an iteration assigns and makes longer in place (by +=)."""
-        for placed, start, value in zip(self._placed, self.start, self.get_state(), strict=True):
+        for placed, start, value in zip(self._placed, self.start, self.get_state(), strict=False):
             if value is placed and type(start) is list and type(value) is list and len(value) != len(start):
                 found = self.owner.containers.of(start)
                 if found is not None:
@@ -469,12 +328,12 @@ class Loop:
             return
         if alike(found.before, after) and not isinstance(found.before, set):
             container = found.container
-            carried = _Carried(found.name, found.before, lambda: contents(container),
+            carried = Carried(found.name, found.before, lambda: contents(container),
                                lambda held: replace(container, held))  # fmt: skip
             if isinstance(container, StagedList) and not container.tracing:
                 carried.begin(found.before, container.shapes_of(found.before))
             self.carried.append(carried)
-            raise _Revise
+            raise Revise
         refused = changed_in_loop(found, after)
         if not isinstance(found.container, (list, StagedList)):
             raise refused
@@ -500,8 +359,9 @@ class Loop:
         for element in [*found.before, *new]:
             if same_structure(new[0], element) is not None or not all(map(is_tensor, nesting.flatten(element))):
                 raise refused
+        check_shapes([*found.before, *new], found.name)
         self.appended.append(appended)
-        raise _Revise
+        raise Revise
 
     def _append_to(self, appended: _Appended) -> StagedList:
         found = appended.found
@@ -513,7 +373,9 @@ class Loop:
             ))  # fmt: skip
 
         recorder = StagedList(found.name, on_read=read, origin=found.container)
+        identity.stands_for(recorder, found.container, found.name)
         found.put(recorder)
+        appended.recorder = recorder
         return recorder
 
     def _fill(self, stacks: list[Any]) -> None:
@@ -535,7 +397,8 @@ class Loop:
             found = appended.found
             staged = StagedList(found.name, appended.structure, rows)
             found.put(staged)
-            found.container[:] = [Moved(found.name, staged)]
+            identity.stands_for(staged, found.container, found.name)
+            list.__setitem__(found.container, slice(None), [Moved(found.name, staged)])
 
     # -- the first iteration before the loop
 
@@ -585,13 +448,13 @@ class Loop:
     # -- options
 
     def set_options(self, new: options.LoopOptions) -> None:
-        """Take the options that the body sets; raises _Revise where they are not those it is traced with."""
+        """Take the options that the body sets; raises Revise where they are not those it is traced with."""
         if self.options.given:
             return
         self.options = new
         for value, shape in new.shape_invariants:
             self._invariant(value, shape)
-        raise _Revise
+        raise Revise
 
     def _invariant(self, value: Any, shape: Any) -> None:
         current = self.get_state()
@@ -629,6 +492,8 @@ def _rows(appended: _Appended, recorder: StagedList) -> list[Any]:
     if len(recorder.new) != appended.per_iteration:
         refused = changed_in_loop(appended.found, [*appended.start, *recorder.new])
         grow(appended.found, appended.structure, refused)
+    for element in recorder.new:
+        identity.element(element, appended.found.name)
     columns = list(zip(*(nesting.flatten(element) for element in recorder.new), strict=True))
     if appended.per_iteration == 1:
         return [convert(column[0]) for column in columns]

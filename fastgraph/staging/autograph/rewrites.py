@@ -238,8 +238,25 @@ class _Statements(ast.NodeTransformer):
         if any(isinstance(each, (ast.Tuple, ast.List)) for each in node.targets) and not isinstance(
             node.value, (ast.Tuple, ast.List)
         ):  # fmt: skip
-            node.value = _placed(operator("unpacked", node.value), node.value)
+            node.value = _placed(self._unpacked(node), node.value)
         return self._value(node)
+
+    def _unpacked(self, node: ast.Assign) -> ast.Call:
+        """Return the value that an assignment to several names takes apart; a list for a star is one of its parts."""
+        if len(node.targets) > 1:
+            return operator("unpacked", node.value)
+        names = node.targets[0].elts  # type: ignore[attr-defined]
+        star = next((k for k, each in enumerate(names) if isinstance(each, ast.Starred)), None)
+        if star is None:
+            return operator("unpacked_to", node.value, ast.Constant(len(names)))
+        names[star] = names[star].value
+        return operator("unpacked_around", node.value, ast.Constant(star), ast.Constant(len(names) - star - 1))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        """malt does not look at its value: what is read there is read by the operator, as elsewhere."""
+        self.generic_visit(node)
+        node.value = _placed(_Reads().visit(node.value), node.value)
+        return node
 
     def _lifted(self, node: Any, field: str) -> list[ast.stmt]:
         """Return a statement, after statements for the `and` and `or` in its expression that bind names."""
@@ -324,6 +341,13 @@ def _refuse_bindings(node: ast.AST | None) -> None:
         )
     for child in ast.iter_child_nodes(node):
         _refuse_bindings(child)
+
+
+class _Reads(ast.NodeTransformer):
+    """Has the names of an expression read by `ld`."""
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        return operator("ld", node) if isinstance(node.ctx, ast.Load) and node.id != "ag__" else node
 
 
 class _Raises(ast.NodeTransformer):

@@ -13,18 +13,61 @@ from fastgraph import nesting
 from fastgraph._tensor import convert
 from fastgraph.ops import creation, elementwise, gathering, joining, movement
 from fastgraph.ops.tensor_lists import list_blank
-from fastgraph.staging.autograph.state import is_tensor, same_structure
+from fastgraph.shapes import compatible, dims_text
+from fastgraph.staging.autograph import identity
+from fastgraph.staging.autograph.state import is_tensor, same_structure, user_place
 
 
-def as_rows(elements: Sequence[Any], sample: Any) -> tuple[Any, list[Any]] | None:
+def as_rows(elements: Sequence[Any], sample: Any, name: str) -> tuple[Any, list[Any]] | None:
     """Return the structure of the elements of a list and these as rows; None where they are not alike.
 
-    `sample` is an element that is to be added, which tells of what there are none yet, or None.
+    `sample` is an element that is to be added, which tells of what there are none yet, or None; `name` is that of the
+    list which the rows are to be, "" where they are read at once.
     """
     known = [*elements, *([] if sample is None else [sample])]
-    if not known or any(same_structure(known[0], each) is not None for each in known):
+    columns = _columns(known)
+    if columns is None:
         return None
     rows = []
+    for column, dtype, shape in columns:
+        if elements:
+            rows.append(joining.stack([convert(leaf, dtype) for leaf in column[: len(elements)]]))
+        else:
+            rows.append(empty_rows(dtype, shape))
+    for each in elements if name else ():
+        identity.element(each, name)
+    return known[0], rows
+
+
+def are_alike(elements: Sequence[Any]) -> bool:
+    """Say whether elements can be the rows of one list: they are tensors alike in structure, dtype and shape."""
+    return _columns(elements) is not None
+
+
+def check_shapes(elements: Sequence[Any], name: str) -> None:
+    """Raise ValueError where elements of one structure, that are to be rows, differ in shape."""
+    for leaves in zip(*map(nesting.flatten, elements), strict=False):
+        shapes = [tuple(leaf.shape) for leaf in leaves if getattr(leaf, "shape", None) is not None and
+                  getattr(leaf.shape, "rank", 0) is not None]  # fmt: skip
+        for shape in shapes:
+            if not compatible(shapes[0], shape):
+                place = user_place()
+                raise ValueError(
+                    f"the elements of the list '{name}'{f' ({place})' if place else ''} have shapes "
+                    f"{dims_text(shapes[0])} and {dims_text(shape)}: a list that a staged statement makes longer has "
+                    f"elements of one shape. Pad them; or put them one behind the other as you go, "
+                    f"{name} = tf.concat([{name}, value], 0), and let its length vary: "
+                    f"tf.autograph.experimental.set_loop_options(shape_invariants=[({name}, tf.TensorShape([None]))]); "
+                    f"or write them to a tf.TensorArray(dtype, 0, dynamic_size=True, infer_shape=False) and use its "
+                    "concat()."
+                )
+
+
+def _columns(known: Sequence[Any]) -> list[tuple[list[Any], Any, tuple[Any, ...]]] | None:
+    """Return the leaves of elements, those of a place together, with their dtype and shape; None where these differ."""
+    if not known or any(same_structure(known[0], each) is not None for each in known):
+        return None
+    columns: list[tuple[list[Any], Any, tuple[Any, ...]]] = []
     for k in range(len(nesting.flatten(known[0]))):
         column = [nesting.flatten(each)[k] for each in known]
         if not all(map(is_tensor, column)):
@@ -36,12 +79,8 @@ def as_rows(elements: Sequence[Any], sample: Any) -> tuple[Any, list[Any]] | Non
         shapes = {tuple(leaf.shape) if getattr(leaf, "shape", None) is not None else () for leaf in column}
         if len(shapes) > 1:
             return None
-        (shape,) = shapes
-        if elements:
-            rows.append(joining.stack([convert(leaf, dtype) for leaf in column[: len(elements)]]))
-        else:
-            rows.append(empty_rows(dtype, shape))
-    return known[0], rows
+        columns.append((column, dtype, *shapes))
+    return columns
 
 
 def empty_rows(dtype: Any, shape: Sequence[Any]) -> Any:

@@ -18,6 +18,7 @@ from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.graph.ir import SourceLine
 from fastgraph.graph.trace import SymbolicTensor, source_lines
 from fastgraph.ops import checks, creation, elementwise
+from fastgraph.staging.autograph import identity
 from fastgraph.staging.autograph.moved import current
 from fastgraph.tensor_array import TensorArray
 
@@ -72,10 +73,10 @@ class UndefinedReturnValue:
 
 
 def ldu(load: Callable[[], Any], name: str) -> Any:
-    """Return what `load` gives; where a name in it is not defined, what stands for that."""
+    """Return what `load` gives; where a name, key or attribute in it is not there, what stands for that."""
     try:
         return load()
-    except (KeyError, AttributeError, NameError):
+    except (LookupError, AttributeError, NameError):
         return Undefined(name)
 
 
@@ -108,6 +109,11 @@ class Perhaps:
 
     def __fg_tensor__(self, dtype: Any = None) -> Any:
         raise ValueError(f"{self.why}. It is read where only some paths have set it: set it before them")
+
+
+def inner(value: Any) -> Any:
+    """Return what a name holds if it is defined."""
+    return value.value if type(value) is Perhaps else value
 
 
 _local = threading.local()
@@ -144,7 +150,11 @@ def ld(value: Any) -> Any:
         return value.value
     if type(value) in (Perhaps, Undefined):
         return value.read()
-    return current(value) if type(value) is list and not in_state() else value
+    if in_state():
+        return value
+    if identity.in_use():
+        identity.check(value)
+    return current(value) if type(value) is list else value
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -21,25 +21,32 @@ from fastgraph.graph.recursion import Unknown
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
 from fastgraph.ops import elementwise, gathering, joining, movement
 from fastgraph.staging import recursion
-from fastgraph.staging.autograph import options
+from fastgraph.staging.autograph import identity, options
 from fastgraph.staging.autograph.builtins import and_, decides, decisive
 from fastgraph.staging.autograph.containers import Containers, alike, contents, own_names, replace, unlike_branches
 from fastgraph.staging.autograph.elements import one_of_several
 from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, Owner, added, grow, grown, owning
+from fastgraph.staging.autograph.identity import is_list
 from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterable
-from fastgraph.staging.autograph.lists import StagedList, as_list, lists_differ, may_be_rows
+from fastgraph.staging.autograph.lists import StagedList, may_be_rows
 from fastgraph.staging.autograph.loops import Loop
+from fastgraph.staging.autograph.nested_rows import NestedRows, at, unlike
 from fastgraph.staging.autograph.returns import surely_true
+from fastgraph.staging.autograph.rows import are_alike
 from fastgraph.staging.autograph.state import (
+    RETURN_VALUE,
     Join,
     Perhaps,
+    Undefined,
     UndefinedReturnValue,
     begun,
     condition,
+    inner,
+    is_undefined,
     of_state,
     output_of,
     without,
-)
+)  # fmt: skip
 from fastgraph.staging.autograph.unrolling import Unrolling
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -84,6 +91,7 @@ def staged_if(
     get_state, set_state = of_state(get_state), of_state(set_state)
     scope = reserved(outer, "cond")
     for _ in range(MOST_LISTS):
+        known = identity.mark()
         containers = Containers([body, orelse, *blocks], names)
         state = without(get_state, containers.hidden(names), names)
         start = state()
@@ -94,6 +102,7 @@ def staged_if(
                 wanted = revision
             else:
                 return
+        identity.forget(known)
         set_state(start)
         grown(wanted, owner)
     raise wanted.refused
@@ -115,6 +124,7 @@ def _branches(
 ) -> None:
     """Trace the two blocks once, and put the cond node into the graph."""
     containers = owner.containers
+    before = identity.mark()
     changed: dict[int, Any] = {}
 
     def run(block: Callable[[], Any]) -> tuple[tuple[Any, ...], dict[int, Any]]:
@@ -142,6 +152,7 @@ def _branches(
             error.left_out()
         elif not recursion.leaves_out():
             raise
+        identity.forget(before)
         set_state(start)
         known()
         return
@@ -157,52 +168,85 @@ def _branches(
     stays: dict[int, Any] = {}  # names that hold the same list, whatever it holds then
     several = set()
     ends_of = [list(main), list(other)]
+    helds = held_main, held_other
+    sides = list(zip(main, other, strict=True))  # the lists themselves, of which each branch has left something else
+    rows_of = {names[k] for k, *side in zip(kept, main, other, strict=True)
+               if any(isinstance(each, StagedList) for each in side)}  # fmt: skip
     for place, k in enumerate(kept):
         one, two = main[place], other[place]
-        if one is two and containers.others(one, [names[k]]):
+        if names[k].rpartition("[")[0] in rows_of:  # an element of what is carried as a whole
+            stays[place] = Undefined(names[k])
+            for end in ends_of:
+                end[place] = ()
+        elif one is two and is_list(one):
             stays[place] = one
             for end in ends_of:
                 end[place] = ()
-        elif one is not two and any(
-            containers.others(each, [names[k] for k in kept]) or sum(each is v for v in side) > 1
-            for each, side in ((one, main), (two, other))
-            if containers.of(each) is not None
-        ):
-            several.add(place)
-            for end, held in zip(ends_of, (held_main, held_other), strict=True):
+        elif one is not two:
+            if any(
+                containers.others(each, [names[k] for k in kept]) or sum(each is v for v in side) > 1
+                for each, side in ((one, main), (two, other))
+                if containers.of(each) is not None
+            ):
+                several.add(place)
+            for end, held in zip(ends_of, helds, strict=True):
                 end[place] = _as_left(end[place], held)
     main, other = map(tuple, ends_of)
     with entering(else_trace):
         _compare(main, other)
-    lists: dict[int, StagedList] = {}
-    for place, k in enumerate(kept):
-        one, two = main[place], other[place]
-        all_of_name = [one, two] if any(isinstance(each, StagedList) for each in (one, two)) else [start[k], one, two]
-        if may_be_rows(*all_of_name) and lists_differ(one, two):
+    lists = []
+    joins = []
+    values_met = [
+        (names[k], *end, start[k], lenient) for k, end in zip(kept, zip(main, other, strict=True), strict=True)
+    ]
+    values_met += [(found.name, *ends, found.before, False) for found, ends in both_ends]
+    for name, one, two, began, may_be_unset in values_met:
+        rows = [NestedRows(name), NestedRows(name)]
+        for path in unlike(one, two):
+            both = at(one, path), at(two, path)
+            if not (any(isinstance(each, StagedList) for each in both) or may_be_rows(at(began, path), *both)):
+                chosen = is_list(both[0]) and not name.startswith(RETURN_VALUE) and are_alike([*both[0], *both[1]])
+                if not chosen:  # as they are, which the error says
+                    continue
             with entering(then_trace):
-                lists[place] = as_list(one, two, names[k])
-                main = (*main[:place], lists[place].held(), *main[place + 1 :])
+                rows[0].add(path, *both)
             with entering(else_trace):
-                other = (*other[:place], as_list(two, one, names[k]).held(), *other[place + 1 :])
-    joins = [Join(*each, lenient=lenient) for each in zip([names[k] for k in kept], main, other, strict=True)]
-    joins += [Join(found.name, *ends, lenient=False) for found, ends in both_ends]
+                rows[1].add(path, *reversed(both))
+        lists.append(rows[0])
+        joins.append(Join(name, rows[0].taken_apart(one), rows[1].taken_apart(two), lenient=may_be_unset))
     # A cond has an output, if only to be waited for.
     pairs = [pair for join in joins for pair in join.pairs] or [(0, 0)]
     closed(then_trace, lambda: (output_of(pair[0]) for pair in pairs))
     closed(else_trace, lambda: (output_of(pair[1]) for pair in pairs))
-    results = iter(make_cond(then_trace, else_trace, pred, name=scope))
-    values = [join.result(results) for join in joins]
+    outputs = iter(make_cond(then_trace, else_trace, pred, name=scope))
+    values = [rows.put_together(join.result(outputs)) for rows, join in zip(lists, joins, strict=True)]
     after = list(start)
     for place, k in enumerate(kept):
-        model = lists.get(place)
-        after[k] = values[place] if model is None else type(model)(names[k], model.structure, [*values[place].values()])
+        after[k] = values[place]
         if place in stays:
             after[k] = stays[place]
-        elif place in several:
-            after[k] = one_of_several(after[k], names[k])
+        else:
+            after[k] = _with_own_lists(after[k], sides[place], helds)
+            if place in several:
+                after[k] = one_of_several(after[k], names[k])
     set_state(tuple(after))
-    for found, value in zip(changed.values(), values[len(kept) :], strict=True):
-        replace(found.container, value)
+    results: list[tuple[str, Any, Sequence[Any]]]
+    results = [(names[k], inner(after[k]), tuple(map(inner, side))) for k, side in zip(kept, sides, strict=True)]
+    for (found, ends), value in zip(both_ends, values[len(kept) :], strict=True):
+        held = identity.joined(ends[0], ends[1], value, *helds)
+        replace(found.container, held)
+        results += identity.of_contents(found.name, held, ends)
+    identity.decided(results, helds)
+
+
+def _with_own_lists(value: Any, sides: tuple[Any, Any], helds: tuple[dict[int, Any], dict[int, Any]]) -> Any:
+    """Return what a name holds after a conditional, with the lists that both branches have left at the same place."""
+    ends = [None if is_undefined(side) else inner(side) for side in sides]
+    if isinstance(value, Perhaps):  # where one branch alone sets the name, it holds what that has set
+        ends = [ends[1] if ends[0] is None else ends[0], ends[0] if ends[1] is None else ends[1]]
+        value.value = identity.joined(ends[0], ends[1], value.value, *helds)
+        return value
+    return identity.joined(ends[0], ends[1], value, *helds)
 
 
 def _as_left(value: Any, held: dict[int, Any]) -> Any:
