@@ -237,7 +237,8 @@ def _eager(spec: TensorArraySpec, buffer: Any, count: Any) -> TensorArray:
     made = TensorArray(
         spec._dtype, n, spec._dynamic_size, infer_shape=spec._infer_shape, element_shape=spec._element_shape
     )
-    blank = 0 in tuple(buffer.shape)[1:] and not spec._element_shape.is_fully_defined()  # nothing was written
+    element = tuple(buffer.shape)[1:]
+    blank = 0 in element and as_dims(spec._element_shape) != element  # nothing was written
     return made.unstack(buffer[:n]) if n and not blank else made
 
 

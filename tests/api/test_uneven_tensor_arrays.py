@@ -218,6 +218,22 @@ def test_an_array_that_nothing_was_written_to_has_no_entries_to_read(tier: str, 
         run(f, tier, fg.constant(1))
 
 
+@TIERS
+@pytest.mark.parametrize("infer_shape", [True, False])
+@pytest.mark.parametrize("options", [{"element_shape": [None]}, {}, {"dynamic_size": True}])
+def test_an_array_that_nothing_was_written_to_is_an_argument(
+    tier: str, options: dict[str, Any], infer_shape: bool
+) -> None:
+    def f(given: Any) -> Any:
+        written = given.write(0, fg.ones([3])).write(1, fg.zeros([3]))
+        return given.size(), written.stack(), given
+
+    given = array(size=2, **{"infer_shape": infer_shape, **options})
+    size, whole, back = run(f, tier, given)
+    assert int(size) == 2 and whole.numpy().tolist() == [[1, 1, 1], [0, 0, 0]]
+    assert back.write(1, [5.0, 6.0, 7.0]).read(1).numpy().tolist() == [5, 6, 7]
+
+
 @PARTLY
 def test_the_first_entry_says_the_shape_of_all_unless_it_is_not_to_be_inferred(options: dict[str, Any]) -> None:
     def f(infer_shape: bool) -> Any:
@@ -227,6 +243,26 @@ def test_the_first_entry_says_the_shape_of_all_unless_it_is_not_to_be_inferred(o
     with pytest.raises(ValueError, match="Incompatible shape"):
         fg.function(f)(True)
     assert [each.numpy().tolist() for each in fg.function(f)(False)] == [[1], [1, 2]]
+
+
+@TIERS
+def test_entries_of_different_ranks_and_of_one_that_is_known_where_the_array_was_made(tier: str) -> None:
+    def of_one_rank(n: Any) -> Any:
+        ta = array(size=n)
+        for i in fg.range(n):
+            ta = ta.write(i, fg.ones([i, 2]))
+        assert ta.concat().shape.rank == 2
+        return ta.concat()
+
+    def of_different_ranks(n: Any) -> Any:
+        ta = array(size=n + 1).write(n, fg.ones([2, 2]))
+        for i in fg.range(n):
+            ta = ta.write(i, fg.ones([i]))
+        assert ta.read(n).shape.rank is None
+        return ta.read(n), ta.read(n - 1)
+
+    assert run(of_one_rank, tier, fg.constant(3)).numpy().tolist() == [[1, 1]] * 3
+    assert [each.numpy().tolist() for each in run(of_different_ranks, tier, fg.constant(3))] == [[[1, 1]] * 2, [1, 1]]
 
 
 @TIERS

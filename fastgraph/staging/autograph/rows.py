@@ -79,7 +79,8 @@ def _columns(known: Sequence[Any]) -> list[tuple[list[Any], Any, tuple[Any, ...]
         shapes = {tuple(leaf.shape) if getattr(leaf, "shape", None) is not None else () for leaf in column}
         if len(shapes) > 1:
             return None
-        columns.append((column, dtype, *shapes))
+        (shape,) = shapes
+        columns.append((column, dtype, shape))
     return columns
 
 
