@@ -488,6 +488,11 @@ class _Slots:
         elif type(owner) is list and decides(index):
             if not in_state():
                 self._put(index, value)
+        elif in_state() and type(owner) is list and isinstance(index, int) and index >= len(owner):
+            raise NotImplementedError(
+                f"element {index} of a list is set or deleted in a staged statement ({user_place()}) that also changes "
+                f"how many elements the list has: set it after that, or assign another list, values = values[1:]"
+            )
         else:
             owner[index] = value
 

@@ -339,8 +339,9 @@ _Slot = tuple[int, Path]
 class LoopLists:
     """The lists that a loop's names hold: before the loop, in place of these in its body, and after an iteration.
 
-    `same` are places whose lists may be one in a later iteration: what an earlier trace of the body has found. Of the
-    values those from `n_names` on are the contents of lists and dicts, which stay the same lists and dicts.
+    `same` are places whose lists may be one in a later iteration: what an earlier trace of the body has found; `outer`
+    are places that may then hold lists of before the loop, and which. Of the values those from `n_names` on are the
+    contents of lists and dicts, which stay the same lists and dicts.
     """
 
     def __init__(
@@ -349,6 +350,7 @@ class LoopLists:
         starts: Sequence[Any],
         placed: Sequence[Any],
         same: set[tuple[_Slot, _Slot]],
+        outer: dict[tuple[_Slot, int], Any],
         n_names: int,
     ) -> None:
         self.names = names
@@ -358,6 +360,10 @@ class LoopLists:
         self.starts = self._lists(starts)
         self.placed = self._lists(placed)
         self.seen = {slot: _contents(each) for slot, each in self.placed.items()}
+        for (slot, _), other in outer.items():
+            if slot in self.placed:
+                _relate(self.placed[slot], _Relation(other), names[slot[0]])
+        self.outer = outer
         self.ends: dict[_Slot, Any] = {}
         self.in_body: list[tuple[Any, Any, bool, bool]] = []
         results = [(name, value, (start,)) for name, value, start in zip(names, placed, starts, strict=True)]
@@ -383,8 +389,11 @@ class LoopLists:
         found = [_Relation(other, lacks, lacked) for one, other, lacks, lacked in self.in_body if one is value]
         return found + [_Relation(one, lacked, lacks) for one, other, lacks, lacked in self.in_body if other is value]
 
-    def iterated(self, values: Sequence[Any]) -> bool:
-        """Note what an iteration leaves; say whether more may be one than the body was traced with."""
+    def iterated(self, values: Sequence[Any], reached: Sequence[Any]) -> bool:
+        """Note what an iteration leaves; say whether more may be one than the body was traced with.
+
+        `reached` are the lists that were there before and that the blocks reach.
+        """
         self.ends = self._lists(values)
         self.came_from = {
             slot: [other for other, each in self.placed.items() if may_be_one(end, each)]
@@ -400,7 +409,15 @@ class LoopLists:
         new = {(p, q) for p, q in new if not may_be_one(self.placed[p], self.placed[q])}
         self.same |= new
         self.found = found
-        return bool(new)
+        more = {
+            (slot, id(each)): each
+            for slot, end in self.ends.items()
+            for each in reached
+            if slot in self.placed and is_list(each) and may_be_one(end, each)
+            and not may_be_one(self.placed[slot], each)
+        }  # fmt: skip
+        self.outer.update(more)
+        return bool(new or more)
 
     def _may_be_one(self, p: _Slot, q: _Slot, found: set[tuple[_Slot, _Slot]]) -> bool:
         if may_be_one(self.ends[p], self.ends[q]):

@@ -112,6 +112,7 @@ class Loop:
                 carried.of_several = containers.others(value, [carried.name])
             self.appended: list[_Appended] = []
             self.same: set[Any] = set()
+            self.outer: dict[Any, Any] = {}
             with owning(containers) as self.owner:
                 try:
                     self._revised(counter)
@@ -262,7 +263,9 @@ class Loop:
         """Return what tells of the lists that the names, and the containers that are carried, hold."""
         starts = [*self.start, *(carried.value for carried in self.carried[len(self.names) :])]
         names = [carried.name for carried in self.carried]
-        return LoopLists(names, list(map(inner, starts)), list(map(inner, self._placed)), self.same, len(self.names))
+        return LoopLists(
+            names, list(map(inner, starts)), list(map(inner, self._placed)), self.same, self.outer, len(self.names)
+        )
 
     def _read_again(self) -> None:
         """Read what the names hold, and what blocks reach otherwise, as the next iteration does."""
@@ -304,7 +307,9 @@ class Loop:
         values = [*self.get_state(), *(carried.get() for carried in self.carried[len(self.names) :])]
         for carried, value in zip(self.carried, values, strict=True):
             after += carried.after(value, self.relax)
-        if lists.iterated(list(map(inner, values))):
+        reached = [found.container for found in self.containers.all]
+        reached = [each for each in reached if self.containers.others(each, self.names)]
+        if lists.iterated(list(map(inner, values)), reached):
             raise Revise
         return after, [
             row for appended, new in zip(self.appended, recorders, strict=True) for row in _rows(appended, new)

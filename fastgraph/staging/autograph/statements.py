@@ -250,13 +250,22 @@ def _with_own_lists(value: Any, sides: tuple[Any, Any], helds: tuple[dict[int, A
 
 
 def _as_left(value: Any, held: dict[int, Any]) -> Any:
-    """Return a list or dict with what a branch has left in it."""
-    left = held.get(id(value))
-    if left is None or isinstance(left, type(value)):
-        return value if left is None else left
-    copy = value.copy()
-    replace(copy, left)
-    return copy
+    """Return a list, tuple or dict with what a branch has left in it, and in those inside of it."""
+    left = held.get(id(value), value)
+    if isinstance(value, StagedList):
+        if left is value:
+            return value
+        copy = value.copy()
+        replace(copy, left)
+        return copy
+    if type(left) not in (list, tuple, dict):
+        return left
+    items = left.items() if isinstance(left, dict) else enumerate(left)
+    inside = {key: _as_left(item, held) for key, item in items}
+    if all(item is now for item, now in zip(left.values() if isinstance(left, dict) else left, inside.values(),
+                                            strict=True)):  # fmt: skip
+        return left
+    return inside if isinstance(left, dict) else type(left)(inside.values())
 
 
 def _compare(mine: Sequence[Any], other: Sequence[Any]) -> None:
