@@ -24,7 +24,8 @@ ONE_BY_ONE = {
     "mask_scatter": "which values are whose follows from counting",
     "range": "the elements would have different sizes",
     **dict.fromkeys(
-        ("list_reserve", "list_blank", "list_grow", "list_push", "list_extend", "list_trim"), "the elements would have different sizes"
+        ("list_reserve", "list_blank", "list_grow", "list_push", "list_extend", "list_trim"),
+        "the elements would have different sizes",
     ),
     "eye_dynamic": "the elements would have different sizes",
     "broadcast_args": "a computation on sizes",
