@@ -474,8 +474,17 @@ class LoopLists:
                 starts = [self.starts[each] for each in (p, q) if each in self.starts]
                 if (p, q) in self.found or (q, p) in self.found or (len(starts) == 2 and may_be_one(*starts)):
                     new.append((now[p], _Relation(now[q]), self.names[p[0]]))
+        for slot, placed in self.placed.items():  # what may be any of these lists has been changed
+            if id(placed) not in self.kept and self._is_changed(slot):
+                starts = [self.starts[origin] for origin in self._origins(slot) if origin in self.starts]
+                new += [(placed, _Relation(start, other_lacks=True), self.names[slot[0]]) for start in starts]
         for one, relation, name in new:
             _relate(one, relation, name)
+
+    def _is_changed(self, slot: _Slot) -> bool:
+        """Say whether the body changes the list that a place holds where an iteration begins."""
+        placed = self.placed[slot]
+        return _changed(placed, self.seen[slot]) or any(each.lacks for each in self._relations_in_body(placed))
 
     def _origins(self, slot: _Slot) -> set[_Slot]:
         """Return the places of which a place may hold the list after the loop."""
