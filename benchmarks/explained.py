@@ -1,0 +1,53 @@
+"""What became of a workload's Function: `python -m benchmarks.explained [workload case [file]]`.
+
+The graph is left out, which `explain()` prints after each pass: the page has the steps, their kernels and the plan.
+"""
+
+from __future__ import annotations
+
+import importlib
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+import fastgraph as fg
+from benchmarks.peers import ROOT
+
+
+def explained(workload: str, case: str) -> str:
+    """The page."""
+    module = importlib.import_module(f"benchmarks.workloads.{workload}")
+    functions: list[Any] = []
+
+    def stage(python_function: Any) -> Any:
+        functions.append(fg.function(python_function))
+        return functions[-1]
+
+    call = module.tensorflow(fg, stage, **module.data(**module.CASES[case]))
+    call()
+    (concrete,) = [each for function in functions for each in function._list_all_concrete_functions()]
+    if not concrete.wait(120.0):
+        sys.exit("no kernels after 120 s")
+    call()
+    text = concrete.explain()
+    program = text[text.index("# program of ") :].replace(f"{ROOT}/", "")
+    return (
+        f"# The steps of {workload}: {case}\n\n"
+        f"fastgraph {fg.__version__}, Python {platform.python_version()}, {platform.machine()}. "
+        f"Written by `python -m benchmarks.explained {workload} {case}`: what `explain()` says after the graphs.\n\n"
+        f"```\n{program.rstrip()}\n```\n"
+    )
+
+
+def main() -> None:
+    workload, case, *path = sys.argv[1:] if len(sys.argv) > 2 else ("convnet", "step", "docs/convnet.md")
+    page = explained(workload, case)
+    if path:
+        Path(path[0]).write_text(page, encoding="utf-8")
+    else:
+        print(page)
+
+
+if __name__ == "__main__":
+    main()
