@@ -477,7 +477,8 @@ class LoopLists:
         for slot, placed in self.placed.items():  # what may be any of these lists has been changed
             if id(placed) not in self.kept and self._is_changed(slot):
                 starts = [self.starts[origin] for origin in self._origins(slot) if origin in self.starts]
-                new += [(placed, _Relation(start, other_lacks=True), self.names[slot[0]]) for start in starts]
+                lacking = [other for start in starts for other in (start, *_partners(start))]
+                new += [(placed, _Relation(other, other_lacks=True), self.names[slot[0]]) for other in lacking]
         for one, relation, name in new:
             _relate(one, relation, name)
 
