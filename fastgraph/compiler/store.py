@@ -212,7 +212,7 @@ class Store:
             return code
         except (OSError, _Refused) as error:
             self._warn(
-                "file", f"the stored kernel {self.directory}/{name} is not used and is compiled again: {_reason(error)}"
+                "file", f"what is stored in {self.directory}/{name} is not used and is made again: {_reason(error)}"
             )
             with contextlib.suppress(OSError):
                 os.unlink(name, dir_fd=folder)

@@ -94,7 +94,7 @@ def test_files_that_are_torn_are_made_again(tmp_path: Path, data: bytes) -> None
     first = run(tmp_path)
     for name in kept(tmp_path):
         (tmp_path / "store" / name).write_bytes(data)
-    with pytest.raises(AssertionError, match="is not used and is compiled again"):
+    with pytest.raises(AssertionError, match="is not used and is made again"):
         run(tmp_path)
     assert run(tmp_path)[:-1] == first[:-1]
 

@@ -46,7 +46,7 @@ def test_torn_file(tmp_path: Path, keep: int) -> None:
     data = file.read_bytes()
     assert keep < len(data)
     file.write_bytes(data[:keep])
-    one_warning(place, "torn or was changed|compiled again")
+    one_warning(place, "torn or was changed|made again")
     assert place.read(KEY) == b"new"
 
 

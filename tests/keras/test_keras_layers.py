@@ -424,3 +424,36 @@ def test_normalisation_of_whole_numbers(make: Any) -> None:
     wanted = (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + 1e-3)
     assert found.dtype == fg.float32
     np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_layers_that_add_a_loss_can_be_called_in_staged_loops_and_branches() -> None:
+    layer = fg.keras.layers.Dense(3, activity_regularizer="l2", kernel_initializer="ones")
+    layer.build((None, 3))
+
+    @fg.function
+    def looped(x):
+        total = 0.0
+        for _ in fg.range(2):
+            x = layer(x)
+            total += sum(layer.losses)
+        return x, total
+
+    @fg.function
+    def branched(x):
+        if x[0, 0] > 0.0:
+            x = layer(x)
+        return x
+
+    @fg.function
+    def leaving(x):
+        for _ in fg.range(2):
+            x = layer(x)
+        return sum(layer.losses)
+
+    x = fg.constant([[1.0, 2.0, 3.0]])
+    y, total = looped(x)
+    assert y.numpy().tolist() == [[18.0] * 3]
+    np.testing.assert_allclose(total, 0.01 * 3 * (6.0**2 + 18.0**2), rtol=1e-5)
+    assert branched(x).numpy().tolist() == [[6.0] * 3]
+    with pytest.raises(TypeError, match="out of scope"):
+        leaving(x)

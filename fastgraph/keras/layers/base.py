@@ -43,6 +43,17 @@ _NO_VARIABLES = (str, bytes, int, float, bool, type(None))
 _NO_PARTS = frozenset({*_NO_VARIABLES, DType, Variable, FunctionType})
 
 
+class _Losses:
+    """What a layer's calls have added to its loss.
+
+    Not a plain list: a staged loop or branch would carry that, which cannot get longer in it. As in TensorFlow, what is
+    added there can be used there.
+    """
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+
+
 class Layer(Module):
     """The base of layers: state the weights in `build(input_shape)`, the function in `call(inputs, ...)`.
 
@@ -65,7 +76,7 @@ class Layer(Module):
         **kwargs: Any,
     ) -> None:
         self._own_weights: list[Variable] = []
-        self._losses: list[Any] = []
+        self._losses = _Losses()
         self._loss_functions: list[Callable[[], Any]] = []
         self._regularized: list[tuple[Any, Variable]] = []
         self._name = name if name is not None else backend.default_name(type(self))
@@ -390,22 +401,21 @@ class Layer(Module):
                 self._loss_functions.append(loss)
             elif loss is not None:
                 Layer._any_losses = True
-                self._losses.append(convert_to_tensor(loss))
+                self._losses.values.append(convert_to_tensor(loss))
 
     @property
     def losses(self) -> list[Any]:
         """What this layer and those below add to the loss: of their last call, then of their weights."""
         found: list[Any] = []
         for layer in self._flatten_layers():
-            found += layer._losses
+            found += layer._losses.values
             found += [regularizer(variable) for regularizer, variable in layer._regularized]
             found += [loss for loss in (function() for function in layer._loss_functions) if loss is not None]
         return found
 
     def _clear_losses(self) -> None:
         for layer in self._flatten_layers():
-            if layer._losses:
-                layer._losses.clear()
+            layer._losses.values.clear()
 
     def _add_activity_losses(self, outputs: Any) -> None:
         with name_scope("ActivityRegularizer"):
