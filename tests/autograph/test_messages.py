@@ -408,7 +408,11 @@ CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (set_in_one_branch, ValueError, r"set 's' is changed in an if .*test_messages\.py:\d+"),
     (set_in_a_loop, ValueError, r"set 's' is changed in a loop .*test_messages\.py:\d+"),
     (attribute_in_one_branch, ValueError, rf"'thing\.more' {MUST}"),
-    (attribute_by_a_method, ValueError, r"object 'thing' is changed in an if .*attributes \['value', 'more'\] after"),
+    (
+        attribute_by_a_method,
+        ValueError,
+        r"object 'thing' is changed in an if .*as attributes \['value', 'more'\] after",
+    ),
     (nonlocal_in_one_branch, ValueError, r"variable 'y' is changed in an if .*a value after .*no value after"),
     (vector_in_while, ValueError, r"condition of while statement expected to be `tf\.bool` scalar"),
     (vector_in_and, ValueError, r"condition of `and` expected to be `tf\.bool` scalar"),
@@ -466,3 +470,25 @@ def test_a_missing_return_is_told_of_the_function_that_misses_it() -> None:
     first = bad.python_function.__code__.co_firstlineno
     line = int(str(caught.value).partition("line ")[2].partition(",")[0])
     assert first < line <= first + 3
+
+
+def test_an_object_whose_change_is_refused_is_left_as_it_was() -> None:
+    class Keeping:
+        def __init__(self) -> None:
+            self.last = None
+
+        def __call__(self, x: Any) -> Any:
+            self.last = x * 2
+            return self.last
+
+    keeping = Keeping()
+
+    @fg.function
+    def looped(x: Any) -> Any:
+        for _ in fg.range(2):
+            x = keeping(x)
+        return x
+
+    with pytest.raises(ValueError, match=r"Let 'keeping\.last' hold a tensor of that shape and dtype before the loop"):
+        looped(fg.constant(1.0))
+    assert vars(keeping) == {"last": None}

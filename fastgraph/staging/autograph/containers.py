@@ -33,16 +33,24 @@ class Attributes:
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
+        self.others = {key: item for key, item in vars(owner).items() if not _is_carried(item)}
 
     def copy(self) -> dict[str, Any]:
         """Return the attributes by name."""
-        return {key: item for key, item in vars(self.owner).items() if is_tensor(item) and not is_variable(item)}
+        return {key: item for key, item in vars(self.owner).items() if _is_carried(item)}
 
     def update(self, held: dict[str, Any]) -> None:
-        """Set the attributes; those that `held` has not are deleted."""
+        """Set the attributes; those that `held` has not hold what they have held besides, or are deleted."""
         for key in self.copy().keys() - held.keys():
-            del vars(self.owner)[key]
+            if key in self.others:
+                vars(self.owner)[key] = self.others[key]
+            else:
+                del vars(self.owner)[key]
         vars(self.owner).update(held)
+
+
+def _is_carried(item: Any) -> bool:
+    return is_tensor(item) and not is_variable(item)
 
 
 class Variable:
@@ -376,7 +384,7 @@ def _count(found: Found, held: Any) -> str:
     if isinstance(found.container, Variable):
         return "a value" if held else "no value"
     if isinstance(held, dict):
-        return f"the {'attributes' if isinstance(found.container, Attributes) else 'keys'} {list(held)}"
+        return f"the {'tensors as attributes' if isinstance(found.container, Attributes) else 'keys'} {list(held)}"
     return f"{len(held)} element{'s' * (len(held) != 1)}"
 
 
@@ -412,11 +420,19 @@ def unlike_branches(found: Found, main: Any, other: Any) -> ValueError:
 def changed_in_loop(found: Found, after: Any) -> ValueError:
     """The error for a container that an iteration of a staged loop leaves with another number of elements."""
     kind = _kind(found)
+    remedy = (
+        f"Use a tf.TensorArray: {found.root} = tf.TensorArray(dtype, size=0, dynamic_size=True) before the loop, "
+        f"{found.root} = {found.root}.write({found.root}.size(), value) in it, {found.root}.stack() after it. "
+        f"(Elements appended to a list of the function itself, as many in every iteration, need no rewriting.)"
+    )
+    if isinstance(found.container, Attributes) and isinstance(after, dict):
+        new = next((key for key in after if key not in found.before), "value")
+        remedy = (
+            f"Let '{found.name}.{new}' hold a tensor of that shape and dtype before the loop, or return the tensor "
+            "instead of keeping it."
+        )
     return ValueError(
         f"The {kind} '{found.name}' is changed in a loop that a tensor decides{_line()}: it has "
         f"{_count(found, found.before)} before and {_count(found, after)} after an iteration, and the loop's body is "
-        f"traced once. Use a tf.TensorArray: "
-        f"{found.root} = tf.TensorArray(dtype, size=0, dynamic_size=True) before the loop, "
-        f"{found.root} = {found.root}.write({found.root}.size(), value) in it, {found.root}.stack() after it. "
-        f"(Elements appended to a list of the function itself, as many in every iteration, need no rewriting.)"
+        f"traced once. {remedy}"
     )
