@@ -33,8 +33,9 @@ _MAX_SOURCE_LINES = 8
 # ---------------------------------------------------------------------------------------------------------------------
 # Where the user wrote it
 
-_internal_code: dict[CodeType, bool] = {}
-_lines: dict[tuple[CodeType, int], SourceLine] = {}
+# By names: code of two files is equal where their text is, and to hash it takes longer than to hash its name.
+_internal_files: dict[str, bool] = {}
+_lines: dict[tuple[str, int, str], SourceLine] = {}
 
 
 def is_internal(code: CodeType) -> bool:
@@ -43,9 +44,9 @@ def is_internal(code: CodeType) -> bool:
     known = (
         file.startswith((_PACKAGE, "<frozen", "<fastgraph")) or file.endswith((".pyx", ".pxi")) or _CONVERTER in file
     )
-    if len(_internal_code) > 100_000:  # functions made again and again by the user's program
-        _internal_code.clear()
-    _internal_code[code] = known
+    if len(_internal_files) > 100_000:  # functions made again and again by the user's program
+        _internal_files.clear()
+    _internal_files[file] = known
     return known
 
 
@@ -87,12 +88,12 @@ def _remedy() -> str:
 
 def user_line(code: CodeType, number: int) -> SourceLine | None:
     """Return the line of the user's program that a line of `code` is, None for a line of ours."""
-    known = _internal_code.get(code)
+    known = _internal_files.get(code.co_filename)
     if known is None:
         known = is_internal(code)
     if known:
         return None
-    key = (code, number)
+    key = (code.co_filename, number, code.co_name)
     line = _lines.get(key)
     if line is None:
         if len(_lines) > 100_000:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pickle
 import re
 import subprocess
@@ -277,3 +278,18 @@ def test_what_python_prints(tmp_path: Path) -> None:
     outer = [f'File "{path}", line 9, in <module>', f'File "{path}", line 6, in f']
     assert [line for line in told[: told.index(outer[1]) + 1] if str(path) in line] == outer
     assert len(told) == 4  # the two, what called the Function, and the line in the text of the error
+
+
+def test_functions_of_one_text_in_two_files_name_their_own(tmp_path: Path) -> None:
+    def loaded(name: str) -> Any:
+        file = tmp_path / f"{name}.py"
+        file.write_text("def f(tf, x):\n    if x > 0:\n        return tf.reshape(x, [3, 3])\n    return x\n")
+        spec = importlib.util.spec_from_file_location(name, file)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.f
+
+    for name in ("one", "other"):
+        with pytest.raises(ValueError, match=rf"{name}\.py\", line 3, in f"):
+            fg.function(loaded(name))(fg, fg.constant(1.0))
