@@ -94,6 +94,6 @@ def test_planted_fault_is_found(statement: str, monkeypatch: pytest.MonkeyPatch)
         original(*args)
         set_state(before)
 
-    operators = autograph.get_converter()._translator.operators(True)
+    operators = autograph.get_converter().operators(True)
     monkeypatch.setattr(operators, statement, faulty)
     assert check_flow(program, one(0)) is not None
