@@ -324,22 +324,18 @@ def _function(graph: Graph, name: str, library: Library) -> Message:
 
 
 def _names_of_users(graph: Graph, parameters: list[Value], library: Library) -> list[str]:
-    """What the user calls each parameter, or the graph around a branch or loop does; "" where that is not said."""
+    """What the user calls each parameter, or the graph around a loop does; "" where that is not said.
+
+    Newer versions of TensorFlow say it of branches too, the guide's does not.
+    """
     if graph in library.loops:
         node = library.loops[graph]
         before = [f"{node.name}/loop_counter", f"{node.name}/maximum_iterations"]
         n_own, captured = node.attrs["n_carried"], node.inputs[node.attrs["n_carried"] :]
         n_lists = len(parameters) - 2 - n_own - len(captured)
         return [*before, *[""] * (n_own + n_lists), *[value.node.name for value in captured]]
-    kind = None if graph.trace is None else graph.trace.kind
-    own = set(parameters if kind == "branch" else graph.inputs if kind == "function" else ())
-    return [
-        value.node.attrs.get("name") or "" if value in own and not _is_handle(value) else "" for value in parameters
-    ]
-
-
-def _is_handle(value: Value) -> bool:
-    return value.aval.dtype.name == "resource"
+    own = set(graph.inputs) if graph.trace is not None and graph.trace.kind == "function" else set()
+    return [value.node.attrs.get("name") or "" if value in own else "" for value in parameters]
 
 
 def _argument(value: Value, said: str) -> Message:

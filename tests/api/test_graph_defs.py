@@ -936,25 +936,6 @@ def test_switch_case_that_a_gradient_goes_through_is_written_with_what_it_takes(
         np.testing.assert_allclose(imported(tf.constant(i), x)[0], made(tf.constant(i), x), rtol=1e-6)
 
 
-def test_arguments_of_branches_have_the_names_of_the_user() -> None:
-    def f(x, y):
-        z = x * y
-        inner = lambda: tf.cond(tf.reduce_sum(y) > 0.0, lambda: x + z, lambda: y)
-        return tf.cond(tf.reduce_sum(x) > 0.0, inner, lambda: z)
-
-    definition = concrete(f, spec(2), spec(2)).graph.as_graph_def()
-    said = {
-        re.sub(r"_\d+$", "", each.signature.name): [
-            each.arg_attr[i].attr["_user_specified_name"].s.decode() for i in range(len(each.signature.input_arg))
-        ]
-        for each in definition.library.function
-    }
-    assert {name: sorted(names) for name, names in said.items()} == {
-        "cond_true": ["mul", "x", "y"], "cond_false": ["", "", "mul"], "cond_cond_true": ["", "mul", "x"],
-        "cond_cond_false": ["", "", "y"],
-    }  # fmt: skip
-
-
 def test_clipping_and_the_beginning_of_a_gradient_have_their_names() -> None:
     assert lines(lambda x: tf.clip_by_value(x, -0.5, 0.5), spec(2)) == [
         "x = Placeholder()",
