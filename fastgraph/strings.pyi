@@ -9,7 +9,8 @@ def format(template: builtins.str, inputs: Any, placeholder: builtins.str = '{}'
     """The text `template` with the tensors in the places of `placeholder`, as print shows them. t[*s]... -> string[].
 
     inputs: a tensor or a list of them. summarize: elements shown at each end of an axis, -1: all.
-    Raises: ValueError for another number of tensors than of places. Source: tf.strings.format."""
+    Raises: ValueError for another number of tensors than of places, TypeError for a template that is no text.
+    Source: tf.strings.format."""
 def join(inputs: Any, separator: builtins.str = '', name: builtins.str | None = None) -> Any:
     """Strings at the same place of a list of tensors, joined; scalars go with all. string[*s]... -> string[*s].
 

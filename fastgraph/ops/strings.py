@@ -471,9 +471,11 @@ def format_(template: str, inputs: Any, placeholder: str = "{}", summarize: int 
     """The text `template` with the tensors in the places of `placeholder`, as print shows them. t[*s]... -> string[].
 
     inputs: a tensor or a list of them. summarize: elements shown at each end of an axis, -1: all.
-    Raises: ValueError for another number of tensors than of places. Source: tf.strings.format.
+    Raises: ValueError for another number of tensors than of places, TypeError for a template that is no text.
+    Source: tf.strings.format.
     """
     items = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    template, placeholder = word(template, "template"), word(placeholder, "placeholder")
     n = template.count(placeholder)
     if n != len(items):
         raise ValueError(
@@ -481,6 +483,6 @@ def format_(template: str, inputs: Any, placeholder: str = "{}", summarize: int 
             "placeholders in template matches inputs length."
         )
     return named(
-        name, string_format_p, *items, template=word(template, "template"),
-        placeholder=word(placeholder, "placeholder"), summarize=whole(summarize, "summarize", 64),
+        name, string_format_p, *items, template=template, placeholder=placeholder,
+        summarize=whole(summarize, "summarize", 64),
     )  # fmt: skip
