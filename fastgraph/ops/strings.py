@@ -368,6 +368,11 @@ def _infer_parts(input: Aval, sep: Aval, **_: Any) -> tuple[Aval, Aval, Aval]:
     return Aval(int64, (None, 2)), Aval(string, (None,)), Aval(int64, (2,))
 
 
+def _no_vector(input: Any, **attrs: Any) -> Any:
+    """A call of a splitting op that is refused."""
+    return (np.array(input, object), np.array(b"", object)), attrs, InvalidArgumentError, "must be a vector"
+
+
 @custom(
     op="StringSplit",
     infer=_infer_parts,
@@ -379,14 +384,7 @@ def _infer_parts(input: Aval, sep: Aval, **_: Any) -> tuple[Aval, Aval, Aval]:
         for d in (b"", b" ", b"ab")
         for s in (True, False)
     ],
-    error_samples=lambda: [
-        (
-            (np.array(b"a", object), np.array(b"", object)),
-            {"skip_empty": True},
-            InvalidArgumentError,
-            "must be a vector",
-        )
-    ],
+    error_samples=lambda: [_no_vector(b"a", skip_empty=True)],
     reason=_REASON,
 )
 def string_split_p(input: Array, delimiter: Array, *, skip_empty: bool) -> Any:
@@ -417,14 +415,7 @@ def string_split_p(input: Array, delimiter: Array, *, skip_empty: bool) -> Any:
         for s in (b"", b",", b" a")
         for n in (-1, 0, 1, 3)
     ],
-    error_samples=lambda: [
-        (
-            (np.array([[b"a"]], object), np.array(b"", object)),
-            {"maxsplit": -1},
-            InvalidArgumentError,
-            "must be a vector",
-        )
-    ],
+    error_samples=lambda: [_no_vector([[b"a"]], maxsplit=-1)],
     reason=_REASON,
 )
 def string_split_v2_p(input: Array, sep: Array, *, maxsplit: int) -> Any:
