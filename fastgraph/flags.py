@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from fastgraph import cpus
+
 
 @dataclass(frozen=True)
 class Flag:
@@ -59,31 +61,6 @@ def _one_of(*words: str) -> Callable[[str], str]:
     return read
 
 
-def _cpus() -> int:
-    """The number of CPUs that this process may use: its affinity, cut by the control group's quota (v2, then v1)."""
-    try:
-        cpus = len(os.sched_getaffinity(0))
-    except AttributeError:  # not Linux
-        cpus = os.cpu_count() or 1
-    for quota_file, period_file in (
-        ("/sys/fs/cgroup/cpu.max", None),
-        ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
-    ):
-        try:
-            with open(quota_file) as file:
-                words = file.read().split()
-            if period_file is not None:
-                with open(period_file) as file:
-                    words += file.read().split()
-            quota, period = int(words[0]), int(words[1])  # "max" is no number: no quota
-        except (OSError, ValueError, IndexError):
-            continue
-        if quota > 0 and period > 0:
-            cpus = min(cpus, max(1, round(quota / period)))
-        break
-    return cpus
-
-
 def _store_directory() -> str:
     """Where kernels are kept when nothing else is said: the user's cache directory."""
     base = os.environ.get("XDG_CACHE_HOME", "")
@@ -115,7 +92,7 @@ FLAGS: dict[str, Flag] = {
         "FASTGRAPH_STORE", os.path.abspath, _store_directory, "directory of compiled kernels and converted functions"
     ),
     "store_limit": Flag("FASTGRAPH_STORE_LIMIT", _count(0), lambda: 256 << 20, "bytes that the kernel store may take"),
-    "threads": Flag("FASTGRAPH_THREADS", _count(1), _cpus, "threads that run kernels (default: one per CPU)"),
+    "threads": Flag("FASTGRAPH_THREADS", _count(1), cpus.available, "threads that run kernels (default: one per CPU)"),
     "tier": Flag(
         "FASTGRAPH_TIER",
         _one_of("auto", "first", "last"),

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fastgraph import flags
+from fastgraph import cpus, flags
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.store import Store, store, warn
 from fastgraph.locks import importing
@@ -215,7 +215,7 @@ class _Desk:
             if not self.queue or self.closing:
                 return
             in_place = self.in_place or not flags.get("worker")
-            most = 1 if in_place or _twins() else max(1, _cpus() - 1)
+            most = 1 if in_place or _twins() else max(1, cpus.available() - 1)
             # A further worker costs half a second of one core before its first kernel.
             if not self.threads or (
                 self.idle == 0 and len(self.threads) < most and len(self.queue) > 8 * len(self.threads)
@@ -625,14 +625,7 @@ class _Patient:
 
 def _twins() -> int:
     """How many processes a worker may fork off: it shares what it has imported, which takes longer than a kernel."""
-    return min(3, _cpus() - 1) if sys.platform == "linux" else 0
-
-
-def _cpus() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not Linux
-        return os.cpu_count() or 1
+    return min(3, cpus.available() - 1) if sys.platform == "linux" else 0
 
 
 _desk = _Desk()
