@@ -92,6 +92,7 @@ LATE_MODULES = {
     "staging.autograph.unrolling",
     "staging.autograph.statements",
     "staging.autograph.conversion",
+    "staging.autograph.walks",
     "staging.autograph.converter",
     "staging.autograph.lines",
     "staging.autograph.matching",

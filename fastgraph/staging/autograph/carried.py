@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import reprlib
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from fastgraph._tensor import convert
 from fastgraph.shapes import Aval, common_shape, generalises, shape_of
@@ -33,9 +33,40 @@ from fastgraph.staging.autograph.state import (
     told,
 )
 
+_T = TypeVar("_T")
+
 
 class Revise(BaseException):
     """The plan of a loop was mended while its body was traced: trace it again. No handler of the user's stops it."""
+
+
+class Together(Revise):
+    """Several mendings that one trace of the body has shown."""
+
+    def __init__(self, revisions: Sequence[Revise]) -> None:
+        super().__init__()
+        self.revisions = revisions
+
+
+def together(steps: Iterable[Callable[[], _T]]) -> list[_T]:
+    """Take every step and return what they give. Raises what they mend as one, so that the body is traced again once
+    for all of them; what goes wrong after a mending may be for its want, and shows again if it is not."""
+    results: list[_T] = []
+    revisions: list[Revise] = []
+    for step in steps:
+        try:
+            results.append(step())
+        except (AsRows, Peel):  # the loop carries something else then: the rest is another's
+            raise
+        except Revise as revision:
+            revisions.append(revision)
+        except Exception:
+            if not revisions:
+                raise
+            break
+    if revisions:
+        raise Together(revisions)
+    return results
 
 
 class Carried:

@@ -27,7 +27,7 @@ from malt.impl import api
 from malt.pyct import anno, inspect_utils, naming, qual_names, transformer
 
 from fastgraph.locks import Lock
-from fastgraph.staging.autograph import lines, rewrites, sources
+from fastgraph.staging.autograph import lines, rewrites, sources, walks
 from fastgraph.staging.autograph.sources import ConversionError
 
 #: What malt calls the functions that get and set the state of a block, which the user did not write.
@@ -83,13 +83,14 @@ class _OwnNames(ast.NodeTransformer):
 
 
 class Translator(api.PyToPy):  # type: ignore[misc]
-    """malt's own passes, and what they need; other users of malt in the process keep theirs."""
+    """malt's own passes, and what they need; other users of malt in the process keep theirs, but walk as these do."""
 
     def __init__(self) -> None:
         super().__init__()
         # Instead of those that a forked child might find locked.
         self._cache_lock = Lock()
         inspect_utils._linecache_lock = Lock()
+        walks.install()
         self._options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=())
 
     def code(self, function: types.FunctionType) -> str:

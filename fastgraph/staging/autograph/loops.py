@@ -9,6 +9,7 @@ from __future__ import annotations
 import reprlib
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 from fastgraph import dtype as dtypes
@@ -22,7 +23,7 @@ from fastgraph.ops import elementwise
 from fastgraph.shapes import Aval, TensorShape, generalises
 from fastgraph.staging.autograph import identity, options
 from fastgraph.staging.autograph.builtins import decisive
-from fastgraph.staging.autograph.carried import AsRows, Carried, CarriedLists, Define, Peel, Revise
+from fastgraph.staging.autograph.carried import AsRows, Carried, CarriedLists, Define, Peel, Revise, Together, together
 from fastgraph.staging.autograph.containers import Containers, Found, alike, changed_in_loop, contents, replace
 from fastgraph.staging.autograph.elements import one_of_several
 from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, added, grow, grown, owner_of, owning
@@ -144,13 +145,15 @@ class Loop:
 
     def _revised(self, counter: Any) -> None:
         """Trace the loop until it is as an iteration leaves it."""
-        for _ in range(_MOST_REVISIONS):
+        for _ in range(_MOST_REVISIONS + len(self.names)):
             self.containers = Containers(self.blocks, self.names)
             try:
                 self._stage(counter)
-            except Define as revision:
+            except Together as revision:
                 self._reset()
-                revision.carried.define()
+                for each in revision.revisions:
+                    if isinstance(each, Define):
+                        each.carried.define()
             except AsRows as revision:
                 self._reset()
                 self._as_rows(revision)
@@ -296,8 +299,7 @@ class Loop:
             for found in changed:
                 if not any(c.name == found.name for c in self.carried[len(self.names) :]):
                     replace(found.container, found.before)
-        for found in changed:
-            self._follow(found, held[id(found.container)])
+        together(partial(self._follow, found, held[id(found.container)]) for found in changed)
         self._grow_lists()
         after = [elementwise.add(inputs[k], 1) for k in range(n_own)]
         for carried, value in zip(self.carried, self.get_state(), strict=False):
@@ -305,8 +307,10 @@ class Loop:
                 carried.of_several = True
                 raise Revise
         values = [*self.get_state(), *(carried.get() for carried in self.carried[len(self.names) :])]
-        for carried, value in zip(self.carried, values, strict=True):
-            after += carried.after(value, self.relax)
+        for tensors in together(
+            partial(carried.after, value, self.relax) for carried, value in zip(self.carried, values, strict=True)
+        ):
+            after += tensors
         reached = [found.container for found in self.containers.all]
         reached = [each for each in reached if self.containers.others(each, self.names)]
         if lists.iterated(list(map(inner, values)), reached):
