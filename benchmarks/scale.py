@@ -72,7 +72,7 @@ def graph_times(build: Callable[[Any, int], Any], n: int) -> tuple[int, int, dic
 
     (function, concrete), seconds["trace"] = cpu(trace, rounds)
     nodes = len(concrete.graph.nodes)
-    graph, seconds["passes"] = cpu(lambda: pipeline.compile_graph(concrete.graph), rounds)
+    graph, seconds["passes"] = cpu(lambda: pipeline.compile_graph(concrete.graph.ir), rounds)
     program, seconds["program"] = cpu(lambda: assemble.assemble(graph, ((8, 8),)), rounds)
     arguments = [value.aval for value in graph.parameters]
     table, seconds["sizes"] = cpu(lambda: settled.known_sizes(program, arguments), rounds)

@@ -84,11 +84,11 @@ from fastgraph.graph.differentiate import AggregationMethod as AggregationMethod
 from fastgraph.graph.differentiate import gradients as gradients
 from fastgraph.graph.differentiate import hessians as hessians
 from fastgraph.graph.importing import import_graph_def as import_graph_def
-from fastgraph.graph.ir import Graph as Graph
 from fastgraph.graph.loops import foldl as foldl
 from fastgraph.graph.loops import foldr as foldr
 from fastgraph.graph.loops import map_fn as map_fn
 from fastgraph.graph.loops import scan as scan
+from fastgraph.graph.operation import Graph as Graph
 from fastgraph.graph.operation import Operation as Operation
 from fastgraph.graph.vectorize import vectorized_map as vectorized_map
 from fastgraph.indexed_slices import IndexedSlices as IndexedSlices

@@ -89,7 +89,7 @@ PUBLIC: dict[str, str] = {
     "autodiff.ForwardAccumulator": "forward_mode:ForwardAccumulator",
     **_same("custom_gradients", "custom_gradient grad_pass_through recompute_grad"),
     **_same("graph.differentiate", "gradients hessians AggregationMethod"),
-    "Graph": "graph.ir:Graph",
+    "Graph": "graph.operation:Graph",
     "Operation": "graph.operation:Operation",
     **_same("graph.events", "SummaryWriter create_file_writer graph scalar", ("summary",)),
     **_same("graph.events", "get_step set_step", ("summary.experimental",)),

@@ -20,7 +20,7 @@ class DefaultGraphTrace(GraphTrace):
         super().__init__(graph.name, kind="graph", graph=graph)
 
     def __repr__(self) -> str:
-        return repr(self.graph)
+        return repr(self.graph.public)
 
     def bind(self, prim: Any, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         """Append the application of `prim`. Raises RuntimeError if the graph is finalized."""
@@ -33,13 +33,13 @@ class DefaultGraphTrace(GraphTrace):
         return super().constant(tensor)
 
     def _check_open(self) -> None:
-        if self.graph.finalized:
+        if self.graph.public.finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
 
     def _check_reach(self, tensor: SymbolicTensor) -> None:
         raise ValueError(
             f"{tensor} must be from the same graph as what it is used with (graphs are {tensor.graph!r} and "
-            f"{self.graph!r})."
+            f"{self.graph.public!r})."
         )
 
     def _capture(self, tensor: Any, key: Any, aval: Aval) -> Value:

@@ -27,7 +27,7 @@ from fastgraph.errors import (
     UnknownError,
 )
 from fastgraph.graph import graphdef
-from fastgraph.graph.ir import Graph
+from fastgraph.graph.operation import Graph
 from fastgraph.graph.protocol import field, serialized, varint
 from fastgraph.locks import Lock
 from fastgraph.names import current_scope
@@ -223,7 +223,7 @@ def graph(graph_data: Any) -> bool:
     if writer is None:
         return False
     if isinstance(graph_data, Graph):
-        content = serialized(graphdef.message(graph_data))
+        content = serialized(graphdef.message(graph_data.ir))
     elif hasattr(graph_data, "SerializeToString") and hasattr(graph_data, "versions"):
         content = graph_data.SerializeToString()
     else:

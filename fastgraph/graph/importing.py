@@ -23,8 +23,8 @@ from fastgraph.graph.imported_calls import Library
 from fastgraph.graph.imported_lists import TensorList
 from fastgraph.graph.imported_types import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
 from fastgraph.graph.imported_values import attribute, attributes, field_of
-from fastgraph.graph.ir import Graph
 from fastgraph.graph.messages import Enum, GraphDef, Later, Message
+from fastgraph.graph.operation import Graph
 from fastgraph.graph.protocol import parsed
 from fastgraph.names import current_scope, name_scope
 from fastgraph.ops.families import bind_named

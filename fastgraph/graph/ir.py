@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import functools
 import keyword
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastgraph import errors, flags
 from fastgraph.dtype import DType
-from fastgraph.graph.operation import GraphElements
 from fastgraph.shapes import Aval, compatible
+
+if TYPE_CHECKING:
+    from fastgraph.graph import operation
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class Node:
         return f"<Node {self.name} = {self.op.name}({', '.join(v.name for v in self.inputs)})>"
 
 
-class Graph(GraphElements):
+class Graph:
     """A function as data: placeholders in, values out.
 
     `inputs` are the placeholders of the arguments. `captures` pairs what the function uses from outside (an eager
@@ -103,6 +106,7 @@ class Graph(GraphElements):
         self.nodes: list[Node] = []
         self.outputs: list[Value] = []
         self.trace: Any = None  # the GraphTrace that built it, which differentiation goes on from
+        self.around: weakref.ref[Graph] | None = None  # of a Function, the graph that was made when its tracing began
         self.function_name: str | None = None  # what a GraphDef calls it, once it has a name there
         self.control: dict[Node, tuple[Node, ...]] = {}  # what the user said that a node waits for
         self.structured: Any = None  # of a Function: (what its arguments are like, its result with symbolic leaves)
@@ -165,11 +169,20 @@ class Graph(GraphElements):
         self.nodes.append(node)
         return node
 
-    def as_graph_def(self) -> Any:
-        """Return the graph as TensorFlow's GraphDef. Source: tf.Graph.as_graph_def."""
-        from fastgraph.graph import graphdef
+    @property
+    def building_function(self) -> bool:
+        """Whether this is the graph of a Function, a branch or a loop, and not one that a user made."""
+        return self.trace is not None and self.trace.kind != "graph"
 
-        return graphdef.graph_def(self)
+    @property
+    def public(self) -> operation.Graph:
+        """The graph as users see it (tf.Graph): always the same object."""
+        found: operation.Graph | None = self.__dict__.get("public")
+        if found is None:
+            from fastgraph.graph import operation
+
+            found = self.__dict__.setdefault("public", operation.Graph(of=self))  # one, whoever is first
+        return found
 
     def __str__(self) -> str:
         return format_graph(self)

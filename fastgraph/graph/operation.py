@@ -1,7 +1,8 @@
-"""Operations: the nodes of a graph as TensorFlow shows them, found by name, with tensors for inputs and outputs.
+"""Graphs as users see them: operations found by name, symbolic tensors for inputs, outputs and captures.
 
-Rule: nothing is kept here that the graph does not say. An Operation is a view of one definition of `graphdef_ops`, so
-that what is asked for here and what is written as GraphDef are the same.
+Rule: nothing is kept here that the graph of `ir` does not say. A Graph is a view of one of those, which has one view;
+an Operation is a view of one definition of `graphdef_ops`, so that what is asked for here and what is written as
+GraphDef are the same.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fastgraph import nesting
+from fastgraph.graph import captures, ir
 
 if TYPE_CHECKING:
     from fastgraph.graph.graphdef_ops import Definition
-    from fastgraph.graph.ir import Graph, Node, Value
+    from fastgraph.graph.ir import Node, Value
+    from fastgraph.graph.trace import GraphTrace
 
 _TENSOR_NAME = re.compile(r"(.+):(\d+)\Z")
 
@@ -43,12 +46,12 @@ class Operation:
     @property
     def inputs(self) -> tuple[Any, ...]:
         """The tensors it takes."""
-        return tuple([_tensor(self.graph, value) for value in self._definition.inputs])
+        return tuple([self.graph.tensor(value) for value in self._definition.inputs])
 
     @property
     def outputs(self) -> list[Any]:
         """The tensors it makes."""
-        return [_tensor(self.graph, value) for value in self._definition.outputs]
+        return [self.graph.tensor(value) for value in self._definition.outputs]
 
     @property
     def control_inputs(self) -> list[Operation]:
@@ -107,28 +110,15 @@ class Operation:
         return str(self.node_def)
 
 
-def _tensor(graph: Graph, value: Value) -> Any:
-    return trace_of(graph).tensor(value)
-
-
-def trace_of(graph: Graph) -> Any:
-    """Return the trace that builds the graph; of a graph that has none, a new one."""
-    if graph.trace is None:
-        from fastgraph.graph.default_graph import DefaultGraphTrace
-
-        graph.trace = DefaultGraphTrace(graph)
-    return graph.trace
-
-
-def operation_of(graph: Graph, value: Value) -> Operation:
+def operation_of(graph: ir.Graph, value: Value) -> Operation:
     """Return the operation that makes a value of the graph."""
-    elements = graph.elements()
+    elements = graph.public.elements()
     return elements.operations[elements.maker[value]]
 
 
-def consumers(graph: Graph, value: Value) -> list[Operation]:
+def consumers(graph: ir.Graph, value: Value) -> list[Operation]:
     """Return the operations that take a value, in program order."""
-    return [op for op in graph.get_operations() if value in op._definition.inputs]
+    return [op for op in graph.public.get_operations() if value in op._definition.inputs]
 
 
 class Elements:
@@ -137,10 +127,10 @@ class Elements:
     def __init__(self, graph: Graph, before: Elements | None) -> None:
         from fastgraph.graph.graphdef_ops import definitions
 
-        self.n_nodes = len(graph.nodes)
+        self.n_nodes = len(graph.ir.nodes)
         self.operations: dict[str, Operation] = {}
         self.maker: dict[Value, str] = {}
-        for definition in definitions(graph):
+        for definition in definitions(graph.ir):
             known = None if before is None else before.operations.get(definition.name)
             if known is None:
                 known = Operation(graph, definition)
@@ -150,19 +140,75 @@ class Elements:
                 self.maker[value] = definition.name
 
 
-class GraphElements:
-    """What a graph answers about its operations and tensors, and what it is as the default graph. Source: tf.Graph."""
+class Graph:
+    """A graph: its operations and tensors, and what it is as the default graph. Source: tf.Graph.
 
-    _elements: Elements | None = None
-    _finalized = False
-    around: weakref.ref[Any] | None = None  # of a Function's graph, the one that was made when its tracing began
+    `Graph()` is an empty one, to which ops are added within `as_default()`. That of a Function also has `inputs`,
+    `outputs` and `captures`. `ir` is the graph as the compiler takes it, with `nodes` and values instead of tensors.
+    """
 
-    def elements(self: Any) -> Elements:
+    def __init__(self, *, of: ir.Graph | None = None) -> None:
+        if of is None:
+            of = ir.Graph()
+            of.__dict__["public"] = self
+        self.ir = of
+        self._elements: Elements | None = None
+        self._finalized = False
+        self._collections: dict[Any, list[Any]] = {}
+
+    @property
+    def name(self) -> str:
+        """The name: of a Function's graph, the function's."""
+        return self.ir.name
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The nodes in program order, as the compiler takes them."""
+        return self.ir.nodes
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.ir.nodes)
+
+    def __len__(self) -> int:
+        return len(self.ir.nodes)
+
+    def __str__(self) -> str:
+        return str(self.ir)
+
+    def __repr__(self) -> str:
+        return f"FuncGraph(name={self.name}, id={id(self)})" if self.building_function else object.__repr__(self)
+
+    def as_graph_def(self) -> Any:
+        """Return the graph as TensorFlow's GraphDef. Source: tf.Graph.as_graph_def."""
+        from fastgraph.graph import graphdef
+
+        return graphdef.graph_def(self.ir)
+
+    @property
+    def trace(self) -> GraphTrace:
+        """What builds the graph; of a graph that has nothing of that kind, a new trace."""
+        if self.ir.trace is None:
+            from fastgraph.graph.default_graph import DefaultGraphTrace
+
+            self.ir.trace = DefaultGraphTrace(self.ir)
+        found: GraphTrace = self.ir.trace
+        return found
+
+    def tensor(self, value: Value) -> Any:
+        """Return the symbolic tensor of a value."""
+        return self.trace.tensor(value)
+
+    def elements(self) -> Elements:
         """Return the operations there are now."""
-        found: Elements | None = self._elements
-        if found is None or found.n_nodes != len(self.nodes):
+        found = self._elements
+        if found is None or found.n_nodes != len(self.ir.nodes):
             found = self._elements = Elements(self, found)
         return found
+
+    @property
+    def operations(self) -> list[Operation]:
+        """The operations in program order."""
+        return self.get_operations()
 
     def get_operations(self) -> list[Operation]:
         """Return the operations in program order. Source: tf.Graph.get_operations."""
@@ -181,7 +227,7 @@ class GraphElements:
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
 
-    def as_graph_element(self: Any, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
         """Return the tensor or operation that `obj`, one of the graph or a name, stands for.
 
         Raises KeyError for a name that is not in the graph, ValueError for a name of the wrong kind or an element of
@@ -202,7 +248,7 @@ class GraphElements:
             return obj
         raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
 
-    def _named(self: Any, name: str, allow_tensor: bool, allow_operation: bool, wanted: str) -> Any:
+    def _named(self, name: str, allow_tensor: bool, allow_operation: bool, wanted: str) -> Any:
         operations = self.elements().operations
         form = 'Tensor names must be of the form "<op_name>:<output_index>".'
         if ":" in name:
@@ -227,84 +273,112 @@ class GraphElements:
             raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
         return operations[name]
 
-    def draw(self: Any, path: Any) -> None:
+    def draw(self, path: Any) -> None:
         """Write a drawing of the graph to `path`, by its ending SVG or (where matplotlib is there) PNG."""
         from fastgraph.graph import drawing
 
-        drawing.draw(self, path)
+        drawing.draw(self.ir, path)
 
-    def _repr_svg_(self: Any) -> str:
+    def _repr_svg_(self) -> str:
         """Return the drawing that notebooks show."""
         from fastgraph.graph import drawing
 
-        return drawing.svg(self)
+        return drawing.svg(self.ir)
 
-    # -- as the graph of a Function
+    # -- as the graph of a Function, a branch or a loop
 
-    def _of_function(self: Any) -> tuple[Any, Any]:
-        if self.structured is None:
-            raise AttributeError("only the graph of a tf.function has a signature, structured results and captures")
-        found: tuple[Any, Any] = self.structured
+    def _only_of_function(self, name: str) -> None:
+        if not self.building_function:
+            raise AttributeError(f"'Graph' object has no attribute {name!r}: only graphs of functions have it")
+
+    def _structured(self, name: str) -> tuple[Any, Any]:
+        self._only_of_function(name)
+        if self.ir.structured is None:
+            raise AttributeError(f"{name!r} is of the graph of a tf.function that has been traced")
+        found: tuple[Any, Any] = self.ir.structured
         return found
+
+    @property
+    def inputs(self) -> list[Any]:
+        """The placeholders: of the arguments, then of what the graph captures."""
+        self._only_of_function("inputs")
+        return [self.tensor(value) for value in self.ir.parameters]
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The tensors that are returned."""
+        self._only_of_function("outputs")
+        return [self.tensor(value) for value in self.ir.outputs]
 
     @property
     def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(positional arguments, keyword-only arguments) with TensorSpecs for tensors."""
-        found: tuple[tuple[Any, ...], dict[str, Any]] = self._of_function()[0].structured_inputs
+        found: tuple[tuple[Any, ...], dict[str, Any]]
+        found = self._structured("structured_input_signature")[0].structured_inputs
         return found
 
     @property
-    def structured_outputs(self: Any) -> Any:
+    def structured_outputs(self) -> Any:
         """The result as the Python function built it, with symbolic tensors."""
-        structure = self._of_function()[1]
-        tensors = iter([_tensor(self, value) for value in self.outputs])
+        structure = self._structured("structured_outputs")[1]
+        tensors = iter(self.outputs)
         leaves = nesting.flatten(structure, expand_composites=True)
         flat = [None if leaf is None else next(tensors) for leaf in leaves]
         return nesting.pack_sequence_as(structure, flat, expand_composites=True)
 
-    def _captured(self: Any, deferred: bool) -> list[tuple[Any, Any]]:
-        found = self._of_function()[0].captured(self, deferred=deferred)
-        return [(outside, _tensor(self, value)) for outside, value in found]
-
     @property
-    def control_outputs(self: Any) -> list[Operation]:
+    def control_outputs(self) -> list[Operation]:
         """The operations that run though nothing takes what they make, in program order: those with effects."""
-        from fastgraph.graph.ir import effects
-
-        own = {node for node in self.nodes if effects(node)}
+        own = {node for node in self.ir.nodes if ir.effects(node)}
         return [op for op in self.get_operations() if op.node in own and op.name == op.node.name]
 
     @property
-    def outer_graph(self: Any) -> Any:
+    def outer_graph(self) -> Graph | None:
         """The graph under construction when this one was begun; None where there was none, or it is gone."""
-        if self.trace is not None and self.trace.parent is not None:
-            return self.trace.parent.graph
-        return None if self.around is None else self.around()
+        if self.ir.trace is not None and self.ir.trace.parent is not None:
+            around: ir.Graph | None = self.ir.trace.parent.graph
+        else:
+            around = None if self.ir.around is None else self.ir.around()
+        return None if around is None else around.public
+
+    @property
+    def captures(self) -> list[tuple[Any, Any]]:
+        """Pairs of what the graph uses from outside, a Variable's handle for each Variable, and the placeholder."""
+        self._only_of_function("captures")
+        trace = self.trace
+        taken = zip(trace.operands, self.ir.inputs[len(self.ir.inputs) - len(trace.operands) :], strict=True)
+        both = [*taken, *[pair for pair in self.ir.captures if not isinstance(pair[0], captures.Deferred)]]
+        return [(captures.shown(held), self.tensor(value)) for held, value in both]
+
+    def _deferred(self) -> list[tuple[Any, Any]]:
+        self._only_of_function("deferred_external_captures")
+        deferred = [pair for pair in self.ir.captures if isinstance(pair[0], captures.Deferred)]
+        return [(held.closure, self.tensor(value)) for held, value in deferred]
 
     @property
     def external_captures(self) -> list[Any]:
         """The tensors from outside that the graph uses, a Variable's handle for each Variable."""
-        return [outside for outside, _ in self._captured(False)]
+        return [outside for outside, _ in self.captures]
 
     @property
     def internal_captures(self) -> list[Any]:
         """The placeholders that stand for `external_captures`."""
-        return [inside for _, inside in self._captured(False)]
+        return [inside for _, inside in self.captures]
 
     @property
     def deferred_external_captures(self) -> list[Any]:
         """The functions that give, for every call, what the graph uses from outside."""
-        return [outside for outside, _ in self._captured(True)]
+        return [outside for outside, _ in self._deferred()]
 
     @property
     def deferred_internal_captures(self) -> list[Any]:
         """The placeholders that stand for `deferred_external_captures`."""
-        return [inside for _, inside in self._captured(True)]
+        return [inside for _, inside in self._deferred()]
 
     @property
-    def variables(self: Any) -> tuple[Any, ...]:
+    def variables(self) -> tuple[Any, ...]:
         """The Variables that the graph uses, but for those that are gone."""
-        cells = [held() for held, _ in self.captures if isinstance(held, weakref.ref)]
+        cells = [held() for held, _ in self.ir.captures if isinstance(held, weakref.ref)]
         found = [cell.variable() for cell in cells if cell is not None and cell.variable is not None]
         return tuple([variable for variable in found if variable is not None])
 
@@ -313,14 +387,44 @@ class GraphElements:
         """The trainable ones among `variables`."""
         return tuple([variable for variable in self.variables if variable.trainable])
 
+    # -- collections: lists by name, which the graph keeps for those who put things there
+
+    @property
+    def collections(self) -> list[Any]:
+        """The names of the collections."""
+        return list(self._collections)
+
+    def get_all_collection_keys(self) -> list[str]:
+        """Return the names of the collections that are text."""
+        return [name for name in self._collections if isinstance(name, str)]
+
+    def add_to_collection(self, name: Any, value: Any) -> None:
+        """Append to the collection of this name."""
+        self._collections.setdefault(name, []).append(value)
+
+    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+        """Return what is in a collection; with a scope, what has a name that this regular expression begins."""
+        found = self._collections.get(name, [])
+        if scope is None:
+            return list(found)
+        return [item for item in found if hasattr(item, "name") and re.match(scope, item.name)]
+
+    def get_collection_ref(self, name: Any) -> list[Any]:
+        """Return the list that is the collection."""
+        return self._collections.setdefault(name, [])
+
+    def clear_collection(self, name: Any) -> None:
+        """Forget a collection."""
+        self._collections.pop(name, None)
+
     # -- as the default graph
 
     @contextmanager
-    def as_default(self: Any) -> Iterator[Any]:
+    def as_default(self) -> Iterator[Any]:
         """A context in which ops are added to this graph. Source: tf.Graph.as_default."""
         from fastgraph.graph.differentiate import entering
 
-        with entering(trace_of(self)):
+        with entering(self.trace):
             yield self
 
     @contextmanager
@@ -330,6 +434,12 @@ class GraphElements:
 
         with name_scope(name) as scope:
             yield scope
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """Return the name, in the current scope, with what makes it another than all names in the graph."""
+        from fastgraph.names import current_scope
+
+        return self.ir.unique_name(current_scope() + name, mark_as_used)
 
     def get_name_scope(self) -> str:
         """Return the current name scope without the last "/"."""
@@ -364,9 +474,9 @@ class GraphElements:
         return self._finalized
 
     @property
-    def building_function(self: Any) -> bool:
+    def building_function(self) -> bool:
         """Whether this is the graph of a Function, a branch or a loop."""
-        return self.trace is not None and self.trace.kind != "graph"
+        return self.ir.building_function
 
     @property
     def seed(self) -> None:
@@ -380,6 +490,6 @@ class GraphElements:
     is_fetchable = is_feedable
 
     @property
-    def version(self: Any) -> int:
+    def version(self) -> int:
         """A number that grows with the operations."""
-        return len(self.nodes)
+        return len(self.ir.nodes)

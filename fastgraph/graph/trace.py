@@ -18,6 +18,7 @@ from fastgraph._buffer import Cell
 from fastgraph._tensor import EagerTensor, Tensor, Trace, current_state, current_trace
 from fastgraph.dtype import DType
 from fastgraph.errors import InaccessibleTensorError, InternalError, OperatorNotAllowedInGraphError
+from fastgraph.graph import operation
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name
 from fastgraph.graph.naming import UNNAMED, Reserved, argument_name
 from fastgraph.graph.operation import Operation, consumers, operation_of
@@ -211,9 +212,9 @@ class SymbolicTensor(Tensor):
         return consumers(self.trace.graph, self.value)
 
     @property
-    def graph(self) -> Graph:
+    def graph(self) -> operation.Graph:
         """The graph under construction."""
-        return self.trace.graph
+        return self.trace.graph.public
 
     @property
     def value_index(self) -> int:

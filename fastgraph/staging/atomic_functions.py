@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from fastgraph import dtype as dtypes
 from fastgraph._buffer import Cell
 from fastgraph._tensor import Tensor, bind, convert
+from fastgraph.graph import ir
+from fastgraph.graph.captures import shown
 from fastgraph.graph.differentiate import entering
-from fastgraph.graph.ir import Graph
+from fastgraph.graph.operation import Graph
 from fastgraph.graph.structure import CALL
 from fastgraph.graph.trace import GraphTrace
 from fastgraph.resource_handles import ResourceHandle
-from fastgraph.staging.captures import shown
 from fastgraph.staging.function_types import FunctionType
 from fastgraph.staging.runner import Runner
 
@@ -63,13 +64,13 @@ class AtomicFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the graph. Raises ValueError if it captures anything: give that to call_with_captures."""
-        if self.graph.captures:
+        if self.graph.ir.captures:
             raise ValueError("The FunctionType defines captured inputs. Use call_with_captures instead.")
         return self.call_with_captures(args, kwargs, [])
 
     def call_with_captures(self, args: Sequence[Any], kwargs: Mapping[str, Any], captures: Sequence[Any]) -> Any:
         """Call the graph as its function, with one of `captures` for each tensor and Variable from outside."""
-        n = len(self.graph.captures)
+        n = len(self.graph.ir.captures)
         if len(captures) != n:
             raise ValueError(f"{self._concrete.label} captures {n} tensors and Variables, got {len(captures)}")
         leaves = self._concrete.leaves_of_call(tuple(args), dict(kwargs))
@@ -80,7 +81,7 @@ class AtomicFunction:
 
         Raises ValueError for another number of them.
         """
-        n = len(self.graph.parameters)
+        n = len(self.graph.ir.parameters)
         if len(args) != n:
             raise ValueError(f"Signature specifies {n} arguments, got: {len(args)}.")
         return list(self._run(args))
@@ -90,7 +91,7 @@ class AtomicFunction:
         given = [getattr(operand, "__fg_cell__", operand) for operand in given]
         given = [operand if isinstance(operand, Cell | Tensor) else convert(operand) for operand in given]
         if self._runner is None:
-            self._runner = _runner_of(self.graph, self._concrete.label)
+            self._runner = _runner_of(self.graph.ir, self._concrete.label)
         cells = [operand for operand in given if isinstance(operand, Cell)]
         return self._runner([operand for operand in given if not isinstance(operand, Cell)] + cells)
 
@@ -98,7 +99,7 @@ class AtomicFunction:
         return f"AtomicFunction(name={self.name!r}, function_type={self.function_type})"
 
 
-def _runner_of(graph: Graph, name: str) -> Runner:
+def _runner_of(graph: ir.Graph, name: str) -> Runner:
     """Return what runs a graph on its tensors, then its cells: captured tensors, which it takes too, may be others."""
     trace = GraphTrace(graph.name)
     held = {value: capture for capture, value in graph.captures}

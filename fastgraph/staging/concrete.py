@@ -14,14 +14,15 @@ from typing import Any
 from fastgraph import nesting
 from fastgraph._tensor import EagerTensor, Tensor, convert, current_state
 from fastgraph.errors import FailedPreconditionError, InaccessibleTensorError, InvalidArgumentError
-from fastgraph.graph.ir import Graph, Value
+from fastgraph.graph.captures import Deferred, cell_name, held_like, place_of, shown
+from fastgraph.graph.ir import Value
+from fastgraph.graph.operation import Graph
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, out_of_reach
 from fastgraph.op_errors import message_name
 from fastgraph.shapes import TensorSpec, compatible, generalises
 from fastgraph.staging import keys
 from fastgraph.staging._call import FastCall, forget_all
 from fastgraph.staging.atomic_functions import AtomicFunction
-from fastgraph.staging.captures import Deferred, cell_name, held_like, place_of, shown
 from fastgraph.staging.fields import apart, together
 from fastgraph.staging.function_types import FunctionType, of_trace
 from fastgraph.staging.keys import Held
@@ -63,15 +64,6 @@ class Signature:
                 args.append(value)
         return tuple(args), kwargs
 
-    @staticmethod
-    def captured(graph: Graph, *, deferred: bool) -> list[tuple[Any, Value]]:
-        """Return what the graph captures with the placeholders: of deferred captures the functions that give them."""
-        return [
-            (held.closure if isinstance(held, Deferred) else shown(held), value)
-            for held, value in graph.captures
-            if isinstance(held, Deferred) == deferred
-        ]
-
 
 class ConcreteFunction(FastCall):
     """A graph that can be called. Source: tf.types.experimental.ConcreteFunction.
@@ -105,17 +97,17 @@ class ConcreteFunction(FastCall):
     @property
     def graph(self) -> Graph:
         """The graph as written."""
-        return self._trace.graph
+        return self._trace.graph.public
 
     @property
     def inputs(self) -> list[SymbolicTensor]:
         """The placeholders of arguments and captures."""
-        return [self._trace.tensor(value) for value in self.graph.parameters]
+        return self.graph.inputs
 
     @property
     def outputs(self) -> list[SymbolicTensor]:
         """The tensors that are returned."""
-        return [self._trace.tensor(value) for value in self.graph.outputs]
+        return self.graph.outputs
 
     @property
     def structured_outputs(self) -> Any:
@@ -140,11 +132,11 @@ class ConcreteFunction(FastCall):
     @property
     def captured_inputs(self) -> list[Any]:
         """What the graph uses from outside: eager tensors, and handles of Variables (None where one is gone)."""
-        return [shown(held) for held, _ in self.graph.captures]
+        return [shown(held) for held, _ in self._trace.graph.captures]
 
     def enclosing(self) -> GraphTrace | None:
         """Return the innermost trace whose tensors the graph takes, None if it takes none of any."""
-        taken = [held.trace for held, _ in self.graph.captures if isinstance(held, SymbolicTensor)]
+        taken = [held.trace for held, _ in self._trace.graph.captures if isinstance(held, SymbolicTensor)]
         trace = current_state().trace
         while taken and isinstance(trace, GraphTrace):
             if trace in taken:
@@ -157,7 +149,7 @@ class ConcreteFunction(FastCall):
 
         Raises ValueError if their number, or a dtype or shape, differs. A graph that calls this one keeps the old ones.
         """
-        now = self.graph.captures
+        now = self._trace.graph.captures
         if len(captures) != len(now):
             raise ValueError(f"{self.label} captures {len(now)} tensors and Variables, got {len(captures)}")
         self._capture([held_like(capture, old) for capture, (old, _) in zip(captures, now, strict=True)])
@@ -171,7 +163,7 @@ class ConcreteFunction(FastCall):
         nothing here. A graph that calls this one keeps what is given while it is traced. Raises ValueError if there is
         no such place or the spec does not fit it. Source: ConcreteFunction.replace_capture_with_deferred_capture.
         """
-        captures = self.graph.captures
+        captures = self._trace.graph.captures
         i = place_of(captures, tensor, placeholder)
         aval = captures[i][1].aval
         if isinstance(spec, TensorSpec) and (spec.dtype != aval.dtype or not compatible(spec.aval.shape, aval.shape)):
@@ -182,9 +174,9 @@ class ConcreteFunction(FastCall):
 
     def _capture(self, held: Sequence[Any]) -> None:
         """Let the graph use these from outside."""
-        now = self.graph.captures
-        self.graph.captures[:] = [(each, value) for each, (_, value) in zip(held, now, strict=True)]
-        self._cell_names = [cell_name(held) for held, _ in self.graph.captures]
+        now = self._trace.graph.captures
+        self._trace.graph.captures[:] = [(each, value) for each, (_, value) in zip(held, now, strict=True)]
+        self._cell_names = [cell_name(held) for held, _ in self._trace.graph.captures]
         self._runner = Runner(self._trace, self.label)
         forget_all()
 
@@ -193,7 +185,7 @@ class ConcreteFunction(FastCall):
         """The graph as TensorFlow's FunctionDef."""
         from fastgraph.graph import graphdef
 
-        return graphdef.function_def(self.graph, self.label)
+        return graphdef.function_def(self._trace.graph, self.label)
 
     @property
     def inference_fn(self) -> AtomicFunction:
@@ -203,9 +195,9 @@ class ConcreteFunction(FastCall):
     def add_to_graph(self, g: Graph | None = None, overwrite: bool = False) -> None:
         """Add the function to the library of a graph (None: the one that is being made, if any): see as_graph_def."""
         trace = current_state().trace
-        graph = g if g is not None else trace.graph if isinstance(trace, GraphTrace) else None
+        graph = g.ir if g is not None else trace.graph if isinstance(trace, GraphTrace) else None
         if graph is not None and (overwrite or self.label not in graph.library):
-            graph.library = {**graph.library, self.label: self.graph}
+            graph.library = {**graph.library, self.label: self._trace.graph}
 
     @property
     def function_type(self) -> FunctionType:
@@ -239,7 +231,7 @@ class ConcreteFunction(FastCall):
         """Note the graph where this thread wants those that run."""
         graphs = current_state().extra.get(GRAPHS)
         if graphs is not None:
-            graphs.setdefault(self.graph)
+            graphs.setdefault(self._trace.graph)
 
     def offer(self, caller: FastCall, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> None:
         """Let `caller` remember the Plan for these arguments, if there is one and they say at sight that it fits."""
@@ -251,7 +243,7 @@ class ConcreteFunction(FastCall):
             return
         if len(given) != len(leaves) or not all(map(keys.becomes, given, leaves)):
             return
-        captures = [held for held, _ in self.graph.captures]
+        captures = [held for held, _ in self._trace.graph.captures]
         if any(held() is None for held in captures if isinstance(held, weakref.ref)):
             return
         if any(isinstance(held, Deferred) for held in captures):
@@ -272,7 +264,7 @@ class ConcreteFunction(FastCall):
         elif type(structure) in (tuple, list) and len(structure) == len(self._flat) and flat_tensors:
             result, structure = type(structure).__name__, None
         elif _is_plain(structure):
-            result, structure = "nested", self.pack(range(len(self.graph.outputs)))
+            result, structure = "nested", self.pack(range(len(self._trace.graph.outputs)))
         else:
             result, structure = "packed", self.pack
         call = (*args, *kwargs.values()), tuple(kwargs), parts, captures, self._runner.candidates
@@ -305,7 +297,7 @@ class ConcreteFunction(FastCall):
 
     def _flat_misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Say why the call does not fit the graph's tensors alone either, in the order of the graph; "" if it does."""
-        names = [value.node.attrs["name"] for value in self.graph.inputs]
+        names = [value.node.attrs["name"] for value in self._trace.graph.inputs]
         summary = f"{self.signature.name}({', '.join(names)})"
         if unknown := [name for name in kwargs if name not in names]:
             return f"{summary} got unexpected keyword arguments: {', '.join(unknown)}."
@@ -350,8 +342,8 @@ class ConcreteFunction(FastCall):
 
     def _gone(self, i: int) -> FailedPreconditionError:
         """Return the error for the Variable behind capture i, which is freed."""
-        name, value = self._cell_names[i], self.graph.captures[i][1]
-        reader = next((node for node in self.graph.nodes if value in node.inputs), None)
+        name, value = self._cell_names[i], self._trace.graph.captures[i][1]
+        reader = next((node for node in self._trace.graph.nodes if value in node.inputs), None)
         where = ""
         if reader is not None:
             line = reader.source[0] if reader.source else None
@@ -379,7 +371,7 @@ class ConcreteFunction(FastCall):
                     raise TypeError(f"{self._summary()} missing required arguments: {name}.")
                 continue
             self._check(name, traced, given[name], leaves)
-        expected = self.graph.inputs
+        expected = self._trace.graph.inputs
         for i, (leaf, value) in enumerate(zip(leaves, expected, strict=True)):
             leaves[i] = self._fit(i, leaf, value)
         return leaves
@@ -459,7 +451,7 @@ class ConcreteFunction(FastCall):
             except (TypeError, ValueError):
                 wrong = True
             if wrong:
-                names = ", ".join([value.node.attrs["name"] for value in self.graph.inputs])
+                names = ", ".join([value.node.attrs["name"] for value in self._trace.graph.inputs])
                 raise TypeError(
                     f"{self.signature.name}({names}): expected argument #{i}(zero-based) to be a Tensor; got "
                     f"{type(given).__name__} ({given!s}), which is no {message_name(aval.dtype)} tensor"
@@ -545,7 +537,7 @@ class ConcreteFunction(FastCall):
     def explain(self) -> str:
         """Return the graph as written and after each pass, the kernels' source, the plan and its host steps."""
         explain = getattr(self.executable, "explain", None)
-        text = f"# {self.label} as written\n{self.graph}\n"
+        text = f"# {self.label} as written\n{self._trace.graph}\n"
         return text + (explain() if explain is not None else f"\n# optimised\n{self.executable.graph}\n")
 
 

@@ -76,7 +76,7 @@ class Pending:
 
         Tensors that each pass captures anew (the handle of a dataset that the function makes) no call passes on.
         """
-        graph = concrete.graph
+        graph = concrete.graph.ir
         before = self.concrete
         captured = [held for held, _ in graph.captures]
         specs = tuple([(value.aval.dtype, value.aval.shape) for value in graph.outputs])
@@ -213,7 +213,7 @@ def settled(
         if pending.depth == 0:
             _tracing.deepest = []
     if pending.called:
-        pending.callee.become(concrete.graph, lambda: concrete.run_flat)
+        pending.callee.become(concrete.graph.ir, lambda: concrete.run_flat)
     if pending.outermost < pending.depth:
         _tracing.all[pending.outermost].made[id(function), key] = concrete, pending.outermost, function
         return concrete, False, n_passes

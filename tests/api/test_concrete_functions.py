@@ -443,7 +443,7 @@ def test_graph_def_nodes():
 
 def test_graph_def_text():
     f = fg.function(lambda x: fg.greater(x, 0))
-    text = str(graphdef.message(f.get_concrete_function(spec([], fg.int32)).graph))
+    text = str(graphdef.message(f.get_concrete_function(spec([], fg.int32)).graph.ir))
     assert text.startswith(
         'node {\n  name: "x"\n  op: "Placeholder"\n  attr {\n    key: "_user_specified_name"\n    value {\n      s: "x"\n'
         '    }\n  }\n  attr {\n    key: "dtype"\n    value {\n      type: DT_INT32\n    }\n  }\n  attr {\n    key: "shape"\n'

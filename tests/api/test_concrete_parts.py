@@ -156,12 +156,57 @@ def test_what_the_graph_of_a_function_says_of_its_arguments_results_and_captures
     assert graph.external_captures[1] is k and len(graph.external_captures) == 3
     assert [each is b for each, b in zip(graph.internal_captures, concrete.inputs[1:], strict=True)] == [True] * 3
     assert graph.deferred_external_captures == [] == graph.deferred_internal_captures
+    assert all(a is b for a, b in zip(graph.inputs, concrete.inputs, strict=True))
+    assert all(a is b for a, b in zip(graph.outputs, concrete.outputs, strict=True))
+    assert graph.captures == list(zip(graph.external_captures, graph.inputs[1:], strict=True))
+    assert graph.get_tensor_by_name("x:0") is graph.inputs[0] is graph.as_graph_element(graph.inputs[0])
+    assert graph.inputs[0].graph is graph is graph.operations[0].graph and graph.name == "f"
+    assert repr(graph) == f"FuncGraph(name=f, id={id(graph)})"
     concrete.replace_capture_with_deferred_capture(k, lambda: tf.constant(5.0), tf.TensorSpec([], tf.float32))
     (closure,) = graph.deferred_external_captures
     assert float(closure()) == 5.0 and len(graph.external_captures) == 2
     assert graph.deferred_internal_captures[0] is concrete.inputs[2]
-    with pytest.raises(AttributeError, match="only the graph of a tf.function"):
+    with pytest.raises(AttributeError, match="only graphs of functions"):
         _ = tf.Graph().structured_outputs
+    for name in ("inputs", "outputs", "captures", "external_captures"):
+        assert not hasattr(tf.Graph(), name)
+
+
+def test_graphs_that_are_being_made_tell_what_they_capture() -> None:
+    seen = {}
+    kept, k = tf.Variable(3.0), tf.constant(4.0)
+
+    @tf.function
+    def f(x: Any) -> Any:
+        doubled = x * 2.0 * k
+
+        def taken() -> Any:
+            y = doubled + kept
+            seen["branch"] = y.graph.captures, y.graph.inputs, y.graph
+            return y
+
+        result = tf.cond(x > 0.0, taken, lambda: x)
+        seen["f"] = x.graph.captures, x.graph.inputs, doubled
+        return result
+
+    f(tf.constant(1.0))
+    captures, inputs, doubled = seen["f"]
+    assert captures[0][0] is k and captures[1][0] is kept.handle and [inside for _, inside in captures] == inputs[1:]
+    captures, inputs, graph = seen["branch"]
+    assert {id(outside) for outside, _ in captures} == {id(doubled), id(kept.handle)}
+    assert [inside for _, inside in captures] == inputs
+    assert all(each.graph is graph for each in inputs) and graph.outer_graph is doubled.graph
+
+
+def test_collections_of_graphs_are_lists() -> None:
+    graph = tf.Graph()
+    assert graph.get_collection("x") == [] == graph.get_all_collection_keys()
+    graph.add_to_collection("x", 3)
+    graph.get_collection_ref("x").append(4)
+    assert graph.get_collection("x") == [3, 4] and graph.collections == ["x"]
+    graph.clear_collection("x")
+    assert graph.get_collection("x") == []
+    assert graph.unique_name("y") == "y" and graph.unique_name("y") == "y_1"
 
 
 def test_methods_are_equal_by_the_identity_of_their_objects() -> None:

@@ -13,7 +13,6 @@ import pytest
 import fastgraph as tf
 from fastgraph import errors, flags
 from fastgraph.data import handles
-from fastgraph.graph.ir import Graph
 from tests.graph_names import ops_in
 
 Dataset = tf.data.Dataset
@@ -266,10 +265,10 @@ def test_the_body_is_in_the_graph_once() -> None:
             loss += tf.abs(y - x)
         return loss
 
-    def graph(n: int) -> Graph:
+    def graph(n: int) -> tf.Graph:
         data = Dataset.from_generator(lambda: [(1, 1)] * n, (tf.int32, tf.int32))
         found = tf.function(train.python_function).get_concrete_function(data).graph
-        assert isinstance(found, Graph)
+        assert isinstance(found, tf.Graph)
         return found
 
     three, ten = list(ops_in(graph(3))), list(ops_in(graph(10)))

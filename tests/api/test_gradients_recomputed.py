@@ -139,7 +139,7 @@ def test_in_a_graph_nothing_is_merged_with_the_first_run() -> None:
             y = block(x)
         return y, tape.gradient(y, x)
 
-    graph = passes.optimise(f.get_concrete_function(fg.TensorSpec([3])).graph)
+    graph = passes.optimise(f.get_concrete_function(fg.TensorSpec([3])).graph.ir)
     assert [node.op.name for node in graph.nodes].count("cos") >= 2
 
 

@@ -305,7 +305,7 @@ def test_random_numbers_of_a_variable() -> None:
     definition, names = original.graph.as_graph_def(), [tensor.name for tensor in original.outputs]
     assert [node.op for node in definition.node].count("RngReadAndSkip") == 3
     assert not {node.op for node in definition.node} - set(graphdef_ops.signatures()) - {"NoOp"}
-    held = {value.name: generator.state for _, value in original.graph.captures}
+    held = {value.name: generator.state for _, value in original.graph.ir.captures}
     again = tf.function(lambda x: tf.import_graph_def(definition, {"x": x, **held}, names, name=""))
     found = []
     for function in (original, again):
@@ -479,7 +479,7 @@ def test_messages_serialize() -> None:
         lambda x: tf.cond(x[0] > 0.0, lambda: x * [1.5, -2.0], lambda: tf.cast(tf.cast(x, tf.float64), tf.float32)),
         spec(2),
     )
-    message = graphdef.message(function.graph)
+    message = graphdef.message(function.graph.ir)
     content = protocol.serialized(message)
     assert protocol.serialized(protocol.parsed(content, "GraphDef")) == content
     definition = function.graph.as_graph_def()
@@ -500,7 +500,7 @@ def test_protocol_buffers_where_tensorboard_is() -> None:
     graph = concrete(lambda x: tf.cond(x > 0.0, lambda: x + 1.0, lambda: x), spec()).graph
     definition = graph.as_graph_def()
     assert type(definition).DESCRIPTOR.full_name == "tensorboard.GraphDef"
-    assert str(definition) == repr(definition) == str(graphdef.message(graph))
+    assert str(definition) == repr(definition) == str(graphdef.message(graph.ir))
 
 
 def test_classes_of_tensorboard_stay_as_they_are() -> None:
@@ -714,7 +714,7 @@ def test_later_parts_begin_after_those_before() -> None:
 def _again(original, *names):
     """The function that an imported graph is; Variables are those that the original captured."""
     definition, results = original.graph.as_graph_def(), [tensor.name for tensor in original.outputs]
-    held = {value.name: capture().variable() for capture, value in original.graph.captures}
+    held = {value.name: capture().variable() for capture, value in original.graph.ir.captures}
     return tf.function(
         lambda *given: tf.import_graph_def(definition, {**dict(zip(names, given, strict=True)), **held}, results)[0]
     )
@@ -768,7 +768,7 @@ def test_recursion_in_a_circle_with_variables_and_gradients() -> None:
 
 @pytest.fixture
 def structure():
-    return graphdef.message(concrete(lambda x: tf.concat([x, x * [2.0, 3.0]], 0), spec(2)).graph)
+    return graphdef.message(concrete(lambda x: tf.concat([x, x * [2.0, 3.0]], 0), spec(2)).graph.ir)
 
 
 def test_fields_that_are_not_set_read_as_their_defaults(structure) -> None:

@@ -41,7 +41,7 @@ def test_the_drawing_is_well_formed_and_shows_every_operation(graph) -> None:
 
 
 def test_boxes_do_not_overlap_and_edges_go_down(graph) -> None:
-    for panel in drawing.panels(graph):
+    for panel in drawing.panels(graph.ir):
         rows: dict[float, list[drawing.Box]] = {}
         for box in panel.boxes:
             rows.setdefault(box.y, []).append(box)
@@ -67,7 +67,7 @@ def test_edges_run_through_no_box() -> None:
             a = tf.sin(a) + y
         return a * x, tf.cond(y > 0.0, lambda: a, lambda: y)
 
-    for panel in drawing.panels(f.get_concrete_function(tf.TensorSpec([]), tf.TensorSpec([])).graph):
+    for panel in drawing.panels(f.get_concrete_function(tf.TensorSpec([]), tf.TensorSpec([])).graph.ir):
         for edge in panel.edges:
             inner = {edge.start, edge.end}
             for (x, y), (_, end) in zip(edge.points, edge.points[1:], strict=False):
@@ -79,7 +79,7 @@ def test_edges_run_through_no_box() -> None:
 def test_what_feeds_one_operation_stands_above_it() -> None:
     v = tf.Variable(2.0)
     graph = tf.function(lambda x: tf.exp(tf.sin(tf.cos(x))) * v + 3.0).get_concrete_function(tf.TensorSpec([])).graph
-    (panel,) = drawing.panels(graph)
+    (panel,) = drawing.panels(graph.ir)
     place = {box.name: box.y for box in panel.boxes}
     step = drawing.HEIGHT + drawing.GAP_Y
     assert place["mul/ReadVariableOp"] == place["mul"] - step == place["mul/ReadVariableOp/resource"] + step
@@ -95,7 +95,7 @@ def test_long_names_are_written_short() -> None:
             return tf.sin(x)
 
     graph = tf.function(f).get_concrete_function(tf.TensorSpec([])).graph
-    (panel,) = drawing.panels(graph)
+    (panel,) = drawing.panels(graph.ir)
     (box,) = [box for box in panel.boxes if box.name.endswith("Sin")]
     assert box.name == "a_scope_with_a_long_name/and_another/Sin" and box.label == "\u2026/and_another/Sin"
     assert f"<title>{box.name}</title>" in graph._repr_svg_()
@@ -173,9 +173,9 @@ def test_a_graph_is_written_for_tensorboard(graph, tmp_path) -> None:
     assert path.name.startswith("events.out.tfevents.") and path.name.endswith(".v2")
     version, first, second = _records(path.read_bytes())
     assert version.endswith(b"brain.Event:2")
-    content = protocol.serialized(graphdef.message(graph))
+    content = protocol.serialized(graphdef.message(graph.ir))
     assert first.endswith(content)
-    assert str(protocol.parsed(second[-len(content) :], "GraphDef")) == str(graphdef.message(graph))
+    assert str(protocol.parsed(second[-len(content) :], "GraphDef")) == str(graphdef.message(graph.ir))
 
 
 def test_no_graph_is_written_while_tracing(graph) -> None:

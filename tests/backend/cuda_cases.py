@@ -53,7 +53,7 @@ runs = pytest.mark.skipif(not target.runs(), reason="there is no GPU")
 
 def device_program(function: Any, *arrays: np.ndarray) -> DeviceProgram:
     concrete = fg.function(function, autograph=False).get_concrete_function(*map(fg.constant, arrays))
-    return DeviceProgram(compile_graph(concrete.graph))
+    return DeviceProgram(compile_graph(concrete.graph.ir))
 
 
 def on_device(function: Any, *arrays: np.ndarray) -> tuple[list[np.ndarray], DeviceProgram]:
@@ -126,7 +126,7 @@ def test_a_linear_model_learns_as_on_the_host() -> None:
         staged = fg.function(step)
         if device:
             concrete = staged.get_concrete_function(fg.constant(X), fg.constant(target))
-            program = DeviceProgram(compile_graph(concrete.graph))
+            program = DeviceProgram(compile_graph(concrete.graph.ir))
             held = captured(program)
             run = lambda x, y, program=program, held=held: program(x, y, *held)[0]
             assert not any(type(s).__name__ == "HostStep" for s in program.steps)

@@ -191,7 +191,7 @@ def test_a_gradient_to_a_filter_of_unknown_size_has_no_kernel_of_blocks() -> Non
     function, given = three(((2, 4, 5, 3), (2, 1, 3, 8), (1, 1), "VALID", (1, 1)))
     unknown = [fg.TensorSpec([2, None, None, 3]), fg.TensorSpec([None] * 4), fg.TensorSpec([None] * 4)]
     staged = fg.function(function, input_signature=unknown)
-    graph = compile_graph(staged.get_concrete_function().graph)
+    graph = compile_graph(staged.get_concrete_function().graph.ir)
     program = assemble(graph, witness_shapes(graph, [x.shape.as_list() for x in given]))
     blocks = [
         s

@@ -110,7 +110,7 @@ def test_what_must_be_equal_in_a_loop_or_a_branch_is_no_reason_to_run_it_in_pyth
     ],
 )
 def test_as_few_sizes_as_will_do_are_taken_as_equal(f: Any, specs: Any, shapes: Any, expected: str) -> None:
-    graph = fg.function(f, input_signature=[unknown(*spec) for spec in specs]).get_concrete_function().graph
+    graph = fg.function(f, input_signature=[unknown(*spec) for spec in specs]).get_concrete_function().graph.ir
     witness = extents.witness_shapes(graph, shapes)
     letters: dict[int, str] = {}
     text = "".join(

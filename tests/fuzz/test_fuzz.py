@@ -72,7 +72,7 @@ def test_every_lowered_op_is_drawn() -> None:
         program = draw_program(seed)
         function = fg.function(program.namespace()["program"])
         try:
-            missing -= set(ops_in(function.get_concrete_function(*constants(program)).graph))
+            missing -= set(ops_in(function.get_concrete_function(*constants(program)).graph.ir))
         except (ValueError, TypeError, NotImplementedError):
             continue  # it needs to know a size that is data: see `check.CannotTrace`
         if not missing:

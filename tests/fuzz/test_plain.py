@@ -26,8 +26,8 @@ def run(program: Any) -> list[np.ndarray]:
     names = program.namespace()
     tensors = [fg.constant(value) for value in program.arguments.values()]
     concrete = fg.function(names["program"]).get_concrete_function(*tensors)
-    graph = compile_graph(concrete.graph)
-    held = [item() if isinstance(item, weakref.ref) else item for item, _ in concrete.graph.captures]
+    graph = compile_graph(concrete.graph.ir)
+    held = [item() if isinstance(item, weakref.ref) else item for item, _ in concrete.graph.ir.captures]
     arguments = [*tensors, *held][: len(graph.parameters)]
     shapes = [
         () if v.aval.dtype.name == "resource" else x.aval.shape

@@ -45,7 +45,7 @@ def test_a_graph_with_subgraphs_prints_as_python():
             x > 0.0, lambda: x * 2.0, lambda: fg.while_loop(lambda i: i < 3.0, lambda i: (i + 1.0,), (x,))[0]
         )
 
-    text = str(f.get_concrete_function(fg.TensorSpec([], fg.float32)).graph)
+    text = str(f.get_concrete_function(fg.TensorSpec([], fg.float32)).graph.ir)
     ast.parse(text)
     assert "def cond_then_graph" in text and "def cond_while_body_graph" in text
 
@@ -58,7 +58,7 @@ def test_verify_passes_what_tracing_makes():
         v.assign_add(fg.reduce_sum(x))
         return fg.cond(v > 1.0, lambda: x * v, lambda: -x)
 
-    verify(f.get_concrete_function(fg.TensorSpec([None, 3], fg.float32)).graph)
+    verify(f.get_concrete_function(fg.TensorSpec([None, 3], fg.float32)).graph.ir)
 
 
 def broken(make):
@@ -157,7 +157,7 @@ def test_verify_looks_into_subgraphs():
     def f(x):
         return fg.cond(x > 0.0, lambda: x * 2.0, lambda: x)
 
-    graph = f.get_concrete_function(fg.TensorSpec([], fg.float32)).graph
+    graph = f.get_concrete_function(fg.TensorSpec([], fg.float32)).graph.ir
     node = next(n for n in graph.nodes if n.op.name == "cond")
     inner = node.attrs["then_graph"]
     inner.nodes.reverse()
@@ -170,7 +170,7 @@ def test_verify_says_where_the_user_wrote_it():
     def f(x):
         return fg.exp(x)
 
-    graph = f.get_concrete_function(fg.TensorSpec([2], fg.float32)).graph
+    graph = f.get_concrete_function(fg.TensorSpec([2], fg.float32)).graph.ir
     node = next(n for n in graph.nodes if n.op.name == "exp")
     node.outputs[0].aval = Aval(fg.int32, (2,))
     with pytest.raises(InternalError, match=r"written at .*test_ir\.py:\d+"):
@@ -207,7 +207,7 @@ def test_effects_of_a_cond_are_those_of_its_branches():
     def f(p):
         return fg.cond(p, lambda: v.assign_add(1.0), lambda: w.read_value())
 
-    graph = f.get_concrete_function(fg.TensorSpec([], fg.bool)).graph
+    graph = f.get_concrete_function(fg.TensorSpec([], fg.bool)).graph.ir
     node = next(n for n in graph.nodes if n.op.name == "cond")
     found = {(e.kind, e.resource) for e in ir.effects(node)}
     cells = {held().id: value for held, value in graph.captures}
@@ -253,7 +253,7 @@ def test_source_lines_are_the_user_s():
     def f(x):
         return fg.reduce_mean(fg.nn.relu(x))
 
-    graph = f.get_concrete_function(fg.TensorSpec([3], fg.float32)).graph
+    graph = f.get_concrete_function(fg.TensorSpec([3], fg.float32)).graph.ir
     for node in graph.nodes:
         if node.op.name not in ("placeholder",):
             assert node.source and node.source[0].file == __file__, node
@@ -270,7 +270,7 @@ def test_the_interpreter_puts_a_result_in_the_place_of_an_operand_that_is_done_w
             z = tf.matmul(x, z)
         return z + y, x
 
-    graph = tf.function(chain).get_concrete_function(tf.TensorSpec([2, 2]), tf.TensorSpec([2, 2])).graph
+    graph = tf.function(chain).get_concrete_function(tf.TensorSpec([2, 2]), tf.TensorSpec([2, 2])).graph.ir
     interpreter = Interpreter(graph)
     assert interpreter.n_values <= 5 and sum(len(step[-1]) for step in interpreter.steps) <= 3
     x, y = tf.constant([[1.0, 1.0], [0.0, 1.0]]), tf.ones([2, 2])

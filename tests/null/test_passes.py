@@ -13,7 +13,7 @@ from fastgraph.graph.interpret import deref, interpret
 
 
 def graph_of(function, *specs):
-    return fg.function(function).get_concrete_function(*specs).graph
+    return fg.function(function).get_concrete_function(*specs).graph.ir
 
 
 F = fg.TensorSpec([], fg.float32)
@@ -308,7 +308,7 @@ def test_rows_saved_for_a_gradient_go_from_the_plain_call():
         tape.watch(x)
         y = f(x)
     tape.gradient(y, x)
-    graph = f.get_concrete_function(x).graph
+    graph = f.get_concrete_function(x).graph.ir
     assert len(flow(graph, "while").outputs) > 2
     assert len(flow(passes.optimise(graph), "while").outputs) == 2
     assert float(f(x)) == float(y)

@@ -356,13 +356,13 @@ def _array(value: Any) -> np.ndarray:
 def _captures(tf: Any, concrete: Any, ours: bool) -> Iterator[tuple[Any, str]]:
     """Yield each tensor or Variable that a function uses, and the name of its placeholder."""
     if ours:
-        for held, value in concrete.graph.captures:
+        for held, value in concrete.graph.ir.captures:
             if isinstance(held, tf.Tensor):
                 yield held, value.name
             elif held().variable is not None:  # else the generator of a random op, which draws by itself there
                 yield held().variable(), value.name
     else:
-        for held, inner in concrete.graph.captures:
+        for held, inner in concrete.graph.ir.captures:
             variable = next((each for each in concrete.variables if each.handle is held), None)
             yield (held if variable is None else variable), inner.name
 

@@ -60,9 +60,9 @@ def shown(held: Any) -> Any:
     if isinstance(held, Deferred):
         given = held.value()
         return ResourceHandle(given) if isinstance(given, Cell) else given
-    if not isinstance(held, weakref.ref):
+    cell = held() if isinstance(held, weakref.ref) else held
+    if cell is not None and not isinstance(cell, Cell):
         return held
-    cell = held()
     if cell is None:
         return None
     variable = None if cell.variable is None else cell.variable()
