@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -576,7 +577,20 @@ def test_a_staged_loop_puts_no_node_in_the_graph_twice() -> None:
     (loop,) = [node for node in concrete.graph if node.op.name == "while"]
     assert ops_of(concrete).count("while") == 1
     assert [node.op.name for node in loop.attrs["cond_graph"]].count("less") == 1
-    assert [node.op.name for node in loop.attrs["body_graph"] if node.op.name == "const"] == ["const"] * 2
+    assert [node.op.name for node in loop.attrs["body_graph"] if node.op.name == "const"] == ["const"]
+
+
+@pytest.mark.parametrize(("start", "step"), [(0, 1), (2, 1), (0, 3), (9, -2)])
+def test_what_a_body_does_over_a_range_is_named_as_in_tensorflow(start: int, step: int) -> None:
+    @fg.function
+    def grown(x: Any) -> Any:
+        for _ in fg.range(start, start + 2 * step, step):
+            x = x + fg.ones([4])
+        return x
+
+    with pytest.raises(ValueError, match=re.escape("'{{node while/add}} = AddV2[T=DT_FLOAT](while/Placeholder_1")):
+        grown(fg.ones([3]))
+    assert grown(fg.ones([4])).numpy().tolist() == [3.0] * 4
 
 
 def test_an_exception_in_a_staged_loop_leaves_lists_as_they_were() -> None:

@@ -19,7 +19,9 @@ from fastgraph.graph.branches import closed, make_cond, opened, subgraph_name
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.recursion import Unknown
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
+from fastgraph.names import name_scope
 from fastgraph.ops import elementwise, gathering, joining, movement
+from fastgraph.ops.arguments import known_value
 from fastgraph.staging import recursion
 from fastgraph.staging.autograph import identity, options
 from fastgraph.staging.autograph.builtins import and_, decides, decisive
@@ -421,7 +423,9 @@ def counted(iter_: Any) -> tuple[Any, Callable[[Any], Any]] | None:
         n = elementwise.floordiv(elementwise.add(n, step - (1 if step > 0 else -1)), step)
 
     def row(i: Any) -> Any:
-        return elementwise.cast(elementwise.add(start, elementwise.multiply(i, step)), iter_.dtype)
+        with name_scope("iterate"):  # the body's own operations have the names that they would have without these
+            steps = i if step == 1 else elementwise.multiply(i, step)
+            return elementwise.cast(steps if known_value(start) == 0 else elementwise.add(start, steps), iter_.dtype)
 
     return n, row
 
