@@ -376,33 +376,40 @@ class Assembler:
         """For each value that a Variable takes, the Variable's resource."""
         return {n.inputs[1]: n.inputs[0] for n in self.graph.nodes if n.op.name in UPDATES}
 
-    def in_place(self, nest: FlatNest, place: int) -> dict[object, object]:
-        """Operands that die in a kernel, each with the result that may be written over it, element by element."""
+    def same_place(self, nest: FlatNest) -> list[tuple[Value, Value]]:
+        """Operands and results of one shape of which each element is read only where that of the result is written."""
         if any(store.variables for store in nest.stores):
-            return {}
+            return []
         terms = walk([s.scalar for s in nest.stores])
         if any(t.op in ("reduce", "check") for t in terms):
-            return {}
+            return []
         reads: dict[Value, set[Scalar]] = {}
         for term in terms:
             if term.op == "read":
                 reads.setdefault(term.attr, set()).add(term.args[0])
-        pairs: dict[object, object] = {}
+        found: list[tuple[Value, Value]] = []
         for store in nest.stores:
             if len(store.position.free) != len(nest.dims):
                 continue  # written more than once
+            result = store.key
+            assert isinstance(result, Value)
+            if result.node is PARTIAL_NODE:
+                continue
+            shape = self.avals[result].shape
             for value, positions in reads.items():
-                if positions == {store.position} and value not in pairs and self.gives(value, store.key, place):
-                    pairs[value] = store.key
-                    break
-        return pairs
+                if positions != {store.position} or value.node is PARTIAL_NODE:
+                    continue
+                if value.aval.dtype is result.aval.dtype and self.avals[value].shape == shape:
+                    found.append((value, result))
+        return found
 
-    def gives(self, value: Value, result: object, place: int) -> bool:
-        """Whether the memory of `value` may become that of `result`, which the unit at `place` computes."""
-        assert isinstance(result, Value)
-        if value.node is PARTIAL_NODE or result.node is PARTIAL_NODE or not self.gift(value, (result,), place):
-            return False
-        return value.aval.dtype is result.aval.dtype and self.avals[value].shape == self.avals[result].shape
+    def in_place(self, nest: FlatNest, place: int) -> dict[object, object]:
+        """Operands that die in a kernel, each with the result that may be written over it, element by element."""
+        pairs: dict[object, object] = {}
+        for value, result in self.same_place(nest):
+            if value not in pairs and result not in pairs.values() and self.gift(value, (result,), place):
+                pairs[value] = result
+        return pairs
 
     def gift(self, value: Value, results: Sequence[Value], place: int) -> tuple[int, ...]:
         """Which of the results of the unit at `place` may be written over `value`, as far as its maker can tell."""
@@ -444,6 +451,7 @@ class Assembler:
             fallible=tuple([Fallible(cast(Node, node), "body") for node in emitted.fallible]),
             cost_dims=cost_dims,
             in_place=tuple([(loaded.index(v), roots.index(r)) for v, r in nest.in_place.items()]),
+            same_place=tuple([(loaded.index(v), roots.index(r)) for v, r in self.same_place(nest) if v in loaded]),
         )
 
     def all_nodes(self, cluster: Cluster) -> tuple[Node, ...]:

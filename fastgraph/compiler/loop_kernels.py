@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -22,6 +22,7 @@ from fastgraph.compiler import spell_cpu as spell
 from fastgraph.compiler.costs import gemm_cost, gemm_shards
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.kernel_parts import NoPart, Part
+from fastgraph.compiler.mirrors import MOST_BYTES, mirrored
 from fastgraph.compiler.program import (
     AliasStep,
     CondStep,
@@ -126,7 +127,8 @@ class _Burst:
             raise _Unfit
         most = max(16, min(MOST, int(CALL_NS / self.cost), *[size for _, size in rows]))
         outputs = [*states, count, *[number for number, _ in rows]]
-        loaded, head, leave = self.held(states, count)
+        lines, mirrors, local = mirrored(lines, *self.small(states, outputs))
+        loaded, head, leave = self.held(states, count, local)
         scratch = [number for number in self.made if number in loaded and number not in outputs]
         first = len(self.sizes)
         for k in range(len(self.products)):
@@ -134,6 +136,7 @@ class _Burst:
         if self.inner:
             head.append(f"left = {MOST}")
         lines = [each for line in lines for each in (_indented(line, [*leave, "return 0"]) or [line])]
+        head += self.filled(mirrors, states)
         whole = [*head, *self.head, f"for it in range({most}):", *["    " + line for line in lines]]
         whole += [f"{self.buffer(count)}[0] = {most}", *leave, "return 0"]
         source = "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in whole)
@@ -169,15 +172,42 @@ class _Burst:
 
     # -- memory --------------------------------------------------------------------------------------------------------
 
-    def held(self, states: Sequence[int], count: int) -> tuple[tuple[int, ...], list[str], list[str]]:
+    def small(self, states: Sequence[int], outputs: Sequence[int]) -> tuple[list[str], list[str]]:
+        """The names of states, and of what an iteration computes besides, that registers might hold."""
+        few = [k for k in self.made if k in self.buffers and 1 < (self.aval(k).size or 0) <= MOST_BYTES]
+        few = [k for k in few if 0 < (self.aval(k).nbytes or 0) <= MOST_BYTES]
+        names = [self.buffers[k] for k in few if k in states]
+        return names, [self.buffers[k] for k in few if k not in outputs]
+
+    def filled(self, mirrors: Mapping[str, str], states: Sequence[int]) -> list[str]:
+        """Lines that make the mirrors, those of states with what they hold."""
+        lines = []
+        for k, name in self.buffers.items():
+            if name in mirrors:
+                lines.append(f"{mirrors[name]} = {self.local(k)}")
+                if k in states:
+                    lines += [f"for e{mirrors[name]} in range({self.aval(k).size}):"]
+                    lines += [f"    {mirrors[name]}[e{mirrors[name]}] = {name}[e{mirrors[name]}]"]
+        return lines
+
+    def local(self, number: int) -> str:
+        """The text of an array of the kernel's own that has room for a value."""
+        kind = spell.storage(self.aval(number).dtype.name)
+        self.imports.add(f"local_{kind}")
+        return f"local_{kind}({self.aval(number).size})"
+
+    def held(
+        self, states: Sequence[int], count: int, local: Collection[str]
+    ) -> tuple[tuple[int, ...], list[str], list[str]]:
         """Which values the kernel's slots are, the lines that name them, and those that come before it returns.
 
         A single number is held in a variable of the kernel's own: what the next iteration waits for then goes through
-        no memory.
+        no memory. So is what is named `local`.
         """
         outside = {k for step in self.products for k in (*step.inputs, *step.outputs)}
         single = {k for k in self.buffers if self.aval(k).size == 1} - outside
         given = {k for k in single if k < self.n_operands or k in self.constants or k in states}
+        single |= {k for k, name in self.buffers.items() if name in local}
         loaded = tuple([k for k in self.buffers if k not in single or k in given or k == count])
         head, leave = [], []
         for k, name in self.buffers.items():
@@ -185,9 +215,7 @@ class _Burst:
             if k in loaded:
                 head.append(f"{slot} = buffers[{loaded.index(k)}]")
             if k in single:
-                kind = spell.storage(self.aval(k).dtype.name)
-                self.imports.add(f"local_{kind}")
-                head.append(f"{name} = local_{kind}(1)")
+                head.append(f"{name} = {self.local(k)}")
                 head += [f"{name}[0] = {slot}[0]"] if k in given else []
                 leave += [f"{slot}[0] = {name}[0]"] if k in states or k == count else []
         return loaded, head, leave
@@ -271,6 +299,7 @@ class _Burst:
                 self.constants[number[k]] = _tensor(value, avals[k])
             return number[k]
 
+        becomes = dict(zip(program.outputs, given[: self.n_carried], strict=False)) if owned else {}
         steps = _writes_last(program)
         for place, step in enumerate(steps):
             later = steps[place + 1 :]
@@ -279,7 +308,7 @@ class _Burst:
                 continue
             if isinstance(step, KernelStep) and not isinstance(step, CountedStep):
                 free = {k for k in step.inputs if self.dies(k, number, program, step, later, owned)}
-                lines += self.kernel(step, at, number, avals, free)
+                lines += self.kernel(step, at, number, avals, free, becomes)
             elif isinstance(step, GemmStep):
                 lines += self.product(step, at, number, avals)
             elif isinstance(step, CondStep):
@@ -323,12 +352,35 @@ class _Burst:
         one, two = (self.aval(cast(int, k)).shape or () for k in lists)
         return one[:1] == two[:1] and two[1:] == self.aval(row).shape
 
-    def kernel(
-        self, step: KernelStep, at: Any, number: dict[int, int], avals: Sequence[Aval], free: set[int]
-    ) -> list[str]:
-        """The lines of one kernel."""
-        lines: list[str] = []
+    def over(
+        self, step: KernelStep, at: Any, number: dict[int, int], free: set[int], becomes: Mapping[int, int]
+    ) -> dict[int, int]:
+        """For results of a step that are written over an operand, which one; it may have to be copied before."""
         over = {step.outputs[out]: step.inputs[into] for into, out in step.in_place}
+        written = {at(k) for k in over.values()}
+        given = [number.get(k) for k in step.inputs]
+        for into, out in step.same_place:
+            source, result = step.inputs[into], step.outputs[out]
+            own = given[into]
+            if source not in free or result in over or own is None or own in written or given.count(own) > 1:
+                continue
+            if becomes.get(result, own) == own:  # else it would be moved to its state's place, and so would another
+                over[result] = source
+                written.add(own)
+        return over
+
+    def kernel(
+        self,
+        step: KernelStep,
+        at: Any,
+        number: dict[int, int],
+        avals: Sequence[Aval],
+        free: set[int],
+        becomes: Mapping[int, int],
+    ) -> list[str]:
+        """The lines of one kernel. `becomes`: the state that a result is in the next iteration."""
+        lines: list[str] = []
+        over = self.over(step, at, number, free, becomes)
         for out in step.outputs:
             aval = avals[out]
             if not aval.is_static:

@@ -61,6 +61,7 @@ class KernelStep(Step):
     cost: float  # estimated nanoseconds per unit of extent, on one thread; decides sharding and wake-ups
     shardable: bool = True
     in_place: tuple[tuple[int, int], ...] = ()  # (input position, output position) pairs that may share memory
+    same_place: tuple[tuple[int, int], ...] = ()  # such pairs whose elements depend only on each other: they might
     fallible: tuple[Fallible, ...] = ()
     cost_dims: tuple[Size, ...] = ()  # further factors of the cost (the length of a reduction)
     operations: float = 0.0  # arithmetic operations per unit of extent, with the same factors

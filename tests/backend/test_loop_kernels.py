@@ -13,6 +13,7 @@ import pytest
 import fastgraph as fg
 from fastgraph import flags
 from fastgraph.compiler import assemble, loop_kernels
+from fastgraph.compiler.mirrors import mirrored
 from fastgraph.compiler.pipeline import Executable
 from fastgraph.compiler.program import WhileStep, programs
 
@@ -127,6 +128,88 @@ def swapped(a: Any, b: Any, n: Any) -> Any:
 def test_values_that_change_places(monkeypatch: pytest.MonkeyPatch) -> None:
     for n in (0, 1, 2, 7):
         _same(monkeypatch, swapped, fg.ones([3]), fg.zeros([3]), fg.constant(n))
+
+
+def crosswise(a: Any, b: Any, n: Any) -> Any:
+    for _ in fg.range(n):
+        a, b = b * 2.0 - a, 0.5 * (a + b)
+    return a, b
+
+
+def against_itself(x: Any, n: Any) -> Any:
+    for _ in fg.range(n):
+        x = 0.5 * x + fg.reshape(fg.transpose(fg.reshape(x, [2, -1])), [-1]) - fg.reverse(x, [0]) * 0.1
+    return x
+
+
+def looked_at_later(x: Any, n: Any) -> Any:
+    best = fg.zeros([])
+    for i in fg.range(n):
+        new = fg.tanh(x) + 0.1
+        best = fg.maximum(best, fg.reduce_max(x - new)) + x[i % 3]
+        x = new
+    return x, best
+
+
+def kept_unchanged(x: Any, n: Any) -> Any:
+    before = x
+    for _ in fg.range(n):
+        before, x = x, x * 1.5 - before
+    return before, x
+
+
+def overwritten(x: Any, n: Any) -> Any:
+    y = fg.zeros_like(x)
+    for i in fg.range(n):
+        y = x + 1.0
+        if i % 2 == 0:
+            x = y * 0.5
+        else:
+            x = fg.sin(x) - y
+    return x, y
+
+
+@pytest.mark.parametrize("n", [2, 4, 6, 16, 18])
+@pytest.mark.parametrize("body", [against_itself, looked_at_later, kept_unchanged, overwritten])
+def test_states_that_are_written_where_they_lie(monkeypatch: pytest.MonkeyPatch, body: Any, n: int) -> None:
+    n = max(n, 4)
+    for count in (0, 1, 2, 9):
+        _same(monkeypatch, body, _numbers(n), fg.constant(count), bursts=0)
+
+
+@pytest.mark.parametrize("n", [2, 4, 16, 100])
+def test_two_states_made_of_both(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    for count in (0, 1, 2, 9):
+        _same(monkeypatch, crosswise, _numbers(n), fg.ones([n]), fg.constant(count))
+
+
+def test_a_state_is_written_where_it_lies() -> None:
+    """Nothing is moved when an iteration ends, and what a few elements wait for is in registers."""
+    for n, registers in ((5, True), (16, True), (17, False)):
+        (loop,) = _loops(fg.function(until).get_concrete_function(fg.ones([n]), fg.constant(0.25 * n)))
+        assert loop.burst_program is not None
+        (step,) = loop.burst_program.steps
+        source = step.kernel.source  # type: ignore[union-attr]
+        assert source.count("= buffers[") == 3, source  # how many iterations were done, the state, the limit
+        inside = source[source.index("for it in") :]
+        assert (f"local_float32({n})" in source) == registers
+        assert ("_v0 = r" in inside) == registers
+
+
+def test_what_has_a_mirror() -> None:
+    """Arrays that are read where a loop of known length is; not those that a function is given or any loop writes."""
+    lines = [
+        "for i in range(4):", "    a[i] = a[i] + b[i]", "    c[i] = b[i]", "    d[i] = c[i]",
+        "for j in range(n):", "    total = total + a[j]", "    b[j] = 0",
+        "product(d)", "e[0] = d[1]",
+    ]  # fmt: skip
+    made, mirrors, local = mirrored(lines, ["a", "b"], ["c", "d", "e"])
+    assert (mirrors, local) == ({"a": "ra"}, {"c"})
+    assert made == [
+        "for i in range(4):", "    ra[i] = ra[i] + b[i]", "    a[i] = ra[i]", "    c[i] = b[i]", "    d[i] = c[i]",
+        "for j in range(n):", "    total = total + a[j]", "    b[j] = 0",
+        "product(d)", "e[0] = d[1]",
+    ]  # fmt: skip
 
 
 def cell(x: Any, w: Any) -> Any:
