@@ -22,7 +22,7 @@ from fastgraph.compiler import spell_cpu as spell
 from fastgraph.compiler.costs import gemm_cost, gemm_shards
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.kernel_parts import NoPart, Part
-from fastgraph.compiler.mirrors import MOST_BYTES, mirrored
+from fastgraph.compiler.mirrors import MOST_BYTES, mirrored, put_in_rows
 from fastgraph.compiler.program import (
     AliasStep,
     CondStep,
@@ -35,6 +35,7 @@ from fastgraph.compiler.program import (
     WhileStep,
 )
 from fastgraph.compiler.sizes import CannotPlan, infer_graph
+from fastgraph.compiler.step_order import list_of, may_stop, only_written, writes_last, writes_row
 from fastgraph.dtype import as_dtype
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.primitive import Primitive
@@ -94,6 +95,7 @@ class _Burst:
         self.imports: set[str] = set()
         self.head: list[str] = []  # what is done before the first iteration
         self.made: list[int] = []  # memory for what an iteration computes
+        self.at_once: dict[int, int] = {}  # of that, what may be written into its row of a stacked result
         self.n_parts = 0
         self.cost = 2.0
         self.inner = self.opaque = False
@@ -121,12 +123,13 @@ class _Burst:
         lines += [*text, f"if {self.buffer(goes_on)}[0] == 0:", "    return 0"]
         after, text = self.nested(self.body, given, frozenset(states))
         lines += text
-        rows, text = self.rows(after[n:])
+        rows, text = self.rows(after[n:], states)
         lines += [*text, *self.moved(after[:n], states)]
         if self.cost > LONG_NS or len(self.buffers) > MAX_BUFFERS:
             raise _Unfit
         most = max(16, min(MOST, int(CALL_NS / self.cost), *[size for _, size in rows]))
         outputs = [*states, count, *[number for number, _ in rows]]
+        lines = self.in_rows(lines)
         lines, mirrors, local = mirrored(lines, *self.small(states, outputs))
         loaded, head, leave = self.held(states, count, local)
         scratch = [number for number in self.made if number in loaded and number not in outputs]
@@ -261,8 +264,11 @@ class _Burst:
             then += self.copied(value, state)
         return first + then
 
-    def rows(self, after: Sequence[int]) -> tuple[list[tuple[int, int]], list[str]]:
-        """Memory for the rows of a call, how many there is room for, and lines that write those of an iteration."""
+    def rows(self, after: Sequence[int], states: Sequence[int]) -> tuple[list[tuple[int, int]], list[str]]:
+        """Memory for the rows of a call, how many there is room for, and lines that write those of an iteration.
+
+        What the iteration computed for itself may be written there at once.
+        """
         made: list[tuple[int, int]] = []
         lines: list[str] = []
         for number in after:
@@ -271,10 +277,25 @@ class _Burst:
             if not aval.is_static or room < 16:
                 raise _Unfit
             rows = self.keep(Aval(aval.dtype, (room, *(aval.shape or ()))))
-            self.buffer(rows)
             made.append((rows, room))
-            lines += self.copied(number, rows, "it") if aval.size else []
+            self.buffer(rows)
+            own = number in self.made and number not in states and number in self.buffers
+            if own and (aval.size or 0) > 1 and number not in self.at_once:
+                self.at_once[number] = rows
+            elif aval.size:
+                lines += self.copied(number, rows, "it")
         return made, lines
+
+    def in_rows(self, lines: list[str]) -> list[str]:
+        """The lines with what is stacked written into its row, where it can be; copied else."""
+        where = {self.buffers[k]: (self.buffers[rows], self.aval(k).size or 0) for k, rows in self.at_once.items()}
+        lines, done = put_in_rows(lines, where) if where else (lines, set())
+        for k, rows in self.at_once.items():
+            if self.buffers[k] in done:
+                del self.buffers[k]
+            else:
+                lines += self.copied(k, rows, "it")
+        return lines
 
     # -- programs inside -----------------------------------------------------------------------------------------------
 
@@ -300,7 +321,7 @@ class _Burst:
             return number[k]
 
         becomes = dict(zip(program.outputs, given[: self.n_carried], strict=False)) if owned else {}
-        steps = _writes_last(program)
+        steps = writes_last(program)
         for place, step in enumerate(steps):
             later = steps[place + 1 :]
             if isinstance(step, AliasStep):
@@ -336,17 +357,17 @@ class _Burst:
         if any(not alike.isdisjoint(s.inputs) for s in later) or not alike.isdisjoint(program.outputs):
             return False
         if own in owned:  # what the iteration began with, needed until nothing can fail any more; or it does no harm
-            stops = any(_may_stop(s) and not self.alike(step, s, number) for s in later)
-            return not stops or (_writes_row(step) and _only_written(program, alike))
+            stops = any(may_stop(s) and not self.alike(step, s, number) for s in later)
+            return not stops or (writes_row(step) and only_written(program, alike))
         return own in self.made and own not in self.fixed
 
     def alike(self, step: Step, other: Step, number: dict[int, int]) -> bool:
         """Whether each writes a row of a list, and where the one finds its place, so does the other."""
-        if not (_writes_row(step) and _writes_row(other)):
+        if not (writes_row(step) and writes_row(other)):
             return False
         assert isinstance(step, KernelStep) and isinstance(other, KernelStep)
         places = [number.get(s.buffers[1]) for s in (step, other)]
-        lists, row = [number.get(_list_of(s)) for s in (step, other)], number.get(other.buffers[0])
+        lists, row = [number.get(list_of(s)) for s in (step, other)], number.get(other.buffers[0])
         if row is None or None in places or None in lists or places[0] != places[1]:
             return False
         one, two = (self.aval(cast(int, k)).shape or () for k in lists)
@@ -542,48 +563,6 @@ def _indented(line: str, instead: Sequence[str]) -> list[str]:
 
 def _tensor(value: Any, aval: Aval) -> Any:
     return value if isinstance(value, EagerTensor) else from_array(np.asarray(value), aval.dtype)
-
-
-def _writes_row(step: Step) -> bool:
-    return isinstance(step, KernelStep) and [node.op.step for node in step.nodes] == ["list_set"]
-
-
-def _list_of(step: KernelStep) -> int:
-    """The list that a row is written to."""
-    return step.inputs[step.in_place[0][0]]
-
-
-def _only_written(program: Program, lists: set[int]) -> bool:
-    """Whether rows are all that steps do to these names of a list: an iteration done again then writes the same."""
-    takers = [step for step in program.steps if not lists.isdisjoint(step.inputs)]
-    return all(isinstance(s, KernelStep) and _writes_row(s) and lists.isdisjoint(s.buffers[:2]) for s in takers)
-
-
-def _adds_in_place(step: Step) -> bool:
-    return isinstance(step, KernelStep) and [node.op.name for node in step.nodes] in _ADDED and bool(step.in_place)
-
-
-_ADDED = [["strided_slice_add"], ["gather_add"]]
-
-
-def _writes_last(program: Program) -> list[Step]:
-    """A program's steps, those at the end that write rows which no step looks at: nothing then fails after them.
-
-    Sums in place, which never fail, come last of all: others of them may look at what they give.
-    """
-    adds: list[Step] = []
-    for step in reversed(program.steps):
-        taken = {k for other in program.steps if other not in adds for k in other.inputs}
-        if _adds_in_place(step) and taken.isdisjoint(step.outputs):
-            adds.insert(0, step)
-    looked_at = {k for step in program.steps for k in step.inputs}
-    last = [s for s in program.steps if _writes_row(s) and looked_at.isdisjoint(s.outputs)]
-    return [*[s for s in program.steps if s not in last and s not in adds], *last, *adds]
-
-
-def _may_stop(step: Step) -> bool:
-    """Whether an iteration may end in this step."""
-    return not isinstance(step, (AliasStep, GemmStep)) and not (isinstance(step, KernelStep) and not step.fallible)
 
 
 __all__ = ["burst_program"]

@@ -1,14 +1,15 @@
-"""Small arrays of a loop's kernel that are held in registers too: what the next iteration waits for goes by no memory.
+"""Where a loop's kernel keeps arrays: small ones in registers too, rows of stacked results in the stack at once.
 
-Rule: source to source. Every element that is written to the array is written to its mirror, a local array, in the same
-place; what is read at a place that is known when the kernel is compiled is read there. LLVM makes registers of an array
-all of whose places it knows; sums, whose loops must not know how long they are, go on reading the array itself.
+Rule: source to source. What the next iteration waits for goes by no memory: every element that is written to an array
+is written to its mirror, a local array, in the same place; what is read at a place that is known when the kernel is
+compiled is read there. LLVM makes registers of an array all of whose places it knows; sums, whose loops must not know
+how long they are, go on reading the array itself.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 #: An array of more bytes fills more than the widest register.
 MOST_BYTES = 64
@@ -25,7 +26,7 @@ def mirrored(
     tree = ast.parse("\n".join(lines))
     uses = _Uses({*states, *scratch})
     uses.visit(tree)
-    fit = (uses.read & uses.written) - uses.unfit
+    fit = (uses.read & uses.written) - uses.unfit - uses.given
     local = fit.intersection(scratch) - uses.searched
     mirrors = {name: f"r{name}" for name in (*states, *scratch) if name in fit - local}
     if not mirrors:
@@ -34,8 +35,39 @@ def mirrored(
     return ast.unparse(made).splitlines(), mirrors, local
 
 
+def put_in_rows(lines: Sequence[str], rows: Mapping[str, tuple[str, int]]) -> tuple[list[str], set[str]]:
+    """The lines with arrays written where they are kept: `rows` says of which list each is the row `it`, and how long.
+
+    Returns which arrays are in their rows: not those that a function is given.
+    """
+    tree = ast.parse("\n".join(lines))
+    uses = _Uses(rows)
+    uses.visit(tree)
+    chosen = {name: row for name, row in rows.items() if name not in uses.given}
+    if not chosen:
+        return list(lines), set()
+    made = ast.fix_missing_locations(_Rows(chosen).visit(tree))
+    return ast.unparse(made).splitlines(), set(chosen)
+
+
+class _Rows(ast.NodeTransformer):
+    """Puts the rows in."""
+
+    def __init__(self, rows: Mapping[str, tuple[str, int]]) -> None:
+        self.rows = rows
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        name = _array(node, self.rows)
+        if name is None:
+            return node
+        of, n = self.rows[name]
+        begin = ast.BinOp(ast.Name("it", ast.Load()), ast.Mult(), ast.Constant(n))
+        return _element(of, ast.BinOp(begin, ast.Add(), node.slice), node.ctx)
+
+
 class _Uses(ast.NodeVisitor):
-    """How arrays are used: `read` and `written` at places that are known, `searched` at others, `unfit`."""
+    """How arrays are used: `read` and `written` at places that are known, `searched` at others, `given`, `unfit`."""
 
     def __init__(self, names: Collection[str]) -> None:
         self.names = names
@@ -43,6 +75,7 @@ class _Uses(ast.NodeVisitor):
         self.read: set[str] = set()
         self.written: set[str] = set()
         self.searched: set[str] = set()
+        self.given: set[str] = set()  # to a function
         self.unfit: set[str] = set()
 
     def visit_For(self, loop: ast.For) -> None:
@@ -68,8 +101,8 @@ class _Uses(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
-        if node.id in self.names:  # given to a function
-            self.unfit.add(node.id)
+        if node.id in self.names:
+            self.given.add(node.id)
 
 
 class _Mirrors(ast.NodeTransformer):
@@ -125,4 +158,4 @@ def _is_known(place: ast.expr, counters: Collection[str]) -> bool:
     return isinstance(place, ast.Constant) or (isinstance(place, ast.Name) and place.id in counters)
 
 
-__all__ = ["MOST_BYTES", "mirrored"]
+__all__ = ["MOST_BYTES", "mirrored", "put_in_rows"]

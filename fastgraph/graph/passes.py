@@ -16,6 +16,7 @@ from fastgraph.errors import OpError
 from fastgraph.graph import ir
 from fastgraph.graph import prune as pruning
 from fastgraph.graph.accumulation import accumulate
+from fastgraph.graph.duplicates import merge_duplicates
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value
 from fastgraph.graph.rewrite import Application, Rebuild, Row, Rule, compile_row
 from fastgraph.shapes import Aval
@@ -476,7 +477,12 @@ def accumulated(graph: Graph) -> Graph:
     return accumulate(graph) if "algebra" in flags.get("passes") else graph
 
 
-PASSES: tuple[Pass, ...] = (inline, prune, simplify, accumulated, prune)
+def merged(graph: Graph) -> Graph:
+    """Let loops take and stack every value once."""
+    return merge_duplicates(graph) if "cse" in flags.get("passes") and _has_subgraphs(graph) else graph
+
+
+PASSES: tuple[Pass, ...] = (inline, prune, simplify, accumulated, merged, prune)
 
 
 def optimise(graph: Graph, observe: Callable[[str, Graph], None] | None = None) -> Graph:

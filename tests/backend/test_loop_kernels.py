@@ -13,7 +13,7 @@ import pytest
 import fastgraph as fg
 from fastgraph import flags
 from fastgraph.compiler import assemble, loop_kernels
-from fastgraph.compiler.mirrors import mirrored
+from fastgraph.compiler.mirrors import mirrored, put_in_rows
 from fastgraph.compiler.pipeline import Executable
 from fastgraph.compiler.program import WhileStep, programs
 
@@ -194,6 +194,41 @@ def test_a_state_is_written_where_it_lies() -> None:
         inside = source[source.index("for it in") :]
         assert (f"local_float32({n})" in source) == registers
         assert ("_v0 = r" in inside) == registers
+
+
+def stacked(x: Any, n: Any) -> Any:
+    h, rows = x, fg.TensorArray(fg.float32, size=100, element_shape=x.shape)
+    total = fg.zeros([])
+    for i in fg.range(n):
+        new = fg.sin(h) + x
+        total = total * 0.5 + fg.reduce_sum(new * h)
+        h = fg.where(i % 3 == 0, new, h * 0.5 + new)
+        rows = rows.write(i, new - h)
+    return total, rows.stack()
+
+
+def sloped(x: Any, n: Any) -> Any:
+    with fg.GradientTape() as tape:
+        tape.watch(x)
+        total, rows = stacked(x, n)
+        loss = total + fg.reduce_sum(rows * rows)
+    return rows, tape.gradient(loss, x)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 5, 17])
+def test_rows_are_written_where_they_are_kept(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    for count in (1, 2, 9, 70):
+        _same(monkeypatch, sloped, _numbers(n), fg.constant(count))
+
+
+def test_a_row_is_copied_only_where_a_function_is_given_it() -> None:
+    lines = ["for i in range(n):", "    a[i] = b[i]", "total = a[0] + a[n - 1]", "product(c)"]
+    made, done = put_in_rows(lines, {"a": ("rows", 4), "c": ("more", 2)})
+    assert done == {"a"}
+    assert made == [
+        "for i in range(n):", "    rows[it * 4 + i] = b[i]", "total = rows[it * 4 + 0] + rows[it * 4 + (n - 1)]",
+        "product(c)",
+    ]  # fmt: skip
 
 
 def test_what_has_a_mirror() -> None:

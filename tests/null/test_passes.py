@@ -301,6 +301,42 @@ def test_unused_loop_variables_go():
     assert run(new, *given) == run(graph, *given)
 
 
+def test_what_a_loop_stacks_or_takes_twice_is_merged():
+    """x[t] * x[t] has two slices, saved for one operand of the product each; the gradient's loop takes both."""
+
+    def f(x):
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            total = fg.constant(0.0)
+            for t in fg.range(3):
+                total = 0.5 * total + fg.reduce_sum(x[t] * x[t])
+        return total, tape.gradient(total, x)
+
+    graph = graph_of(fg.autograph.to_graph(f), fg.TensorSpec([3, 2], fg.float32))
+    new = ir.verify(passes.optimise(graph))
+    forward, backward = [node for node in new.nodes if node.op.name == "while"]
+    assert [value.aval.shape for value in forward.outputs[2:]] == [(3, 2), (3,)]  # rows of x, their numbers
+    assert len(set(backward.inputs)) == len(backward.inputs)
+    body = ops(backward.attrs["body_graph"])
+    assert (body.count("gather"), body.count("multiply"), body.count("strided_slice_add")) == (2, 2, 2)
+    x = np.float32([[1, 2], [3, 4], [5, 6]])
+    for one, other in zip(run(new, x), run(graph, x), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_rows_of_different_values_stay_apart():
+    def f(x):
+        return fg.map_fn(lambda row: (row, row * 2.0, row), x, fn_output_signature=(fg.float32,) * 3)
+
+    graph = graph_of(f, fg.TensorSpec([3, 2], fg.float32))
+    new = ir.verify(passes.optimise(graph))
+    a, b, c = new.outputs
+    assert a is c and a is not b and len(flow(new, "while").outputs) == 3
+    x = np.float32([[1, 2], [3, 4], [5, 6]])
+    for one, other in zip(run(new, x), run(graph, x), strict=True):
+        assert np.array_equal(one, other)
+
+
 def test_rows_saved_for_a_gradient_go_from_the_plain_call():
     f = fg.function(lambda x: fg.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, fg.tanh(s * x)), (0, x))[1])
     x = fg.constant(0.5)
