@@ -15,6 +15,7 @@ import list_functions
 import named_list_functions
 import pytest
 import scope_functions
+import shared_list_functions
 import state_functions
 import table_functions
 import written_functions
@@ -34,6 +35,7 @@ MODULES = (
     list_functions,
     named_list_functions,
     scope_functions,
+    shared_list_functions,
     state_functions,
     table_functions,
     written_functions,

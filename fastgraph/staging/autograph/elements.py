@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from fastgraph.staging.autograph.state import user_place
+from fastgraph.staging.autograph.state import told, user_place
 
 
 def _refusing(base: type, names: str) -> type:
@@ -30,10 +30,11 @@ def _refusing(base: type, names: str) -> type:
 
 def of_several(name: str, kind: str) -> NotImplementedError:
     """The error for changing what a name holds where a tensor has decided which of several lists that is."""
+    copy = f"{kind}({name})" if told(name) == f"'{name}'" else f"{kind}(...)"
     return NotImplementedError(
-        f"the {kind} '{name}' may be one that other names hold too, and a staged statement has decided which "
+        f"the {kind} {told(name)} may be one that other names hold too, and a staged statement has decided which "
         f"({user_place()}): a change of it would be lost to them. Change each {kind} in the branch that chooses it, "
-        f"or a copy of it: {kind}({name})"
+        f"or a copy of it: {copy}"
     )
 
 

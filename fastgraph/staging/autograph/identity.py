@@ -223,12 +223,15 @@ def check(value: Any) -> None:
         return
     pair = _stale(value, table, _DEPTH, set())
     if pair is not None:
+        from fastgraph.staging.autograph.state import told
+
+        name = pair.name if told(pair.name) == f"'{pair.name}'" else "values"
         raise NotImplementedError(
             f"the {'dict' if isinstance(value, dict) else 'list'} that is read here ({_place()}) may be the one that "
-            f"'{pair.name}' holds, or has held, in the staged statement of {pair.place}, and one of the two has been "
-            f"changed in place: a tensor decides whether the change is to be seen here. Give each name a list of its "
-            f"own before that statement, other = list({pair.name}), or do not change it in place: "
-            f"{pair.name} = {pair.name} + [value]"
+            f"{told(pair.name)} holds, or has held, in the staged statement of {pair.place}, and one of the two has "
+            f"been changed in place: a tensor decides whether the change is to be seen here. Give each name a list of "
+            f"its own before that statement, other = list({name}), or do not change it in place: "
+            f"{name} = {name} + [value]"
         )
 
 

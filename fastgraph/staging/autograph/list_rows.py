@@ -5,7 +5,7 @@ Rule: nothing here is a method of Python's lists; those are in `lists`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from fastgraph import dtype as dtypes
@@ -200,7 +200,10 @@ class ListRows:
 
     def __fg_tensor__(self, dtype: Any = None) -> Any:
         rows = self._known()
-        if len(rows) != 1 or nesting.is_nested(self.structure):
+        if nesting.is_nested(self.structure):
+            whole = _stacked_rows(self.structure, iter(rows))
+            rows = rows if whole is None else [whole]
+        if len(rows) != 1 or (nesting.is_nested(self.structure) and whole is None):
             raise TypeError(
                 f"the list '{self.name}', whose length a staged loop or branch ({self.made_at}) has changed, cannot be "
                 f"one tensor{at_line()}, as it is where it is stacked or returned: its elements are structures, "
@@ -221,6 +224,31 @@ class ListRows:
             step, part = found[0]
             steps.append(step)
         return f"tf.stack([element{''.join(steps)} for element in {self.name}])"
+
+
+def _stacked_rows(structure: Any, rows: Iterator[Any]) -> Any:
+    """Return elements that are lists of tensors alike, given as rows of each of these, as rows of stacked lists.
+
+    None where they are not alike, or where there are other structures in them. A number of Python's has the dtype of
+    the tensors beside it.
+    """
+    if not nesting.is_nested(structure):
+        return next(rows)
+    if not isinstance(structure, (list, tuple)) or not structure:
+        return None
+    parts = [_stacked_rows(each, rows) for each in structure]
+    if any(part is None for part in parts):
+        return None
+    is_number = [type(each) in (int, float) for each in structure]
+    dtype = next((part.dtype for part, number in zip(parts, is_number, strict=True) if not number), parts[0].dtype)
+    for k, part in enumerate(parts):
+        if is_number[k] and part.dtype != dtype and (dtype.is_floating or type(structure[k]) is int):
+            parts[k] = elementwise.cast(part, dtype)
+    if any(part.dtype != dtype or part.shape.rank is None for part in parts):
+        return None
+    if any(not compatible(parts[0].aval.shape[1:], part.aval.shape[1:]) for part in parts):
+        return None
+    return joining.stack(parts, axis=1)
 
 
 def at_line() -> str:

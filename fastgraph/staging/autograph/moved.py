@@ -5,13 +5,23 @@ Rule: where the program reads a name, calls a method or gives an argument, the l
 
 from __future__ import annotations
 
+import types
 from typing import Any
+
+from fastgraph import nesting
+from fastgraph._tensor import Tensor
+
+_DEPTH = 3
+_MOST_ELEMENTS = 4096
+_in_use = False  # whether a program has had lists whose elements have become rows
 
 
 class Moved:
     """What is left in a list object whose elements have become rows: `to` is what now stands for the list."""
 
     def __init__(self, name: str, to: Any) -> None:
+        global _in_use
+        _in_use = True
         self.name = name
         self.to = to
 
@@ -35,4 +45,46 @@ def current(value: Any) -> Any:
     """Return what stands for `value` now: of a list object whose elements have become rows the staged list."""
     if type(value) is list and len(value) == 1 and type(value[0]) is Moved:
         return value[0].to
+    return value
+
+
+def resolved(value: Any) -> Any:
+    """Return what a name holds with what stands now for the lists that are in it, in dicts, tuples and attributes.
+
+    They are put where the lists are; a tuple becomes another one.
+    """
+    if type(value) is list:
+        value = current(value)
+    if _in_use and not isinstance(value, _NOTHING_INSIDE):
+        return _resolved(value, _DEPTH)
+    return value
+
+
+#: Values in which no lists are looked for.
+_NOTHING_INSIDE = (Tensor, int, float, str, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
+                   types.MethodType, type(None))  # fmt: skip
+
+
+def _resolved(value: Any, depth: int) -> Any:
+    if type(value) is list and current(value) is not value:
+        return current(value)
+    if not depth or isinstance(value, _NOTHING_INSIDE):
+        return value
+    if isinstance(value, dict):
+        for key, item in list(value.items())[:_MOST_ELEMENTS]:
+            if (new := _resolved(item, depth - 1)) is not item:
+                dict.__setitem__(value, key, new)
+    elif isinstance(value, list):
+        for k, item in enumerate(value[:_MOST_ELEMENTS]):
+            if (new := _resolved(item, depth - 1)) is not item:
+                list.__setitem__(value, k, new)
+    elif isinstance(value, tuple):
+        items = [_resolved(item, depth - 1) for item in value[:_MOST_ELEMENTS]]
+        if any(new is not item for new, item in zip(items, value, strict=False)):
+            return nesting.rebuilt(value, [*items, *value[_MOST_ELEMENTS:]])
+    elif not type(value).__module__.startswith(("fastgraph", "builtins", "numpy")):
+        attributes = getattr(value, "__dict__", None)
+        for name, item in list(attributes.items()) if isinstance(attributes, dict) else ():
+            if isinstance(item, (list, tuple, dict)) and (new := _resolved(item, depth - 1)) is not item:
+                attributes[name] = new
     return value

@@ -19,7 +19,7 @@ from fastgraph.graph.ir import SourceLine
 from fastgraph.graph.trace import SymbolicTensor, source_lines
 from fastgraph.ops import checks, creation, elementwise
 from fastgraph.staging.autograph import identity
-from fastgraph.staging.autograph.moved import current
+from fastgraph.staging.autograph.moved import resolved
 from fastgraph.tensor_array import TensorArray
 
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
@@ -154,7 +154,7 @@ def ld(value: Any) -> Any:
         return value
     if identity.in_use():
         identity.check(value)
-    return current(value) if type(value) is list else value
+    return resolved(value)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
