@@ -221,7 +221,9 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
             'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". '
             f"Received `mode` = {mode}"
         )
-    amounts = known_value(paddings if isinstance(paddings, Tensor) else as_tensor(np.asarray(paddings)))
+    if not isinstance(paddings, Tensor):
+        paddings = as_tensor(paddings)  # a list may have tensors in it
+    amounts = known_value(paddings)
     tensor = as_tensor(tensor)
     if tensor.dtype.name == "string" and isinstance(constant_values, int):
         constant_values = ""

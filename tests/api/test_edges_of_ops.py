@@ -132,3 +132,16 @@ def test_depthwise_windows_of_other_channels(tier: str, channels: int) -> None:
         run(tier, apply, np.ones([1, 4, 4, channels], np.float32), k)
     with pytest.raises(InvalidArgumentError, match="4-dimensional"):
         tf.nn.depthwise_conv2d(tf.ones([1, 2, 4, 4, 3]), k, [1, 1, 1, 1], "SAME")
+
+
+def test_amounts_may_be_lists_with_symbolic_tensors_in_them() -> None:
+    @tf.function
+    def f(n: Any, x: Any) -> Any:
+        return tf.tile(x, [n]), tf.tile(x[None], (n + 1, 1)), tf.pad(x, [[n, 1]]), tf.pad(x[None], [[0, 0], [n, n]])
+
+    once, rows, padded, both = f(tf.constant(2), tf.constant([1.0, 2.0]))
+    assert once.numpy().tolist() == [1.0, 2.0, 1.0, 2.0] and rows.numpy().tolist() == [[1.0, 2.0]] * 3
+    assert padded.numpy().tolist() == [0.0, 0.0, 1.0, 2.0, 0.0]
+    assert both.numpy().tolist() == [[0.0, 0.0, 1.0, 2.0, 0.0, 0.0]]
+    x = tf.constant([1.0, 2.0])
+    assert tf.pad(x, [[tf.constant(1), 0]]).numpy().tolist() == [0.0, 1.0, 2.0]
