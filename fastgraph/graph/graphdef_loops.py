@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastgraph import dtype as dtypes
-from fastgraph.graph.graphdef_ops import Definition, Dims, Unwritable, const_definition, constant, types_of
+from fastgraph.graph.graphdef_ops import Definition, Dims, const_definition, constant, types_of
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.shapes import Aval
 
@@ -27,8 +27,6 @@ def _element(row: Value) -> np.ndarray:
 
 def while_definitions(node: Node, op: str) -> list[Definition]:
     """The operations of a loop: its counter and bound, empty lists, the loop, the lists stacked."""
-    if node.attrs.get("joined"):
-        raise Unwritable("a loop whose iterations give rows of different sizes")
     n = node.attrs["n_carried"]
     body = node.attrs["body_graph"]
     bound = constant(np.array(-1, np.int32), node, "maximum_iterations")
@@ -66,9 +64,16 @@ def while_definitions(node: Node, op: str) -> list[Definition]:
     loop.slots = [f"output:{i}" for i in range(len(inputs))]
     made.append(loop)
     for k, (row, shape) in enumerate(zip(rows, shapes, strict=True)):
-        attrs = {"element_dtype": row.aval.dtype, "num_elements": -1}
-        given = (loop.outputs[2 + n + k], shape.outputs[0])
-        stack = Definition(node, "TensorListStack", given, attrs, name=f"{node.name}/TensorListStack{_suffix(k)}")
+        given: tuple[Value, ...] = loop.outputs[2 + n + k], shape.outputs[0]
+        attrs = {"element_dtype": row.aval.dtype}
+        if n + k in node.attrs.get("joined", ()):  # vectors of any lengths, end to end
+            lengths = constant(np.zeros(0, np.int64), node, "leading_dims" + _suffix(k))
+            made.append(const_definition(lengths))
+            kind, given = "TensorListConcatV2", (*given, lengths.outputs[0])
+            attrs["shape_type"] = dtypes.int32
+        else:
+            kind, attrs["num_elements"] = "TensorListStack", -1
+        stack = Definition(node, kind, given, attrs, name=f"{node.name}/{kind}{_suffix(k)}")
         stack.outputs = (node.outputs[n + k],)
         stack.slots = ["tensor:0"]
         made.append(stack)

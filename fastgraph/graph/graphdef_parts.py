@@ -269,6 +269,42 @@ def argsort(node: Node) -> list[Definition]:
     return parts.last("Identity", (places,), "output", T=kind)
 
 
+def gather_grad(node: Node) -> list[Definition]:
+    """Zeros with the rows added where gather took them from; along another axis than the first, turned round it."""
+    dy, indices, shape = node.inputs
+    rank, own = len(node.outputs[0].aval.shape or ()), indices.aval.shape
+    if node.attrs["batch_dims"] or not rank or own is None:
+        raise Unwritable("the gradient of a gather of batches, or of a tensor of unknown rank")
+    axis, dtype, kind = node.attrs["axis"] % rank, dy.aval.dtype, shape.aval.dtype
+    parts = Parts(node)
+
+    def turned(x: Value, order: list[int], name: str) -> Value:
+        perm = parts.const(np.array(order, np.int32), f"{name}/perm")
+        dims = x.aval.shape
+        turned = Aval(x.aval.dtype, None if dims is None else tuple([dims[i] for i in order]))
+        return parts.op("Transpose", (x, perm), turned, "y", T=x.aval.dtype, Tperm=dtypes.int32)
+
+    if indices.aval.dtype != kind:
+        attrs = {"SrcT": indices.aval.dtype, "DstT": kind, "Truncate": False}
+        indices = parts.op("Cast", (indices,), Aval(kind, own), "y", **attrs)
+    last = parts.const(-1, "ExpandDims/dim", dtypes.int32)
+    at = parts.op("ExpandDims", (indices, last), Aval(kind, (*own, 1)), "output", T=kind, Tdim=dtypes.int32)
+    attrs = {"T": dtype, "Tindices": kind, "bad_indices_policy": ""}
+    if axis == 0:
+        return parts.last("ScatterNd", (at, dy, shape), "output", **attrs)
+    n = len(own)
+    before, of_rows = list(range(axis)), list(range(axis, axis + n))
+    rows = turned(dy, [*of_rows, *before, *range(axis + n, rank - 1 + n)], "rows")
+    first = [axis, *before, *range(axis + 1, rank)]
+    zero, order = parts.const(0, "axis", dtypes.int32), parts.const(np.array(first, np.int32), "order")
+    taken = {"Tparams": kind, "Tindices": dtypes.int32, "Taxis": dtypes.int32, "batch_dims": 0}
+    dims = parts.op("GatherV2", (shape, order, zero), Aval(kind, (rank,)), "output", **taken)
+    known = node.outputs[0].aval.shape or ()
+    whole = parts.op("ScatterNd", (at, rows, dims), Aval(dtype, tuple([known[i] for i in first])), "output", **attrs)
+    back = parts.const(np.argsort(first).astype(np.int32), "perm")
+    return parts.last("Transpose", (whole, back), "y", T=dtype, Tperm=dtypes.int32)
+
+
 def eye(node: Node) -> list[Definition]:
     """Ones on the diagonal: a constant."""
     dtype = node.attrs["dtype"]
@@ -291,4 +327,5 @@ SEVERAL = {
     "search_sorted": search_sorted,
     "argsort": argsort,
     "eye": eye,
+    "gather_grad": gather_grad,
 }

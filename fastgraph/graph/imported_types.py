@@ -248,6 +248,9 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
 #: Types that a row has, for the attributes that it does not.
 VARIANTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "Conv2D": _conv2d,
+    "PadV2": lambda name, inputs, attrs: public_function("pad")(
+        inputs[0], inputs[1], constant_values=inputs[2], name=name
+    ),
     "Tile": _public("tile"),
     "MaxPool": _pool(pools.max_pool2d),
     "AvgPool": _pool(pools.avg_pool2d),

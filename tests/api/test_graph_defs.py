@@ -14,6 +14,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph.graph import graphdef, graphdef_ops, messages, naming, protocol
+from fastgraph.graph.imported_types import COMPOSITES
 from fastgraph.primitive import all_primitives, get
 
 
@@ -269,6 +270,8 @@ ROUND_TRIPS = {
     "masked": lambda x: tf.boolean_mask(x, x[:, 0] > 3.0),
     "masked elements": lambda x: tf.boolean_mask(x, x > 3.0),
     "gradient of a mask": lambda x: tf.gradients(tf.boolean_mask(x, x > 3.0) ** 2.0, x)[0],
+    "gradient of columns": lambda x: tf.gradients(tf.gather(x, [0, 2, 0], axis=1) ** 2.0, x)[0],
+    "gradient of columns named by a matrix": lambda x: tf.gradients(tf.gather(x, [[1, 0]], axis=-1) ** 2.0, x)[0],
     "real to complex": lambda x: tf.signal.rfft(x) * tf.signal.rfft(x, [3]),
     "there and back": lambda x: tf.signal.irfft2d(tf.signal.rfft2d(x)),
     "complex": lambda x: tf.signal.ifft(tf.signal.fft2d(tf.cast(x, tf.complex64))),
@@ -293,6 +296,23 @@ def test_round_trips(name, rows) -> None:
 
     x = tf.reshape(tf.range(12.0), [4, 3])
     np.testing.assert_array_equal(again(x).numpy(), original(x).numpy())
+
+
+def test_what_iterations_give_end_to_end_is_a_list_joined() -> None:
+    def of_many_lengths(x):
+        def body(i, array):
+            return i + 1, array.write(i, x[: i + 1] * tf.cast(i, tf.float32))
+
+        array = tf.TensorArray(tf.float32, size=0, dynamic_size=True, infer_shape=False)
+        return tf.while_loop(lambda i, array: i < 3, body, (0, array))[1].concat()
+
+    definition = concrete(lambda x: tf.gradients(of_many_lengths(x), x)[0], spec(3)).graph.as_graph_def()
+    nodes = [*definition.node, *[node for function in definition.library.function for node in function.node_def]]
+    assert "TensorListConcatV2" in {node.op for node in nodes}
+    loops = [node for node in nodes if node.op in ("While", "StatelessWhile")]
+    assert len(loops) >= 2 and all("body" in node.attr and "cond" in node.attr for node in loops)
+    known = {*graphdef_ops.signatures(), *COMPOSITES, "NoOp"}
+    assert not {node.op for node in nodes} - known
 
 
 def test_random_numbers_of_a_variable() -> None:

@@ -197,6 +197,18 @@ def flow_cases(tf: Any, a: Callable[..., np.ndarray]) -> Iterator[Case]:
         return ta.stack(), ta.size()
 
     yield "TensorArray that grows", growing, [a(3)], three
+
+    def of_many_lengths(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            ta = tf.TensorArray(tf.float32, size=0, dynamic_size=True, infer_shape=False)
+            for i in tf.range(3):
+                ta = ta.write(i, tf.tile(x, [i + 1]) * tf.cast(i, tf.float32))
+            joined = ta.concat()
+        return joined, tape.gradient(joined, x)
+
+    if "tensorflow" not in tf.__name__:  # lists of entries of many lengths are not imported here
+        yield "TensorArray of entries of many lengths, and its gradient", of_many_lengths, [a(3)], three
     yield (
         "TensorArray unstacked",
         lambda x: (tf.TensorArray(tf.float32, 4).unstack(x).read(1), tf.TensorArray(tf.float32, 4).unstack(x).stack()),
@@ -264,6 +276,12 @@ def flow_cases(tf: Any, a: Callable[..., np.ndarray]) -> Iterator[Case]:
         return tape.gradient(y, x)
 
     yield "gradient of slices", of_slices, [a(4, 3)], matrix
+
+    def of_columns(x: Any) -> Any:
+        return tf.gradients(tf.gather(x, [0, 2, 0], axis=1) ** 2.0 + tf.gather(x, [[1, 0, 1]], axis=-1)[:, 0], x)[0]
+
+    yield "gradient of columns, unknown shapes", of_columns, [a(4, 3)], [tf.TensorSpec([None, None])]
+    yield "gradient of columns", of_columns, [a(4, 3)], matrix
     yield "gradient of a branch", of_branch, [a(3)], three
 
 
@@ -362,7 +380,7 @@ def _captures(tf: Any, concrete: Any, ours: bool) -> Iterator[tuple[Any, str]]:
             elif held().variable is not None:  # else the generator of a random op, which draws by itself there
                 yield held().variable(), value.name
     else:
-        for held, inner in concrete.graph.ir.captures:
+        for held, inner in concrete.graph.captures:
             variable = next((each for each in concrete.variables if each.handle is held), None)
             yield (held if variable is None else variable), inner.name
 
