@@ -6,6 +6,7 @@ protocol-buffer library is needed; the classes have the messages' field names.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from fastgraph.graph.messages import (
     TensorShapeProto,
     VersionDef,
 )
-from fastgraph.graph.protocol import as_protocol_buffer, serialized
+from fastgraph.graph.protocol import as_protocol_buffer, field, has_protocol_buffers, serialized
 from fastgraph.op_errors import enum_name
 from fastgraph.shapes import Shape
 
@@ -58,13 +59,18 @@ def graph_def(graph: Graph) -> Any:
     A protocol buffer where the tensorboard package is there, a Message that reads and prints the same otherwise.
     """
     with resting:
-        return as_protocol_buffer(message(graph))
+        return as_protocol_buffer(message(graph, in_bytes=has_protocol_buffers()))
 
 
 class Library:
-    """The functions that a GraphDef needs: each graph has a name of its own, found when it is first referred to."""
+    """The functions that a GraphDef needs: each graph has a name of its own, found when it is first referred to.
 
-    def __init__(self) -> None:
+    With `in_bytes`, nodes are in the wire format as soon as they are made, for what is read by another library.
+    """
+
+    def __init__(self, in_bytes: bool = False) -> None:
+        self.in_bytes = in_bytes
+        self.inputs: dict[str, bytes] = {}  # by names, in the wire format
         self.names: dict[Graph, str] = {}
         self.loops: dict[Graph, Node] = {}  # of a loop's test or body: the loop
         self._taken: set[str] = set()
@@ -80,9 +86,9 @@ class Library:
         return found
 
 
-def message(graph: Graph) -> Message:
-    """Return the GraphDef of a graph as a Message."""
-    library = Library()
+def message(graph: Graph, *, in_bytes: bool = False) -> Message:
+    """Return the GraphDef of a graph as a Message; with `in_bytes`, one that can only be serialized."""
+    library = Library(in_bytes)
     for name, function in graph.library.items():
         library.names[function] = _unique(name, library._taken)
     fields: dict[str, Any] = {"node": _nodes(graph, library)}
@@ -99,7 +105,7 @@ def message(graph: Graph) -> Message:
 
 def function_def(graph: Graph, name: str) -> Any:
     """Return the FunctionDef of a graph."""
-    library = Library()
+    library = Library(has_protocol_buffers())
     library.names[graph] = _unique(name, library._taken)
     return as_protocol_buffer(_function(graph, name, library))
 
@@ -107,10 +113,12 @@ def function_def(graph: Graph, name: str) -> Any:
 def node_def(definition: Definition) -> Any:
     """Return the NodeDef of one operation."""
     names = {value: value.node.name if value.index == 0 else value.name for value in definition.inputs}
-    return as_protocol_buffer(_node(definition, names, Library()))
+    found = _node(definition, names, Library())
+    assert isinstance(found, Message)
+    return as_protocol_buffer(found)
 
 
-def _nodes(graph: Graph, library: Library) -> list[Message]:
+def _nodes(graph: Graph, library: Library) -> list[Message | bytes]:
     found = definitions(graph)
     known = graph.__dict__.get("_written_names")
     if known is None or known[0] is not found:
@@ -123,7 +131,9 @@ def _nodes(graph: Graph, library: Library) -> list[Message]:
     return [_node(definition, names, library) for definition in found]
 
 
-def _node(definition: Definition, names: dict[Value, str], library: Library) -> Message:
+def _node(definition: Definition, names: dict[Value, str], library: Library) -> Message | bytes:
+    if library.in_bytes and definition.type not in _WITH_FUNCTIONS:
+        return _node_in_bytes(definition, names, library)
     inputs = [*[names[value] for value in definition.inputs], *[f"^{name}" for name in definition.control]]
     fields: dict[str, Any] = {"name": definition.name, "op": definition.type, "input": inputs}
     if definition.device:
@@ -135,6 +145,31 @@ def _node(definition: Definition, names: dict[Value, str], library: Library) -> 
     made = NodeDef(**fields)
     made.__dict__[""] = {"attr": _Attributes(definition.attrs)}
     return made
+
+
+def _node_in_bytes(definition: Definition, names: dict[Value, str], library: Library) -> bytes:
+    """A NodeDef in the wire format: name, type, inputs, device and attributes, in this order."""
+    parts, known = [_text_field(1, definition.name), _type_field(definition.type)], library.inputs
+    for value in definition.inputs:
+        name = names[value]
+        found = known.get(name)
+        if found is None:
+            found = known[name] = _text_field(3, name)
+        parts.append(found)
+    parts += [_text_field(3, f"^{name}") for name in definition.control]
+    if definition.device:
+        parts.append(_text_field(4, definition.device))
+    parts.append(_attributes_in_bytes(definition.attrs))
+    return b"".join(parts)
+
+
+def _text_field(number: int, text: str) -> bytes:
+    return field(number, text.encode())
+
+
+@functools.cache
+def _type_field(op: str) -> bytes:
+    return _text_field(2, op)
 
 
 _WITH_FUNCTIONS = frozenset(
@@ -178,17 +213,21 @@ class _Attributes(Later):
 
     def serialized(self) -> bytes:
         """Return the field in the wire format."""
-        parts = []
-        for name in sorted(self.attrs):
-            value = self.attrs[name]
-            key = _entry_key(name, value)
-            known = None if key is None else _ENTRIES.get(key)
-            if known is None:
-                known = serialized(NodeDef(attr={name: _attr(value, Library())}))
-                if key is not None and len(_ENTRIES) < 100_000:
-                    _ENTRIES[key] = known
-            parts.append(known)
-        return b"".join(parts)
+        return _attributes_in_bytes(self.attrs)
+
+
+def _attributes_in_bytes(attrs: dict[str, Any]) -> bytes:
+    parts = []
+    for name in sorted(attrs):
+        value = attrs[name]
+        key = _entry_key(name, value)
+        known = None if key is None else _ENTRIES.get(key)
+        if known is None:
+            known = serialized(NodeDef(attr={name: _attr(value, Library())}))
+            if key is not None and len(_ENTRIES) < 100_000:
+                _ENTRIES[key] = known
+        parts.append(known)
+    return b"".join(parts)
 
 
 def _entry_key(name: str, value: Any) -> Any:

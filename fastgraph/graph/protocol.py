@@ -49,7 +49,7 @@ _WIRE = {"float": 5, "double": 1}
 
 def _written(number: int, kind: str, value: Any) -> bytes:
     if kind in KINDS:
-        return field(number, serialized(value))
+        return field(number, value if type(value) is bytes else serialized(value))
     if kind in ("text", "bytes"):
         return field(number, value.encode() if isinstance(value, str) else bytes(value))
     return varint(number << 3 | _WIRE.get(kind, 0)) + _scalar_bytes(kind, value)
@@ -255,6 +255,11 @@ def _protocol_buffers() -> dict[str, Any] | None:
         kind.__reduce__ = _pickled
         found[given.__name__] = kind
     return found
+
+
+def has_protocol_buffers() -> bool:
+    """Whether messages are made into protocol buffers: the tensorboard package is there."""
+    return _protocol_buffers() is not None
 
 
 def as_protocol_buffer(message: Message) -> Any:
