@@ -49,7 +49,10 @@ def _taken_once(node: Node, graphs: dict[str, Graph], same: dict[Value, Value]) 
         used = {value for each in graph.nodes for value in each.inputs} | set(graph.outputs)
         merged = {given[i]: given[j] for i, j in doubles.items() if given[i] in used}
         if merged and fuel().spend("what a loop takes twice"):
-            graph = Rebuild(_renamed(graph, merged), intern=True).run()
+            renamed = _renamed(graph, merged)
+            # A parameter may stand behind what has used another.
+            renamed.nodes.sort(key=lambda node: node.op.name != "placeholder")
+            graph = Rebuild(renamed, intern=True).run()
         result[name] = graph
     return result
 

@@ -324,6 +324,22 @@ def test_what_a_loop_stacks_or_takes_twice_is_merged():
         assert np.array_equal(one, other)
 
 
+def test_a_parameter_of_a_loop_may_stand_behind_what_used_another():
+    def f(x):
+        a, b = x * 2.0, x * 2.0  # one value, when they are merged
+        step = lambda i, s: (i + 1, (s + a) * fg.tanh(s) - b)
+        return fg.while_loop(lambda i, s: i < 3, step, (0, x))[1]
+
+    graph = graph_of(f, F)
+    loop = flow(graph, "while")
+    for each in (loop.attrs["body_graph"], loop.attrs["cond_graph"]):
+        each.inputs[2:] = reversed(each.inputs[2:])
+    loop.inputs = (*loop.inputs[:2], *reversed(loop.inputs[2:]))
+    new = ir.verify(passes.optimise(ir.verify(graph)))
+    assert len(flow(new, "while").inputs) == 3
+    assert run(new, np.float32(1.5)) == run(graph, np.float32(1.5))
+
+
 def test_rows_of_different_values_stay_apart():
     def f(x):
         return fg.map_fn(lambda row: (row, row * 2.0, row), x, fn_output_signature=(fg.float32,) * 3)
