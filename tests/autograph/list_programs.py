@@ -32,13 +32,16 @@ ALIASES = ("b = a", "c = a", "d['k'] = a", "o.v = a", "t = (a, 1)", "m[0] = a", 
 IN_PLACE = (
     "{p}.append({e})", "{p}.append({e})", "{p}.extend([{e}, {e}])", "{p}.insert(0, {e})", "{p}.reverse()",
     "{p}.clear()", "{p} += [{e}]", "t[0].append({e})", "add({e})", "push({p}, {e})",
+    "({p} if {t} else {q}).append({e})", "pick({p}, {q}).append({e})", "s = {p} if {t} else {q}\ns.append({e})",
+    "s = pick({p}, {q})\nif len(s) > 0:\n    r += s.pop()", "s.append({e})",
     "if len({p}) > 0:\n    {p}[0] = {e}", "if len({p}) > 1:\n    del {p}[0]", "if len({p}) > 0:\n    r += {p}.pop()",
 )  # fmt: skip
 ASSIGNED = (
     "{q} = {q} + [{e}]", "{q} = [{e}, *{q}]", "{q} = {q}[:]", "{q} = list({q})", "{q} = {p}", "{q}, {p} = {p}, {q}",
     "{q} = [{e}]", "{q} = {p} + {q}", "t = ({q}, 2)", "{q} = {p} if {t} else {q}", "{q} = {q}[-2:]",
+    "s = {p} if {t} else {q}", "s = pick({p}, {q})", "s = {p}", "if {t}:\n    s = {p}\nelse:\n    s = {q}",
 )  # fmt: skip
-READ = ("r = r * 3 + len({p})", "for each in {p}:\n    r = r * 2 + each", "r += len(t[0])")
+READ = ("r = r * 3 + len({p})", "for each in {p}:\n    r = r * 2 + each", "r += len(t[0])", "r = r * 3 + len(s)")
 TESTS = ("n > 1", "r % 2 == 0", "len({p}) > 1", "n % 2 == 1")
 
 
@@ -86,10 +89,11 @@ class Draw:
     def program(self) -> str:
         lines = ["d, m = {'k': [x[1]]}, [[], [x[2]]]", "o.v, t = [x[0]], ([x[1]], 0)"]
         lines += self.random.sample(ALIASES, self.random.choice((0, 1, 1, 2)))
-        lines += ["", "def add(e):", "    a.append(e)", "", "def push(p, e):", "    p.append(e)", ""]
+        lines += ["s = b", "", "def add(e):", "    a.append(e)", "", "def push(p, e):", "    p.append(e)", ""]
+        lines += ["def pick(p, q):", "    if n > 1:", "        return p", "    return q", ""]
         lines += self.block(2, 2)
         lines.append("result = [r]")
-        for each in (*LISTS, "t[0]"):
+        for each in (*LISTS, "t[0]", "s"):
             lines += [f"each = {each}", "result.append(told(each))"]
         lines.append("return result")
         return HEAD + "\n".join("    " + line if line else line for line in lines) + "\n"

@@ -57,16 +57,6 @@ def assigned_under_if(n: Any, x: Any) -> Any:
     return len(a), len(b[0])
 
 
-def chosen_and_the_other_appended_to(n: Any, x: Any) -> Any:
-    a, b = [x[0]], [x[1]]
-    if n > 1:
-        c = a
-    else:
-        c = b
-    a.append(x[2])
-    return len(a), len(c)
-
-
 def one_list_from_the_second_iteration_on(n: Any, x: Any) -> Any:
     a, c = [x[0]], [x[1]]
     r = 0
@@ -125,9 +115,18 @@ def changed_after_it_became_an_element(n: Any, x: Any) -> Any:
     return len(rows), rows[0][0]
 
 
+def chosen_and_assigned_in_a_loop(n: Any, x: Any) -> Any:
+    a, b = [x[0]], [x[1]]
+    c = a if n > 1 else b
+    for i in fg.range(n):
+        c.append(x[i])
+        c = [x[0], *c]
+    return c
+
+
 REFUSED = [
-    appended_and_assigned, assigned_and_appended_after_the_loop, assigned_under_if, chosen_and_the_other_appended_to,
-    one_list_from_the_second_iteration_on, in_a_dict, in_an_inner_loop, exchanged, dicts,
+    chosen_and_assigned_in_a_loop,
+    appended_and_assigned, assigned_and_appended_after_the_loop, assigned_under_if, one_list_from_the_second_iteration_on, in_a_dict, in_an_inner_loop, exchanged, dicts,
     changed_after_it_became_an_element,
 ]  # fmt: skip
 
@@ -225,7 +224,27 @@ def chosen_by_an_expression(n: Any, x: Any) -> Any:
     return len(c), c[0], len(d), d[0]
 
 
+def chosen_and_the_other_appended_to(n: Any, x: Any) -> Any:
+    a, b = [x[0]], [x[1]]
+    if n > 1:
+        c = a
+    else:
+        c = b
+    a.append(x[2])
+    return len(a), len(c)
+
+
+def assigned_in_a_loop_that_appends_to_what_it_was(n: Any, x: Any) -> Any:
+    a, b = [x[0]], [x[1], x[0]]
+    c = a
+    for _ in fg.range(n):
+        c = b
+        a.append(x[1])
+    return len(c), len(a)
+
+
 KEPT = [
+    chosen_and_the_other_appended_to, assigned_in_a_loop_that_appends_to_what_it_was,
     the_remedy, nobody_else_holds_it, set_in_a_loop_that_might_assign, the_same_in_both_branches,
     within_a_dict_that_is_changed, branches_that_change_and_exchange, chosen_by_an_expression,
 ]  # fmt: skip

@@ -125,3 +125,78 @@ def multiples_with_a_tensor_among_them(x):
     for _ in fg.range(x):
         values.append(fg.tile([[x, 3]], [x, 1]))
     return fg.concat(values, 0)
+
+
+# ---- a list of several, of which a tensor decides
+
+
+def either(one, two, condition):
+    """Return one of two lists."""
+    if condition:
+        return one
+    return two
+
+
+def made_by_condition(x):
+    """Return a list of as many elements as a tensor decides."""
+    if x[0] > x[1]:
+        return [x[0], x[1] * 2.0]
+    return [x[2]]
+
+
+@case(*VECTORS)
+def appended_to_the_one_it_is(x):
+    positive, others = [x[0]], [x[1], x[2]]
+    for v in x:
+        (positive if v > 0 else others).append(v * v)
+    return fg.stack(positive), fg.stack(others)
+
+
+@case(*VECTORS)
+def named_and_appended_to(x):
+    one, two = [x[0]], [x[1]]
+    chosen = one if x[0] > 0.5 else two
+    chosen.append(x[2] * x[0])
+    chosen.insert(0, x[1])
+    two.append(x[1])
+    return fg.stack(chosen), fg.stack(one), fg.stack(two), len(chosen)
+
+
+@case(*VECTORS)
+def returned_and_popped_from(x):
+    table = {"one": [x[0], x[1]], "two": [x[2]]}
+    chosen = either(table["one"], table["two"], x[0] > 0.5)
+    last = chosen.pop()
+    chosen.append(x[0] * last)
+    chosen[0] = chosen[0] * 2.0
+    return last, fg.stack(table["one"]), fg.stack(table["two"])
+
+
+@case(*VECTORS)
+def made_in_a_callee_and_appended_to(x):
+    values = made_by_condition(x)
+    values.append(x[1] * x[2])
+    return fg.stack(values), len(values)
+
+
+@case(*VECTORS)
+def chosen_in_a_branch_and_extended_in_another(x):
+    one, two = [x[0]], [x[1], x[1]]
+    chosen = two
+    if x[0] > 0.5:
+        chosen = one
+    if x[1] > 0.0:
+        chosen.extend([x[2], x[2] * 2.0])
+    return fg.stack(one), fg.stack(two)
+
+
+@case(*VECTORS)
+def by_a_key_that_a_tensor_decides(x):
+    found = {"low": [], "high": []}
+    for v in x:
+        key = found["low"] if v < 0.5 else found["high"]
+        key.append(v)
+    total = x[0]
+    for v in found["low"]:
+        total += v * v
+    return total, len(found["low"]), len(found["high"])

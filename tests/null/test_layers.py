@@ -79,6 +79,7 @@ LATE_MODULES = {
     "staging.autograph.identity",
     "staging.autograph.iterables",
     "staging.autograph.elements",
+    "staging.autograph.chosen",
     "staging.autograph.list_functions",
     "staging.autograph.list_rows",
     "staging.autograph.lists",

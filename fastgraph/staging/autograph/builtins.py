@@ -101,7 +101,8 @@ def if_exp(cond: Any, if_true: Any, if_false: Any, expr_repr: str) -> Any:
         name = f"... if {expr_repr.strip()} else ..."
         result = identity.joined(one, two, result, {}, {})
         if result is not one and any(containers.others(each, ()) for each in (one, two)):
-            result = one_of_several(result, name)
+            follows = all(containers.of(each) is not None for each in (one, two))
+            result = one_of_several(result, name, pred if follows else None, (one, two))
         identity.decided([(name, result, (one, two))])
         return result
     except TypeError as error:

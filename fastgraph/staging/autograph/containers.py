@@ -8,6 +8,7 @@ line. Counters and logs of outer functions may be changed, as they may by print,
 from __future__ import annotations
 
 import ast
+import contextlib
 import dis
 import re
 import sys
@@ -190,6 +191,13 @@ class Found:
         for place in self.places:
             place.cell_contents = value
 
+    def put_for_itself(self, value: Any) -> None:
+        """Let what still reaches the container reach `value`; what has been assigned since holds something else."""
+        for place in self.places:
+            with contextlib.suppress(ValueError, LookupError):  # nothing is there any more
+                if place.cell_contents is self.container:
+                    place.cell_contents = value
+
     @property
     def root(self) -> str:
         """The name in the user's function by which the container is reached."""
@@ -209,15 +217,17 @@ class Containers:
         self.all = list(self._found.values())
 
     def _closure(self, function: types.FunctionType, depth: int) -> None:
+        names = getattr(function, "__fg_names__", {})  # how the program calls what a block of our own reaches
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
             except ValueError:
                 continue
             before = len(self._found)
+            name, owner = names.get(name, (name, value))
             self._note(name, value, depth, direct=True, place=cell)
             for found in list(self._found.values())[before:]:
-                found.owner = value if found.owner is None else found.owner
+                found.owner = owner if found.owner is None else found.owner
 
     def _variables(self, function: types.FunctionType) -> None:
         """Note what `function` sets by nonlocal, but for what the block's own state has."""
@@ -229,7 +239,10 @@ class Containers:
     def _note(self, name: str, value: Any, depth: int, *, direct: bool, place: Any) -> None:
         if current(value) is not value:
             value = place.cell_contents = current(value)
-        if isinstance(value, _KINDS):
+        if (choice := getattr(value, "choice", None)) is not None and isinstance(value, (list, StagedList)):
+            for k, (side, called) in enumerate(zip(choice.sides, choice.names, strict=True)):
+                self._note(called, side, depth, direct=direct, place=Item(choice.sides, k))
+        elif isinstance(value, _KINDS):
             known = self._found.get(id(value))
             if known is not None and not any(each is place for each in known.places):
                 known.places.append(place)

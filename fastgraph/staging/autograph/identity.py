@@ -32,17 +32,20 @@ class Pair:
     Without `other`, a list that has become an element of a list of rows.
     """
 
-    __slots__ = ("name", "one", "one_lacks", "other", "other_lacks", "place", "seen_one", "seen_other")
+    __slots__ = ("exact", "name", "one", "one_lacks", "other", "other_lacks", "place", "seen_one", "seen_other")
 
     def __init__(self, one: Any, other: Any, name: str, *, one_lacks: bool = False, other_lacks: bool = False) -> None:
         self.one, self.other, self.name = one, other, name
         self.one_lacks, self.other_lacks = one_lacks, other_lacks  # whether a change of the other one was not seen
+        self.exact = False  # whether each shows what is done to the other
         self.place = _place()
-        self.seen_one = _contents(one)
-        self.seen_other = None if other is None else _contents(other)
+        self.seen_one = contents(one)
+        self.seen_other = None if other is None else contents(other)
 
     def stale(self, value: Any) -> bool:
         """Say whether the one that `value` is not has been changed."""
+        if self.exact:
+            return False
         if value is self.one:
             return self.one_lacks or (self.other is not None and _changed(self.other, self.seen_other))
         return self.other_lacks or _changed(self.one, self.seen_one)
@@ -98,7 +101,8 @@ def is_list(value: Any) -> bool:
     return isinstance(value, (list, dict)) or hasattr(type(value), "__fg_staged_list__")
 
 
-def _contents(value: Any) -> Any:
+def contents(value: Any) -> Any:
+    """Return a copy of what a list or dict holds."""
     return value.held() if hasattr(type(value), "__fg_staged_list__") else value.copy()
 
 
@@ -167,9 +171,18 @@ def _relations(value: Any) -> list[_Relation]:
     table = _table() if _in_use else None
     if table is None:
         return []
-    pairs = [pair for pair in table.of.get(id(value), ()) if pair.other is not None]
+    pairs = [pair for pair in table.of.get(id(value), ()) if pair.other is not None and not pair.exact]
     others = [pair.other if pair.one is value else pair.one for pair in pairs]
-    return [_Relation(other, pair.stale(value), pair.stale(other)) for pair, other in zip(pairs, others, strict=True)]
+    found = [_Relation(other, pair.stale(value), pair.stale(other)) for pair, other in zip(pairs, others, strict=True)]
+    for side in _sides(value):
+        found += [_Relation(side), *_relations(side)]
+    return found
+
+
+def _sides(value: Any) -> list[Any]:
+    """Return the lists of which a list is one, and shows what is done to that."""
+    choice = getattr(value, "choice", None) if hasattr(type(value), "__fg_staged_list__") else None
+    return [] if choice is None else [current(side) for side in choice.sides]
 
 
 def _partners(value: Any) -> list[Any]:
@@ -178,13 +191,13 @@ def _partners(value: Any) -> list[Any]:
 
 def may_be_one(a: Any, b: Any) -> bool:
     """Say whether two lists are, or may be, one."""
-    return a is b or any(each is b for each in _partners(a))
+    return a is b or any(each is b for each in _partners(a)) or any(each is a for each in _sides(b))
 
 
 def _relate(new: Any, to: _Relation, name: str) -> None:
     """Note that two lists may be one; `name` is what an error calls them by."""
     table = _table(make=True)
-    if table is None or new is to.other:
+    if table is None or new is to.other or any(each is to.other for each in _sides(new)):
         return
     known = any(each.other is to.other for each in _relations(new))
     if not known or to.lacks or to.other_lacks:
@@ -195,6 +208,20 @@ def stands_for(new: Any, old: Any, name: str) -> None:
     """Note that `new` is what `old` may have been."""
     for each in _relations(old):
         _relate(new, each, name)
+
+
+def may_be(new: Any, others: Sequence[Any], name: str) -> None:
+    """Note that `new` is a copy of what may be one of `others`."""
+    for other in map(current, others):
+        _relate(new, _Relation(other), name)
+
+
+def is_exactly(value: Any, others: Sequence[Any]) -> None:
+    """Note that a list shows from now on what is done to those that it may be, and they what is done to it."""
+    table = _table() if _in_use else None
+    for pair in () if table is None else table.of.get(id(value), ()):
+        if any(each is other for each in (pair.one, pair.other) for other in others):
+            pair.exact = True
 
 
 def element(value: Any, name: str) -> None:
@@ -223,12 +250,12 @@ def check(value: Any) -> None:
         return
     pair = _stale(value, table, _DEPTH, set())
     if pair is not None:
-        from fastgraph.staging.autograph.state import told
+        from fastgraph.staging.autograph.state import shown
 
-        name = pair.name if told(pair.name) == f"'{pair.name}'" else "values"
+        name = shown(pair.name)
         raise NotImplementedError(
             f"the {'dict' if isinstance(value, dict) else 'list'} that is read here ({_place()}) may be the one that "
-            f"{told(pair.name)} holds, or has held, in the staged statement of {pair.place}, and one of the two has "
+            f"'{name}' holds, or has held, in the staged statement of {pair.place}, and one of the two has "
             f"been changed in place: a tensor decides whether the change is to be seen here. Give each name a list of "
             f"its own before that statement, other = list({name}), or do not change it in place: "
             f"{name} = {name} + [value]"
@@ -362,7 +389,7 @@ class LoopLists:
         self.mark = mark()
         self.starts = self._lists(starts)
         self.placed = self._lists(placed)
-        self.seen = {slot: _contents(each) for slot, each in self.placed.items()}
+        self.seen = {slot: contents(each) for slot, each in self.placed.items()}
         for (slot, _), other in outer.items():
             if slot in self.placed:
                 _relate(self.placed[slot], _Relation(other), names[slot[0]])

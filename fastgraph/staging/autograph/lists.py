@@ -326,16 +326,20 @@ def lists_differ(a: Any, b: Any) -> bool:
     return a is not b and (any(isinstance(each, StagedList) for each in (a, b)) or len(a) != len(b))
 
 
+def _class_of(values: StagedList) -> type[StagedList]:
+    return StagedTuple if isinstance(values, StagedTuple) else StagedList
+
+
 def as_list(value: Any, other: Any, name: str) -> StagedList:
     """Return a list or staged list as a staged one. Raises TypeError where its elements cannot be rows.
 
     `other` is what the name holds elsewhere, which tells of what an empty list is.
     """
     if isinstance(value, StagedList):
-        return type(value)(name, value.structure, value._known())
+        return _class_of(value)(name, value.structure, value._known())
     if not value and isinstance(other, StagedList):
         shapes = [(row.dtype, row.aval.shape[1:]) for row in other._rows_anywhere()]
-        return type(other)(name, other.structure, [empty_rows(dtype, shape) for dtype, shape in shapes])
+        return _class_of(other)(name, other.structure, [empty_rows(dtype, shape) for dtype, shape in shapes])
     made = as_rows(value, None if value or not other else other[0], name)
     if made is None:
         raise TypeError(

@@ -24,6 +24,7 @@ from fastgraph.shapes import Aval, TensorShape, generalises
 from fastgraph.staging.autograph import identity, options
 from fastgraph.staging.autograph.builtins import decisive
 from fastgraph.staging.autograph.carried import AsRows, Carried, CarriedLists, Define, Peel, Revise, Together, together
+from fastgraph.staging.autograph.chosen import settled
 from fastgraph.staging.autograph.containers import Containers, Found, alike, changed_in_loop, contents, replace
 from fastgraph.staging.autograph.elements import one_of_several
 from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, added, grow, grown, owner_of, owning
@@ -287,6 +288,10 @@ class Loop:
         try:
             with options.staged_loop(self):
                 self.body(inputs[0] if is_counted else None)
+                state = self.get_state()
+                left = tuple(map(settled, state))
+                if any(new is not value for new, value in zip(left, state, strict=True)):
+                    self.set_state(left)
                 if identity.in_use():
                     self._read_again()
                     lists.body_ends()
@@ -405,7 +410,7 @@ class Loop:
                 rows.append(stack)
             found = appended.found
             staged = StagedList(found.name, appended.structure, rows)
-            found.put(staged)
+            found.put_for_itself(staged)
             identity.stands_for(staged, found.container, found.name)
             list.__setitem__(found.container, slice(None), [Moved(found.name, staged)])
 

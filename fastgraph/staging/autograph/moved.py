@@ -43,7 +43,7 @@ class Moved:
 
 def current(value: Any) -> Any:
     """Return what stands for `value` now: of a list object whose elements have become rows the staged list."""
-    if type(value) is list and len(value) == 1 and type(value[0]) is Moved:
+    if isinstance(value, list) and len(value) == 1 and type(value[0]) is Moved:
         return value[0].to
     return value
 
@@ -53,8 +53,11 @@ def resolved(value: Any) -> Any:
 
     They are put where the lists are; a tuple becomes another one.
     """
-    if type(value) is list:
+    if isinstance(value, list):
         value = current(value)
+        choice = getattr(value, "choice", None)
+        if choice is not None and type(value) is not list and isinstance(value, list) and not choice.is_as_seen():
+            return choice.follower(value)
     if _in_use and not isinstance(value, _NOTHING_INSIDE):
         return _resolved(value, _DEPTH)
     return value
@@ -66,8 +69,8 @@ _NOTHING_INSIDE = (Tensor, int, float, str, type, types.ModuleType, types.Functi
 
 
 def _resolved(value: Any, depth: int) -> Any:
-    if type(value) is list and current(value) is not value:
-        return current(value)
+    if isinstance(value, list) and (now := current(value)) is not value:
+        return value if hasattr(now, "choice") else now  # which is read by its names
     if not depth or isinstance(value, _NOTHING_INSIDE):
         return value
     if isinstance(value, dict):
@@ -83,7 +86,7 @@ def _resolved(value: Any, depth: int) -> Any:
         if any(new is not item for new, item in zip(items, value, strict=False)):
             return nesting.rebuilt(value, [*items, *value[_MOST_ELEMENTS:]])
     elif not type(value).__module__.startswith(("fastgraph", "builtins", "numpy")):
-        attributes = getattr(value, "__dict__", None)
+        attributes: Any = getattr(value, "__dict__", None)
         for name, item in list(attributes.items()) if isinstance(attributes, dict) else ():
             if isinstance(item, (list, tuple, dict)) and (new := _resolved(item, depth - 1)) is not item:
                 attributes[name] = new

@@ -12,7 +12,7 @@ import numpy as np
 
 from fastgraph import nesting
 from fastgraph.staging.autograph.lists import StagedList, as_list, lists_differ, may_be_rows
-from fastgraph.staging.autograph.state import is_tensor, is_variable, leaves_of
+from fastgraph.staging.autograph.state import is_tensor, is_variable, leaves_of, shown
 
 Path = tuple[Any, ...]
 
@@ -72,7 +72,7 @@ class NestedRows:
 
     def add(self, path: Path, value: Any, other: Any) -> None:
         """Have a list be rows; `other` is what is elsewhere in its place. Raises TypeError where it cannot be."""
-        self.lists[path] = as_list(value, other, spelled(self.name, path))
+        self.lists[path] = as_list(value, other, shown(spelled(self.name, path)))
 
     def has_element(self, name: str) -> bool:
         """Say whether a name, as the program writes it, is an element of one of the lists."""
@@ -88,7 +88,7 @@ class NestedRows:
         """Return a value with lists of rows in their places."""
         for path, staged in self.lists.items():
             rows = list(at(value, path).values())
-            value = replaced(value, path, type(staged)(spelled(self.name, path), staged.structure, rows))
+            value = replaced(value, path, type(staged)(staged.name, staged.structure, rows))
         return value
 
     def shapes(self, value: Any) -> list[Any]:

@@ -36,6 +36,11 @@ def told(name: str) -> str:
     return f"'{name}'"
 
 
+def shown(name: str) -> str:
+    """Return a variable's name as the program has it: what is returned has none."""
+    return f"<returned>{name[len(name.partition('[')[0]) :]}" if name.startswith(RETURN_VALUE) else name
+
+
 def user_place() -> str:
     """Return "file:line" of the user's statement that is being traced, or "" where there is none."""
     lines: Sequence[SourceLine] = source_lines()
@@ -152,9 +157,10 @@ def ld(value: Any) -> Any:
         return value.read()
     if in_state():
         return value
+    value = resolved(value)
     if identity.in_use():
         identity.check(value)
-    return resolved(value)
+    return value
 
 
 # ---------------------------------------------------------------------------------------------------------------------

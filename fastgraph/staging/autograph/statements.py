@@ -25,6 +25,7 @@ from fastgraph.ops.arguments import known_value
 from fastgraph.staging import recursion
 from fastgraph.staging.autograph import identity, options
 from fastgraph.staging.autograph.builtins import and_, decides, decisive
+from fastgraph.staging.autograph.chosen import settled
 from fastgraph.staging.autograph.containers import Containers, alike, contents, own_names, replace, unlike_branches
 from fastgraph.staging.autograph.elements import one_of_several
 from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, Owner, added, grow, grown, owning
@@ -36,7 +37,6 @@ from fastgraph.staging.autograph.nested_rows import NestedRows, at, unlike
 from fastgraph.staging.autograph.returns import surely_true
 from fastgraph.staging.autograph.rows import are_alike
 from fastgraph.staging.autograph.state import (
-    RETURN_VALUE,
     Join,
     Perhaps,
     Undefined,
@@ -135,7 +135,7 @@ def _branches(
         try:
             block()
             state = get_state()
-            values = tuple([begun(state[k]) for k in kept])
+            values = tuple([begun(settled(state[k])) for k in kept])
         finally:
             held = {id(found.container): contents(found.container) for found in containers.all if found.written}
             for found in containers.changed():
@@ -207,7 +207,7 @@ def _branches(
         for path in unlike(one, two):
             both = at(one, path), at(two, path)
             if not (any(isinstance(each, StagedList) for each in both) or may_be_rows(at(began, path), *both)):
-                chosen = is_list(both[0]) and not name.startswith(RETURN_VALUE) and are_alike([*both[0], *both[1]])
+                chosen = is_list(both[0]) and are_alike([*both[0], *both[1]])
                 if not chosen:  # as they are, which the error says
                     continue
             with entering(then_trace):
@@ -230,7 +230,8 @@ def _branches(
         else:
             after[k] = _with_own_lists(after[k], sides[place], helds)
             if place in several:
-                after[k] = one_of_several(after[k], names[k])
+                follows = all(containers.of(side) is not None for side in sides[place])
+                after[k] = one_of_several(after[k], names[k], pred if follows else None, sides[place])
     set_state(tuple(after))
     results: list[tuple[str, Any, Sequence[Any]]]
     results = [(names[k], inner(after[k]), tuple(map(inner, side))) for k, side in zip(kept, sides, strict=True)]
