@@ -6,6 +6,7 @@ Rule: a scope is a string, "" or "a/b/"; who makes a name puts `current_scope()`
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from fastgraph._tensor import current_state, current_trace
@@ -71,3 +72,8 @@ class name_scope:
 
     def __exit__(self, *exception: object) -> None:
         current_state().extra[_KEY] = self._before.pop()
+
+
+def op_scope(name: str | None, default: str) -> AbstractContextManager[str | None]:
+    """The scope of what an op consists of, where several make one: in a graph `name`, else `default`; eagerly none."""
+    return nullcontext() if current_trace() is None else name_scope(name or default)

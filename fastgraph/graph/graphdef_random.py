@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph import dtype as dtypes
-from fastgraph.graph.graphdef_ops import Definition, Unwritable
+from fastgraph.graph.graphdef_ops import Definition, Unwritable, const_definition, constant
 from fastgraph.graph.graphdef_parts import Parts
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.ops.generators import RESERVED, generators
@@ -39,9 +39,14 @@ def _seeds(node: Node, graph: Graph) -> dict[str, int]:
 
 
 def _shape_input(parts: Parts, node: Node) -> Value:
-    if node.op.name == "random_numbers":
-        return parts.const(np.array(node.attrs["shape"], np.int32), "shape")
-    return node.inputs[1]
+    if node.op.name != "random_numbers":
+        return node.inputs[1]
+    scope, _, last = node.name.rpartition("/")
+    made = constant(np.array(node.attrs["shape"], np.int32), node, "shape")
+    if scope and last in _STATEFUL.values():  # beside the operation, in the scope of both
+        made.name = f"{scope}/shape"
+    parts.made.append(const_definition(made))
+    return made.outputs[0]
 
 
 _STATEFUL = {"unit": "RandomUniform", "normal": "RandomStandardNormal"}

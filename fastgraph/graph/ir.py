@@ -223,6 +223,7 @@ _OPERATOR_NAMES = {
     "FFTND": "FFT",
     "BooleanMask": "boolean_mask",
     "ZerosLike": "zeros_like",
+    "ComplexAbs": "Abs",
     "Conv3DBackpropInputV2": "Conv3DBackpropInput",
     "Conv3DBackpropFilterV2": "Conv3DBackpropFilter",
 }

@@ -25,7 +25,7 @@ from fastgraph._buffer import Cell
 from fastgraph._tensor import cell_assign, cell_read, current_state, current_trace, from_array
 from fastgraph.dtype import DType, as_dtype, int64
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import Extents, as_tensor
+from fastgraph.ops.arguments import Extents, as_tensor, named
 from fastgraph.ops.creation import check_dims
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, shape_text
@@ -356,13 +356,13 @@ def checked_size(shape: Array) -> tuple[int, ...]:
     return size
 
 
-def numbers_of(state: Any, size: Extents, kind: str, dtype: DType) -> Any:
+def numbers_of(state: Any, size: Extents, kind: str, dtype: DType, name: str | None = None) -> Any:
     """Numbers of a kind (`KINDS`) and a shape that follow from a state."""
     if size.static is not None:
-        return random_numbers(state, shape=size.static, dtype=dtype, kind=kind)
-    return random_numbers_dynamic(state, size.tensor, dtype=dtype, kind=kind)
+        return named(name, random_numbers, state, shape=size.static, dtype=dtype, kind=kind)
+    return named(name, random_numbers_dynamic, state, size.tensor, dtype=dtype, kind=kind)
 
 
-def numbers(source: Source, size: Extents, kind: str, dtype: DType) -> Any:
+def numbers(source: Source, size: Extents, kind: str, dtype: DType, name: str | None = None) -> Any:
     """Fresh numbers of a kind (`KINDS`) and a shape."""
-    return numbers_of(source.state(count(size)), size, kind, dtype)
+    return numbers_of(source.state(count(size)), size, kind, dtype, name)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.names import op_scope
 from fastgraph.ops.activations import divide_no_nan, relu, softplus
 from fastgraph.ops.arguments import as_tensor, known_axes
 from fastgraph.ops.elementwise import (
@@ -47,12 +48,13 @@ def _wide(x: Any) -> Any:
 def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None) -> Any:
     """Mean and variance along `axes`. f[*s] -> f[*r], f[*r]. Source: tf.nn.moments."""
     x = as_tensor(x)
-    wide = _wide(x)
-    mean = reduce_mean(wide, axes, True)
-    variance = reduce_mean(squared_difference(wide, stop_gradient(mean)), axes, keepdims)
-    if not keepdims:
-        mean = reduce_mean(mean, axes, False)
-    return cast(mean, x.dtype), cast(variance, x.dtype)
+    with op_scope(name, "moments"):
+        wide = _wide(x)
+        mean = reduce_mean(wide, axes, True, name="mean")
+        variance = reduce_mean(squared_difference(wide, stop_gradient(mean)), axes, keepdims, name="variance")
+        if not keepdims:
+            mean = reduce_mean(mean, axes, False)
+        return cast(mean, x.dtype), cast(variance, x.dtype)
 
 
 @public("nn.weighted_moments")

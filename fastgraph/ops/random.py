@@ -15,6 +15,7 @@ from fastgraph import _philox
 from fastgraph._tensor import Tensor
 from fastgraph.dtype import DType, as_dtype, float32, int64
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.names import op_scope
 from fastgraph.ops.arguments import Extents, as_tensor, extents, known_value, static_int
 from fastgraph.ops.elementwise import (
     add,
@@ -81,7 +82,7 @@ def uniform_of(source: Source, size: Extents, low: Any, high: Any, target: DType
         span = cast(subtract(cast(high_, int64), cast(low_, int64)), word)
         offset = floormod(numbers(source, size, "bits", word), span)
         return add(cast(offset, target), low_, name=name)
-    unit = numbers(source, size, "unit", target)
+    unit = numbers(source, size, "unit", target, "RandomUniform" if op == "RandomUniformInt" else None)
     if type(low) in (int, float) and low == 0 and type(high) in (int, float) and high == 1:
         return unit
     return add(multiply(unit, subtract(high_, low_)), low_, name=name)
@@ -110,13 +111,14 @@ def uniform(
             raise ValueError(f"Must specify maxval for integer dtype {target!r}")
         maxval = 1
     source = generators.source(f"uniform_{target.name}", seed)
-    return uniform_of(source, extents(shape), minval, maxval, target, "RandomUniformInt", name)
+    with op_scope(name, "random_uniform") as scope:
+        return uniform_of(source, extents(shape), minval, maxval, target, "RandomUniformInt", scope or name)
 
 
-def standard_normal(source: Source, size: Extents, dtype: DType) -> Any:
+def standard_normal(source: Source, size: Extents, dtype: DType, name: str | None = None) -> Any:
     """Numbers of the standard normal distribution. Source: Box and Muller 1958."""
     wide = dtype if dtype.name == "float64" else float32
-    return cast(numbers(source, size, "normal", wide), dtype)
+    return cast(numbers(source, size, "normal", wide, name), dtype)
 
 
 def check_floating(target: DType, what: str) -> None:
@@ -136,10 +138,12 @@ def normal(
     target = as_dtype(dtype)
     mean_, stddev_ = as_tensor(mean, target), as_tensor(stddev, target)
     check_floating(target, "normal")
-    standard = standard_normal(generators.source(f"normal_{target.name}", seed), extents(shape), target)
-    if type(mean) is type(stddev) is float and mean == 0 and stddev == 1:
-        return standard
-    return add(multiply(standard, stddev_), mean_, name=name)
+    source, size = generators.source(f"normal_{target.name}", seed), extents(shape)
+    with op_scope(name, "random_normal") as scope:
+        standard = standard_normal(source, size, target, "RandomStandardNormal")
+        if type(mean) is type(stddev) is float and mean == 0 and stddev == 1:
+            return standard
+        return add(multiply(standard, stddev_), mean_, name=scope or name)
 
 
 def _truncated_samples() -> list[Any]:

@@ -298,6 +298,21 @@ def test_round_trips(name, rows) -> None:
     np.testing.assert_array_equal(again(x).numpy(), original(x).numpy())
 
 
+def test_ops_of_several_are_in_a_scope_of_their_own() -> None:
+    def f(x):
+        mean, variance = tf.nn.moments(x, [0], keepdims=True)
+        return mean + variance + tf.random.uniform([3], seed=1) + tf.random.normal([3], 1.0, seed=2, name="mine")
+
+    names = [node.name for node in concrete(f, spec(4, 3)).graph.as_graph_def().node]
+    wanted = ["moments/mean", "moments/StopGradient", "moments/SquaredDifference", "moments/variance"]
+    wanted += ["random_uniform/shape", "random_uniform/RandomUniform", "mine/shape", "mine/RandomStandardNormal"]
+    assert [name for name in names if name in wanted] == wanted and "mine" in names and "mine/mul" in names
+    twice = concrete(lambda x: tf.random.uniform([3]) + tf.random.uniform([3]), spec()).graph
+    assert [op.name for op in twice.get_operations() if op.type == "RandomUniform"] == [
+        "random_uniform/RandomUniform", "random_uniform_1/RandomUniform"
+    ]  # fmt: skip
+
+
 def test_what_iterations_give_end_to_end_is_a_list_joined() -> None:
     def of_many_lengths(x):
         def body(i, array):

@@ -2,8 +2,9 @@
 
     PEER_TENSORFLOW=/path/to/its/python python -W ignore -m tests.oracle.graph_letters [--show NAME ...]
 
-Numbers that count the process's own (`cond_true_17`) are left out; all else is compared: nodes in order, names, inputs,
-types, attributes, constants, and the library.
+Numbers that count the process's own (`cond_true_17`) are left out, and what newer versions of TensorFlow say of the
+arguments of branches (`_user_specified_name`) and the guide's does not; all else is compared: nodes in order, names,
+inputs, types, attributes, constants, and the library.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tests.oracle import processes, small_graphs
 _NUMBERED = re.compile(
     r"(\b\w*(?:_true|_false|_body|_cond|_branch\d+)\w*|__(?:inference|forward|backward)_[\w<>]+|pyfunc)_\d+"
 )
+_BRANCH = re.compile(r"_(true|false|branch\d+)_")
 
 
 def written(tf: Any) -> dict[str, bytes]:
@@ -48,6 +50,10 @@ def text(content: bytes) -> str:
     definition.ClearField("versions")
     if definition.HasField("library"):
         definition.library.function.sort(key=lambda function: _unnumbered(function.signature.name))
+        for function in definition.library.function:
+            if _BRANCH.search(function.signature.name):
+                for argument in function.arg_attr.values():
+                    argument.attr.pop("_user_specified_name", None)
     return _unnumbered(str(definition))
 
 
