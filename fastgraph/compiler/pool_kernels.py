@@ -1,7 +1,8 @@
 """Which element of each window is the largest, as kernels that go window by window: max_pool's gradients.
 
-Rule: elements are added in the order in which the op's NumPy body adds them. The loops over a window are loops in the
-source too, so that it compiles in no time; the innermost one goes over channels and vectorises.
+Rule: elements are added in the order in which the op's NumPy body adds them. The innermost loop goes over channels and
+vectorises. Of a small window that lies inside, all elements are written out in it, so that what is compared stays in
+registers; for others the loops over the window are loops in the source too, so that it compiles in no time.
 
     for window: for channel: place[channel] = which element is the largest
         for element of the window: for channel: y[element] += dy[window] where place[channel] is that element
@@ -9,6 +10,7 @@ source too, so that it compiles in no time; the innermost one goes over channels
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from fastgraph.compiler.kernel_text import Ordered, Shapes, Text
@@ -17,17 +19,9 @@ from fastgraph.graph.ir import Node
 
 #: Channels whose largest elements are kept side by side.
 TILE = 128
-#: Comparisons per element up to which the op's loop nest, which writes all of them out, is as good and goes together
-#: with its neighbours.
-WRITTEN_OUT = 16
+#: Elements of a window up to which they are written out: 3 x 3.
+WRITTEN_OUT = 9
 _HALVES = ("float16", "bfloat16")
-
-
-def goes_by_windows(node: Node, how: str) -> bool:
-    """Whether the loop nest would write out too much."""
-    taps: int = math.prod(node.attrs["window"])
-    covering = math.prod([-(-k // s) for k, s in zip(node.attrs["window"], node.attrs["strides"], strict=True)])
-    return taps * (covering if how == "spread" else taps) > WRITTEN_OUT
 
 
 def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
@@ -37,8 +31,6 @@ def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     windows = given if how == "spread" else result
     image, out = shapes.avals[x].shape, shapes.avals[windows].shape
     taps = math.prod(node.attrs["window"])
-    if not goes_by_windows(node, how):
-        return None
     if dtype in _HALVES or image is None or out is None or 0 in image or len(image) != len(out):
         return None
     if image[0] != out[0] or image[-1] != out[-1]:  # what comes back fits another tensor
@@ -56,19 +48,23 @@ def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
             before = str(padding[k][0])
         lines.append(f"a{k} = {before}")
     whole, all_windows = (" * ".join([*[f"{name}{k}" for k in range(rank)], "c"]) for name in "nm")
-    number = "int64" if dtype in ("float64", "int64") else "int32"
+    number_type = "int64" if dtype in ("float64", "int64") else "int32"
     lines += [
         f"best = {text.call(f'local_{dtype}', str(TILE))}",
-        f"place = {text.call(f'local_{number}', str(TILE))}",
+        f"place = {text.call(f'local_{number_type}', str(TILE))}",
         f"all = {whole}",
         f"windows = {all_windows}",
         "for image in range(begin, end):",
     ]
     spread = how == "spread"
-    lines += [
-        f"    for e in range({'all' if spread else 'windows'}):",
-        f"        y[image * {'all' if spread else 'windows'} + e] = {dtype}(0)",
-    ]
+    # Windows side by side: each element is in one of them, and if there are windows enough, no other zeros are needed.
+    apart = spread and strides == window
+    inner = " * ".join([*[f"n{k}" for k in range(1, rank)], "c"])
+    if spread:
+        few = " or ".join([f"m{k} * {strides[k]} - a{k} < n{k}" for k in range(rank)])
+        lines.append("    top = n0" + (f" if {few} else 0" if apart else ""))
+    else:
+        lines += ["    for e in range(windows):", f"        y[image * windows + e] = {dtype}(0)"]
     depth = 1
 
     def put(*more: str) -> None:
@@ -84,11 +80,60 @@ def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
             f"t{k} = {text.call('max_int64', '0', f'-b{k}')}",
             f"u{k} = {text.call('min_int64', str(window[k]), f'n{k} - b{k}')}",
         )
-    put(f"if {' and '.join(f't{k} < u{k}' for k in range(rank))}:")
-    depth += 1
+        if spread and not k:  # zeros just before they are added to, while they are near
+            put(
+                f"low = {text.call('max_int64', '0', 'b0')}",
+                f"for e in range(low * {inner}, top * {inner}):",
+                f"    y[image * all + e] = {dtype}(0)",
+                f"top = {text.call('min_int64', 'top', 'low')}",
+            )
     here, tap, to = "image", "0", "image"
     for k in range(rank):
         here, tap, to = f"({here} * n{k} + b{k} + r{k})", f"({tap} * {window[k]} + r{k})", f"({to} * m{k} + o{k})"
+
+    def into(element: str, more: str) -> str:
+        """The line that adds to an element of the result."""
+        return f"{element} = {dtype}({f'{dtype}(0)' if apart else element} + {more})"
+
+    if 1 < taps <= WRITTEN_OUT:
+        put(f"if {' and '.join(f't{k} == 0 and u{k} == {window[k]}' for k in range(rank))}:")
+        depth += 1
+        *outer, last = window
+        rows = [*itertools.product(*map(range, outer))]
+        for number, at in enumerate(rows):
+            row = here.replace(f"r{rank - 1}", "0")
+            for k, r in enumerate(at):
+                row = row.replace(f"r{k}", str(r))
+            put(f"q{number} = {row} * c")
+        put(f"to = {to} * c", f"for f in range(0, c, {TILE}):")
+        depth += 1
+        # Told that one follows the other by c, LLVM knows that the elements of a row do not overlap.
+        places = [[f"q{row} + {r} * c + h" for r in range(last)] for row in range(len(rows))]
+        flat = [*itertools.chain(*places)]
+        put(f"g = {text.call('min_int64', f'f + {TILE}', 'c')}", "for h in range(f, g):")
+        depth += 1
+        put(f"most = x[{flat[0]}]", f"which = {number_type}(0)")
+        for number, place in enumerate(flat[1:], 1):
+            put(f"value = x[{place}]", "larger = value > most", "most = value if larger else most")
+            put(f"which = {number_type}({number}) if larger else which")
+        if spread:
+            put("place[h - f] = which")
+            depth -= 1
+            for line, some in enumerate(places):
+                put("for h in range(f, g):", "    which = place[h - f]", "    more = given[to + h]")
+                for r, element in enumerate(some):
+                    more = f"(more if which == {line * last + r} else {dtype}(0))"
+                    put("    " + into(f"y[{element}]", more))
+        else:
+            put(f"found = given[{flat[0]}]")
+            put(*[f"found = given[{at}] if which == {n} else found" for n, at in enumerate(flat) if n])
+            put("y[to + h] = found")
+            depth -= 1
+        depth -= 2
+        put(f"elif {' and '.join(f't{k} < u{k}' for k in range(rank))}:")
+    else:
+        put(f"if {' and '.join(f't{k} < u{k}' for k in range(rank))}:")
+    depth += 1
     first, first_tap = here, tap
     for k in range(rank):
         first, first_tap = first.replace(f"r{k}", f"t{k}"), first_tap.replace(f"r{k}", f"t{k}")
@@ -98,12 +143,12 @@ def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
         f"w = {text.call('min_int64', str(TILE), 'c - f')}",
         f"to = {to} * c + f",
         f"at = {first} * c + f",
-        f"number = {number}({first_tap})",
+        f"number = {number_type}({first_tap})",
         "for h in range(w):",
         "    best[h] = x[at + h]",
         "    place[h] = number",
     )
-    inside = [f"at = {here} * c + f", f"number = {number}({tap})", "for h in range(w):"]
+    inside = [f"at = {here} * c + f", f"number = {number_type}({tap})", "for h in range(w):"]
 
     def over_window(*body: str) -> None:
         nonlocal depth
@@ -120,13 +165,14 @@ def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
         "place[h] = number if larger else place[h]",
     )
     if spread:
-        more = f"given[to + h] if place[h] == number else {dtype}(0)"
-        over_window(f"more = {more}", f"y[at + h] = {dtype}(y[at + h] + more)")
+        over_window(f"more = given[to + h] if place[h] == number else {dtype}(0)", into("y[at + h]", "more"))
+        depth = 1
+        put(f"for e in range(0, top * {inner}):", f"    y[image * all + e] = {dtype}(0)")
     else:
         over_window("y[to + h] = given[at + h] if place[h] == number else y[to + h]")
     source = "def kernel(buffers, sizes, begin, end):\n" + "".join(f"    {line}\n" for line in [*lines, "return 0"])
     sizes = [shapes.of(v, 1 + k, 2 + k) for v in (x, windows) for k in range(rank)]
     return Ordered(
         text.spec(source, (dtype,) * 3, 2 * rank + 1), (x, given, result), (*sizes, shapes.of(x, rank + 1)),
-        shapes.of(x, 0, 1), 0.4 * taps + 0.3, (Size(1, shapes.of(windows, 1).dims),),
+        shapes.of(x, 0, 1), (0.1 if taps <= WRITTEN_OUT else 0.4) * taps + 0.3, (Size(1, shapes.of(windows, 1).dims),),
     )  # fmt: skip

@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph.compiler.pool_kernels import goes_by_windows
 from fastgraph.dtype import float32
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.primitive import Primitive, get
@@ -23,12 +22,10 @@ PRODUCT = 1 << 13
 
 def is_widened(node: Node) -> bool:
     """Whether the op is computed in float32."""
-    kind, _, how = (node.op.step or "").partition(".")
+    kind = (node.op.step or "").partition(".")[0]
     if kind not in ("gemm", "convolution", "max_pool") or node.outputs[0].aval.dtype.name not in HALVES:
         return False
-    if kind == "max_pool":
-        return goes_by_windows(node, how)
-    if kind == "convolution":
+    if kind in ("max_pool", "convolution"):
         return True
     left, right = node.inputs[0].aval.shape, node.outputs[0].aval.shape
     if left is None or right is None or None in left or None in right:
