@@ -17,7 +17,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axis, named, static_int, whole
 from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import Array, Dims, body_of, canonical_axis, custom, invalid, movement, public, shape_text
-from fastgraph.ops.movement import reshape, shape, shape_of_value, transpose_p
+from fastgraph.ops.movement import reshape, shape, shape_of_value, size, transpose_p
 from fastgraph.ops.sums import HALF, is_half
 from fastgraph.shapes import Aval
 
@@ -260,12 +260,11 @@ def _gather_params(dy: Any, indices: Any, params_shape: Any, axis: int, batch_di
             except NotImplementedError:
                 slices = None
             if slices is not None:
-                values = reshape(
-                    dy,
-                    (-1, *params_shape[1:])
-                    if 0 not in params_shape[1:]
-                    else (indices.shape.num_elements(), *params_shape[1:]),
-                )
+                n: Any = -1
+                if 0 in params_shape[1:]:  # the number of elements does not say it
+                    n = indices.shape.num_elements()
+                    n = size(indices) if n is None else n
+                values = reshape(dy, (n, *params_shape[1:]))
                 return slices(values, reshape(indices, (-1,)), index_vector(params_shape))
     where = _vector(params_shape)
     if dy.dtype.name in HALF:  # many are added: in float32, rounded once

@@ -344,3 +344,16 @@ def test_gradients_of_loops_that_keep_values_of_unknown_rank(tier):
                     got, wanted = (derivatives(each, x, fg.constant(n)) for each in (staged, function))
                     np.testing.assert_allclose(got[0], wanted[0], rtol=1e-5)
                     np.testing.assert_allclose(got[1], wanted[1], rtol=1e-4)
+
+
+def test_rows_without_elements_taken_by_a_number_of_indices_that_is_data():
+    """How many rows were taken does not follow from the gradient's number of elements, which is 0."""
+
+    @fg.function(input_signature=[fg.TensorSpec([None, 5, 0]), fg.TensorSpec([None], fg.int32)])
+    def repeated(x, times):
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            loss = fg.reduce_sum(fg.repeat(x, times, 0))
+        return fg.convert_to_tensor(tape.gradient(loss, x))
+
+    assert repeated(fg.zeros([3, 5, 0]), [2, 0, 4]).shape == (3, 5, 0)
