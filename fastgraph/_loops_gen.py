@@ -27,12 +27,16 @@ CLONED = ("float32", "float64", "int32", "int64")
 #: Elements up to which a loop that is not vectorised, or by way of float64, beats NumPy's call: NumPy divides integers
 #: by vectors of its own, and has vector loops for these functions: from there NumPy's own loop is called.
 SMALL = 4096
-LIMITS = {"pow_float32": 256, "sin_float32": 512, "cos_float32": 512, "tan_float32": 256}
-UFUNCS = {"pow_float32": ("power", "fff"), **{f"{each}_float32": (each, "ff") for each in ("sin", "cos", "tan")}}
+LIMITS = {"pow_float32": 256, "pow_float64": 256, "sin_float32": 512, "cos_float32": 512, "tan_float32": 256}
+UFUNCS = {
+    "pow_float32": ("power", "fff"),
+    "pow_float64": ("power", "ddd"),
+    **{f"{each}_float32": (each, "ff") for each in ("sin", "cos", "tan")},
+}
 FAR = """static fg_numpy_loop fg_numpy_{name};
 static int fg_far_{name}(char **operands, const int64_t *steps, char *result, int64_t n) {{
   char *args[] = {{{pointers}, result}};
-  const intptr_t count = n, strides[] = {{{strides}, sizeof(float)}};
+  const intptr_t count = n, strides[] = {{{strides}, sizeof({ctype})}};
   fg_numpy_{name}.loop(args, &count, strides, fg_numpy_{name}.data);
   return 0;
 }}"""
@@ -239,10 +243,10 @@ def math_loops(package: Path, expr: ModuleType, ops: list[tuple[Op, str]]) -> tu
         choosers.append(CHOOSER.format(loop=loop))
         far = "0, 0"
         if name in LIMITS:
-            far = f"fg_far_{name}, &fg_numpy_{name}"
+            far, ctype = f"fg_far_{name}, &fg_numpy_{name}", expr.C_TYPES[dtype]
             pointers = ", ".join(f"operands[{i}]" for i in range(len(op.inputs)))
-            strides = ", ".join(f"steps[{i}] * (intptr_t)sizeof(float)" for i in range(len(op.inputs)))
-            choosers.append(FAR.format(name=name, pointers=pointers, strides=strides))
+            strides = ", ".join(f"steps[{i}] * (intptr_t)sizeof({ctype})" for i in range(len(op.inputs)))
+            choosers.append(FAR.format(name=name, ctype=ctype, pointers=pointers, strides=strides))
         entries.append(f'  {{"{op.name}", {CODES[dtype]}, {CODES[dtype]}, {LIMITS.get(name, 0)}, 1, {loop}, {far}}},')
     for dtype in ("float32", "float64"):
         made.append(math_gen.SOFTMAX.replace("T_", expr.C_TYPES[dtype]).replace("D_", dtype))

@@ -19,13 +19,20 @@ FLOATS = ("float32", "float64")
 #: Longer ones would make the file slow to compile, and NumPy or libm has them anyway.
 MOST_STATEMENTS = 160
 
-#: One file of loops, compiled for three CPUs: FG_FMA rounds once where the CPU can, as LLVM's muladd does.
+#: One file of loops, compiled for three CPUs: FG_FMA rounds once where the CPU can, as LLVM's muladd does,
+#: and FG_REST never.
 PRELUDE = """
 #include <string.h>
 static inline int32_t fg_bits_float32(float x) { int32_t i; memcpy(&i, &x, 4); return i; }
 static inline int64_t fg_bits_float64(double x) { int64_t i; memcpy(&i, &x, 8); return i; }
 static inline float fg_from_int32(int32_t i) { float x; memcpy(&x, &i, 4); return x; }
 static inline double fg_from_int64(int64_t i) { double x; memcpy(&x, &i, 8); return x; }
+static inline double fg_upper(double x) { return fg_from_int64(fg_bits_float64(x) & ~((INT64_C(1) << 27) - 1)); }
+/* a b - c, as good as exactly, by halves of a and b */
+static inline double fg_rest(double a, double b, double c) {
+  const double a1 = fg_upper(a), a2 = a - a1, b1 = fg_upper(b), b2 = b - b1;
+  return ((a1 * b1 - c) + a1 * b2 + a2 * b1) + a2 * b2;
+}
 """
 LEVELS = """
 #define FG_CAT_(a, b) a##_##b
@@ -35,13 +42,19 @@ LEVELS = """
 #define FG_LEVEL plain
 #define FG_FMA_float32(a, b, c) ((a) * (b) + (c))
 #define FG_FMA_float64(a, b, c) ((a) * (b) + (c))
+#define FG_REST_float32(a, b, c) ((float)((double)(a) * (b) - (c)))
+#define FG_REST_float64(a, b, c) fg_rest(a, b, c)
 #include "eager_math.h"
 #undef FG_LEVEL
 #undef FG_FMA_float32
 #undef FG_FMA_float64
+#undef FG_REST_float32
+#undef FG_REST_float64
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define FG_FMA_float32(a, b, c) __builtin_fmaf((a), (b), (c))
 #define FG_FMA_float64(a, b, c) __builtin_fma((a), (b), (c))
+#define FG_REST_float32(a, b, c) __builtin_fmaf((a), (b), -(c))
+#define FG_REST_float64(a, b, c) __builtin_fma((a), (b), -(c))
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 #define FG_LEVEL avx2
@@ -233,6 +246,10 @@ class Lane:
     def muladd(self, factor: Any, summand: Any) -> Lane:
         return self._make(f"FG_FMA_{self.dtype}({self.name}, {self._lift(factor).name}, {self._lift(summand).name})")
 
+    def rest_of_product(self, factor: Any, product: Any) -> Lane:
+        given = f"{self.name}, {self._lift(factor).name}, {self._lift(product).name}"
+        return self._make(f"FG_REST_{self.dtype}({given})")
+
     def _builtin(self, function: str, *others: Any) -> Lane:
         ending = "f" if self.dtype == "float32" else ""
         given = ", ".join([self.name, *(self._lift(o).name for o in others)])
@@ -262,8 +279,15 @@ class Lane:
     def call(self, symbol: str, *others: Any) -> Lane:
         raise CannotWrite(symbol)  # a call keeps a loop from running vectorised: NumPy's does as well
 
-    def mostly(self, name: str, fits: Any, usual: Any, otherwise: Any) -> Lane:
-        chosen: Lane = fits(self).select(usual(self), otherwise(self))
+    def apart(self, name: str, body: Any) -> Lane:
+        raise CannotWrite(name)
+
+    def mostly(self, name: str, usual: Any, otherwise: Any, *others: Any, same: bool = False) -> Lane:
+        if same:
+            whole: Lane = otherwise(self, *others)
+            return whole
+        value, fits = usual(self, *others)
+        chosen: Lane = fits.select(value, otherwise(self, *others))
         return chosen
 
     def bits(self) -> Lane:

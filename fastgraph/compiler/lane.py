@@ -6,7 +6,9 @@ vector instruction when LLVM runs many lanes side by side; `call` and `mostly` a
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from llvmlite import ir
@@ -23,6 +25,8 @@ _TYPES: dict[str, Any] = {
 #: What the names of functions made by `Lane.mostly` begin with. `objectcode` makes them part of the loops that call
 #: them, once these are vectorised.
 MOSTLY = "fg_mostly_"
+#: And those made by `Lane.apart`, which stay functions.
+APART = "fg_apart_"
 
 
 def is_float(dtype: str) -> bool:
@@ -38,6 +42,18 @@ def is_signed(dtype: str) -> bool:
 def bits_of(dtype: str) -> int:
     """The width of `dtype` in bits (1 for bool)."""
     return 1 if dtype == "bool" else int(dtype.lstrip("uintfloa"))
+
+
+@lru_cache(maxsize=2048)
+def _constant(written: bytes | int, dtype: str, lanes: int) -> Any:
+    """A number as LLVM's constant, or a vector of it. Kept, for llvmlite keeps its text with it, which is long in the
+    making."""
+    if isinstance(written, bytes):
+        (number,) = struct.unpack("d", written)
+    else:
+        number = written & ((1 << bits_of(dtype)) - 1)
+    kind = ir.VectorType(_TYPES[dtype], lanes) if lanes else _TYPES[dtype]
+    return ir.Constant(kind, [number] * lanes if lanes else number)
 
 
 class Lane:
@@ -56,10 +72,8 @@ class Lane:
     def constant(self, number: float, dtype: str | None = None) -> Lane:
         """`number` as a lane of `dtype` (this lane's if not given); integers wrap."""
         dtype = dtype or self.dtype
-        if not is_float(dtype):
-            number = int(number) & ((1 << bits_of(dtype)) - 1)
-        kind = self._type(dtype)
-        return Lane(self.builder, ir.Constant(kind, [number] * kind.count if self._lanes else number), dtype)
+        written = struct.pack("d", number) if is_float(dtype) else int(number)  # its bits: -0.0 equals 0.0
+        return Lane(self.builder, _constant(written, dtype, self._lanes), dtype)
 
     @property
     def _lanes(self) -> int:
@@ -175,6 +189,27 @@ class Lane:
         """What `quotient` leaves."""
         return self._binary(other, "srem" if is_signed(self.dtype) else "urem", None)
 
+    def high_of_product(self, other: Lane) -> Lane:
+        """The upper 64 of the 128 bits of a product of uint64 lanes that are single values."""
+        wide = ir.IntType(128)
+        product = self.builder.mul(self.builder.zext(self.value, wide), self.builder.zext(other.value, wide))
+        high = self.builder.lshr(product, ir.Constant(wide, 64))
+        return self._make(self.builder.trunc(high, _TYPES["uint64"]))
+
+    def bytes_at(self, name: str, table: bytes, offset: int) -> Lane:
+        """Eight bytes of a table, the lowest first, from the place that this (single) uint64 and `offset` give on."""
+        module = self.builder.module
+        kind = ir.ArrayType(ir.IntType(8), len(table))
+        symbol = f"fg_table_{name}"
+        variable = module.globals.get(symbol)
+        if variable is None:
+            variable = ir.GlobalVariable(module, kind, symbol)
+            variable.global_constant, variable.linkage = True, "internal"
+            variable.initializer = ir.Constant(kind, bytearray(table))
+        place = self.builder.gep(variable, [_constant(0, "int64", 0), (self + offset).value])
+        pointer = self.builder.bitcast(place, ir.IntType(64).as_pointer())
+        return self._make(self.builder.load(pointer, align=1))
+
     # ---- LLVM's own functions of floats ----
 
     def _llvm(self, symbol: str, *others: Any) -> Lane:
@@ -193,6 +228,23 @@ class Lane:
     def muladd(self, factor: Any, summand: Any) -> Lane:
         """self * factor + summand: rounded once where the CPU can, else twice; the same in every lane on a machine."""
         return self._llvm("llvm.fmuladd", factor, summand)
+
+    def rest_of_product(self, factor: Any, product: Any) -> Lane:
+        """self * factor - product, as good as exactly, where `product` is that but for its last digits."""
+        if self.fused:
+            return self._llvm("llvm.fma", factor, -self._lift(product))
+        if self.dtype == "float32":
+            wide = self.to("float64") * self._lift(factor).to("float64")
+            return (wide - self._lift(product).to("float64")).to("float32")
+        a, a_low = self._halves()
+        b, b_low = self._lift(factor)._halves()
+        rest: Lane = ((a * b - product) + a * b_low + a_low * b) + a_low * b_low
+        return rest
+
+    def _halves(self) -> tuple[Lane, Lane]:
+        """Two numbers whose sum this float64 is, of 26 and 27 bits: their products are exact, but for the smallest."""
+        high = (self.bits() & -(1 << 27)).from_bits()
+        return high, self - high
 
     def sqrt(self) -> Lane:
         """Square root, correctly rounded."""
@@ -233,6 +285,10 @@ class Lane:
             function = ir.Function(module, ir.FunctionType(value_type, [value_type] * len(args)), name)
             function.attributes.add("nounwind")
             function.attributes.add("readnone")
+        return self._one_by_one(function, args)
+
+    def _one_by_one(self, function: Any, args: list[Any]) -> Lane:
+        """A function of single values, called for each lane."""
         if not self._lanes:
             return self._make(self.builder.call(function, args))
         result = ir.Constant(self.value.type, ir.Undefined)
@@ -245,17 +301,35 @@ class Lane:
     def mostly(
         self,
         name: str,
-        fits: Callable[[Lane], Lane],
-        usual: Callable[[Lane], Lane],
-        otherwise: Callable[[Lane], Lane],
+        usual: Callable[..., tuple[Lane, Lane]],
+        otherwise: Callable[..., Lane],
+        *others: Lane,
+        same: bool = False,
     ) -> Lane:
-        """usual(self) where fits(self), else otherwise(self): a branch, taken where some lane of a vector does not fit.
+        """What usual(self, *others) gives where the bool that it gives with it is true, else otherwise(self, *others).
 
-        LLVM's vectoriser cannot branch like that. It sees the call of a function that it is told has forms for vectors
-        (LLVM's "Vector Function ABI variants"), and the forms become part of the loop afterwards.
+        A branch, taken where some lane of a vector does not fit. LLVM's vectoriser cannot branch like that. It sees the
+        call of a function that it is told has forms for vectors (LLVM's "Vector Function ABI variants"), and the forms
+        become part of the loop afterwards. The operands are of one dtype. `same`: `otherwise` gives the same bits where
+        both do, so it alone serves for single values, the forms are of the longest vectors, and
+        there is less to compile.
         """
-        function = _mostly_function(self.builder.module, name, self.dtype, fits, usual, otherwise)
-        return self._make(self.builder.call(function, [self.value]))
+        lanes = (self, *others)
+        function = _mostly_function(self.builder.module, name, self.dtype, len(lanes), usual, otherwise, same)
+        return self._make(self.builder.call(function, [lane.value for lane in lanes]))
+
+    def apart(self, name: str, body: Callable[[Lane], Lane]) -> Lane:
+        """body(self), a function that is called for one value after another: for what is long, and rare."""
+        module, kind = self.builder.module, _TYPES[self.dtype]
+        symbol = f"{APART}{name}_{self.dtype}"
+        function = module.globals.get(symbol)
+        if function is None:
+            function = ir.Function(module, ir.FunctionType(kind, [kind]), symbol)
+            for attribute in ("cold", "noinline", "nounwind", "readnone"):
+                function.attributes.add(attribute)
+            builder = ir.IRBuilder(function.append_basic_block())
+            builder.ret(body(Lane(builder, function.args[0], self.dtype)).value)
+        return self._one_by_one(function, [self.value])
 
     def any_(self) -> Any:
         """Whether this bool lane is true, or some lane of it, as LLVM's truth value."""
@@ -319,26 +393,31 @@ def _mostly_function(
     module: Any,
     name: str,
     dtype: str,
-    fits: Callable[[Lane], Lane],
-    usual: Callable[[Lane], Lane],
-    otherwise: Callable[[Lane], Lane],
+    operands: int,
+    usual: Callable[..., tuple[Lane, Lane]],
+    otherwise: Callable[..., Lane],
+    same: bool,
 ) -> Any:
-    """The function behind `Lane.mostly`, of one value. Its forms for vectors are written beside it."""
-    for lanes in (*host().form_lanes(bits_of(dtype)), 0):
+    """The function behind `Lane.mostly`, of single values. Its forms for vectors are written beside it."""
+    forms = host().form_lanes(bits_of(dtype))
+    for lanes in (*forms[-1 if same else 0 :], 0):
         symbol = f"{MOSTLY}{name}_{dtype}_{lanes}" if lanes else f"{MOSTLY}{name}_{dtype}"
         if symbol in module.globals:
             continue
         kind = ir.VectorType(_TYPES[dtype], lanes) if lanes else _TYPES[dtype]
-        function = ir.Function(module, ir.FunctionType(kind, [kind]), symbol)
+        function = ir.Function(module, ir.FunctionType(kind, [kind] * operands), symbol)
         for attribute in ("noinline", "nounwind", "readnone"):
             function.attributes.add(attribute)
-        here, odd, after = [function.append_basic_block() for _ in range(3)]
-        builder = ir.IRBuilder(here)
-        x = Lane(builder, function.args[0], dtype)
-        near, fit = usual(x), fits(x)
+        builder = ir.IRBuilder(function.append_basic_block())
+        given = [Lane(builder, argument, dtype) for argument in function.args]
+        if same and not lanes:
+            builder.ret(otherwise(*given).value)
+            continue
+        here, odd, after = builder.block, function.append_basic_block(), function.append_basic_block()
+        near, fit = usual(*given)
         builder.cbranch((~fit).any_(), odd, after).set_weights([1, 10_000])
         builder.position_at_end(odd)
-        far = fit.select(near, otherwise(x))
+        far = fit.select(near, otherwise(*given))
         builder.branch(after)
         builder.position_at_end(after)
         result = builder.phi(kind)

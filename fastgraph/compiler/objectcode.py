@@ -189,9 +189,9 @@ def _with_forms(text: str) -> str:
     """A module in which the functions of `Lane.mostly` name their forms for vectors."""
 
     def head(found: re.Match[str]) -> str:
-        lengths = host().form_lanes(int(found[2][-2:]))
-        forms = [(n, f"{MOSTLY}{found[2]}_{n}") for n in lengths]
-        named = ",".join([f"_ZGV_LLVM_N{n}v_{MOSTLY}{found[2]}({form})" for n, form in forms if f"@{form}(" in text])
+        lengths, operands = host().form_lanes(int(found[2][-2:])), "v" * found[1].count("%")
+        forms = [(f"{n}{operands}", f"{MOSTLY}{found[2]}_{n}") for n in lengths]
+        named = ",".join([f"_ZGV_LLVM_N{n}_{MOSTLY}{found[2]}({form})" for n, form in forms if f"@{form}(" in text])
         return f'{found[1]}"vector-function-abi-variant"="{named}" willreturn '
 
     return re.sub(rf"^(define .*@{MOSTLY}(\w+?_float\d\d)\([^#{{]*)", head, text, flags=re.MULTILINE)
@@ -202,7 +202,7 @@ def _put_in_place(text: str, entry: str, machine: Any) -> Any:
 
     What few arguments need, too: a call in a loop would have everything that is held in registers moved to the stack.
     """
-    text = re.sub(r"^(attributes #\d+ = \{.*) noinline ", r"\1 alwaysinline ", text, flags=re.MULTILINE)
+    text = re.sub(r"^(attributes #\d+ = \{(?! cold ).*) noinline ", r"\1 alwaysinline ", text, flags=re.MULTILINE)
     module = llvm.parse_assembly(text)
     _keep_one_entry(module, entry, entry, forms=False)
     passes = llvm.create_new_module_pass_manager()

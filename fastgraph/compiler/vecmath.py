@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastgraph.compiler import bessel
-from fastgraph.compiler.turns import cos, sin, tan
+from fastgraph.compiler.formats import LAYOUTS, LOG2_E, polynomial, split, two_to
+from fastgraph.compiler.powers import pow_
+from fastgraph.compiler.turns import cos, sin, tan, tan_near
 
 INF = math.inf
 NAN = math.nan
@@ -27,52 +29,6 @@ UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = SIGNED + UNSIGNED
 HALVES = ("float16", "bfloat16")  # carried as uint16
 Lane = Any  # lane.Lane; not imported, so that this file is only mathematics
-
-
-@dataclass(frozen=True)
-class Layout:
-    """A float format, and the constants whose last digits depend on it."""
-
-    mantissa: int
-    bias: int
-    ln2_high: float  # few enough bits that times any exponent is exact
-    ln2_low: float
-    exp_min: float  # exp is 0 below and inf above
-    exp_max: float
-    sqrt_half: int  # bits of sqrt(1/2), rounded
-    tiny: float  # smallest normal number
-    exp_poly: tuple[float, ...]  # (e**r - 1 - r) / r**2 on |r| <= ln(2) / 2
-    integer: str
-
-
-LAYOUTS = {
-    "float32": Layout(
-        23, 127, 355 / 512, -2.12194440054690583e-4, -104.0, 89.0, 0x3F3504F3, 2.0**-126,
-        (0.4999999403953552, 0.1666652113199234, 0.04166838899254799, 0.008368710987269878, 0.0013814610429108143),
-        "int32",
-    ),
-    "float64": Layout(
-        52, 1023, 6.93147180369123816490e-01, 1.90821492927058770002e-10, -746.0, 710.0, 0x3FE6A09E667F3BCD, 2.0**-1022,
-        (0.5, 0.16666666666666682, 0.04166666666666614, 0.008333333333317417, 0.0013888888889104327,
-         0.0001984126989558522, 2.4801586940939128e-05, 2.75572355551665e-06, 2.755757349399387e-07,
-         2.511182218275177e-08, 2.082845072962251e-09),
-        "int64",
-    ),
-}  # fmt: skip
-LOG2_E = 1.4426950408889634
-
-
-def polynomial(x: Lane, coefficients: tuple[float, ...]) -> Lane:
-    """coefficients[0] + coefficients[1] x + ... by Horner's rule."""
-    result = x.constant(coefficients[-1])
-    for c in reversed(coefficients[:-1]):
-        result = result.muladd(x, c)
-    return result
-
-
-def _two_to(n: Lane, layout: Layout) -> Lane:
-    """2.0**n for an integer lane n within the normal exponents."""
-    return ((n + layout.bias) << layout.mantissa).from_bits()
 
 
 def _exp_reduced(x: Lane) -> tuple[Lane, Lane]:
@@ -93,7 +49,7 @@ def exp(x: Lane) -> Lane:
     clamped = (clamped < layout.exp_min).select(layout.exp_min, clamped)
     n, p = _exp_reduced(clamped)
     half = n >> 1  # in two steps, so that results below the normal range are rounded once and overflow is inf
-    return (p + 1.0) * _two_to(half, layout) * _two_to(n - half, layout)
+    return (p + 1.0) * two_to(half, layout) * two_to(n - half, layout)
 
 
 def expm1(x: Lane) -> Lane:
@@ -103,7 +59,7 @@ def expm1(x: Lane) -> Lane:
     clamped = (x > layout.exp_max).select(layout.exp_max, x)
     clamped = (clamped < low).select(low, clamped)
     n, p = _exp_reduced(clamped)
-    half = _two_to(n - 1, layout)  # 2**n may overflow where the result does not
+    half = two_to(n - 1, layout)  # 2**n may overflow where the result does not
     return (half.muladd(p, half - 0.5) * 2.0).copysign(x)
 
 
@@ -133,18 +89,11 @@ def _log_of_one_plus(f: Lane, exponent: Lane) -> Lane:
     return exponent.muladd(layout.ln2_high, f - (half_square - small))
 
 
-def _split(x: Lane) -> tuple[Lane, Lane]:
-    """(e, m) with x = m 2**e and m in sqrt(1/2) .. sqrt(2), for normal positive x; e is an integer lane."""
-    layout = LAYOUTS[x.dtype]
-    i = x.bits() - layout.sqrt_half
-    return i >> layout.mantissa, ((i & ((1 << layout.mantissa) - 1)) + layout.sqrt_half).from_bits()
-
-
 def log(x: Lane) -> Lane:
     """Natural logarithm; -inf at 0, NaN below."""
     layout = LAYOUTS[x.dtype]
     denormal = x < layout.tiny
-    e, m = _split(denormal.select(x * 2.0**layout.mantissa, x))
+    e, m = split(denormal.select(x * 2.0**layout.mantissa, x))
     e = e - denormal.select(e.constant(layout.mantissa), 0)
     result = _log_of_one_plus(m - 1.0, e.to(x.dtype))
     result = (x > 0.0).select(result, x.equals(0.0).select(x.constant(-INF), NAN))
@@ -157,8 +106,8 @@ def log1p(x: Lane) -> Lane:
     u = x + 1.0
     rounded = u - 1.0
     lost = (x - rounded) + (1.0 - (u - rounded))  # 1 + x = u + lost, exactly
-    e, m = _split(u)
-    scale = _two_to((e > 64).select(e.constant(-64), 0 - e), layout)
+    e, m = split(u)
+    scale = two_to((e > 64).select(e.constant(-64), 0 - e), layout)
     result = _log_of_one_plus(lost.muladd(scale, m - 1.0), e.to(x.dtype))
     result = (u > 0.0).select(result, u.equals(0.0).select(x.constant(-INF), NAN))
     return (x < INF).select(result, x).copysign(x)
@@ -199,14 +148,22 @@ def _tanh_far(x: Lane) -> Lane:
     top = 9.02 if x.dtype == "float32" else 19.1  # 1 from here on
     limited = (size > top).select(top, size)
     n, p = _exp_reduced(limited + limited)
-    half = _two_to(n - 1, LAYOUTS[x.dtype])
+    half = two_to(n - 1, LAYOUTS[x.dtype])
     return (1.0 - 1.0 / half.muladd(p, half + 0.5)).copysign(x)
 
 
 def sigmoid(x: Lane) -> Lane:
     """1 / (1 + e**-x), right down to the smallest denormal."""
-    e = exp(-x.abs())
-    return (x < 0.0).select(e, 1.0) / (e + 1.0)
+    layout = LAYOUTS[x.dtype]
+    size = x.abs()
+    n, p = _exp_reduced((size > -layout.exp_min).select(-layout.exp_min, size))
+    half = n >> 1  # e**|x| = (1 + p) 2**n, and 2**-n in two steps
+    first, second = two_to(0 - half, layout), two_to(half - n, layout)
+    inverse = first * second
+    # Large ones are added to 1 first, exactly; the others would be rounded by as much as they are.
+    whole = (n < 16).select((inverse + 1.0) + p, (inverse + p) + 1.0)
+    below = first / whole * second
+    return (x < 0.0).select(below, 1.0 - below)
 
 
 def softplus(x: Lane) -> Lane:
@@ -239,24 +196,8 @@ def erf(x: Lane) -> Lane:
          0.004148304928094149, -0.00042973627569153905, 2.0683999537141062e-05),
     )  # fmt: skip
     n, p = _exp_reduced(-exponent)
-    far = 1.0 - (p + 1.0) * _two_to(n, LAYOUTS[x.dtype])
+    far = 1.0 - (p + 1.0) * two_to(n, LAYOUTS[x.dtype])
     return (size < 0.9).select(near, far.copysign(x))
-
-
-def pow_(x: Lane, y: Lane) -> Lane:
-    """x**y with C's special cases; float32 by way of float64, which rounds once, float64 by libm."""
-    if x.dtype == "float64":
-        return x.call("pow", y)
-    size = x.abs()
-    exponent = y.to("float64") * log(size.to("float64"))
-    value = exp(size.equals(1.0).select(0.0, exponent)).to("float32")
-    half = y * 0.5
-    whole = y.floor().equals(y)
-    odd = whole & half.floor().differs(half)
-    value = (odd & (x.bits() < 0)).select(-value, value)
-    value = ((x < 0.0) & (x > -INF) & ~whole).select(NAN, value)
-    value = isnan(y).select(y, value)
-    return (y.equals(0.0) | x.equals(1.0)).select(1.0, value)
 
 
 # ---- quantiles, gamma and zeta ----
@@ -358,7 +299,7 @@ def digamma(x: Lane) -> Lane:
     turn = wide - wide.floor()
     # psi(x) = psi(1 - x) - pi / tan(pi x), which has the period 1.
     turn = (turn > 0.5).select(turn - 1.0, turn)
-    reflected = value - math.pi / tan(turn * math.pi)
+    reflected = value - math.pi / tan_near(turn * math.pi)
     reflected = (turn.equals(0.0) | (wide <= -INF)).select(NAN, reflected)
     return below.select(reflected, value).to(x.dtype)
 
@@ -368,9 +309,9 @@ def zeta(s: Lane, q: Lane) -> Lane:
     order, z = s.to("float64"), q.to("float64")
     total = z.constant(0.0)
     for k in range(10):
-        total = total + pow_(z + float(k), -order)
+        total = total + (z + float(k)).call("pow", -order)
     n = z + 10.0
-    power = pow_(n, -order)
+    power = n.call("pow", -order)
     total = total + power * n / (order - 1.0) + power * 0.5
     factor = order * power / n
     inverse = 1.0 / (n * n)

@@ -23,11 +23,11 @@ ALLOWED = {
     "log": (1.0, 1.0),
     "log1p": (1.5, 1.5),
     "tanh": (1.9, 1.9),
-    "sigmoid": (2.5, 2.5),
+    "sigmoid": (1.8, 1.8),
     "softplus": (2.0, 2.0),
     "sin": (1.6, 1.0),
     "cos": (1.6, 1.0),
-    "tan": (0.6, 1.0),
+    "tan": (1.5, 1.5),
     "erf": (1.8, 1.0),
     "sqrt": (0.5, 0.5),
     "rsqrt": (1.5, 1.5),
@@ -66,7 +66,7 @@ def test_a_cpu_without_fused_multiply_add(dtype: type, monkeypatch: pytest.Monke
     x = arguments(dtype, 10_000, seed=6)
     kind = np.dtype(dtype).name
     for name, (reference, *allowed) in FUNCTIONS.items():
-        if dtype is np.float64 and name in ("tan", "erf"):
+        if dtype is np.float64 and name == "erf":
             continue  # libm's
         spec = elementwise(f"{name}_{kind}(a)", (kind,), kind)
         listing = objectcode.compile_kernel(spec, "0" * 40)
@@ -77,6 +77,12 @@ def test_a_cpu_without_fused_multiply_add(dtype: type, monkeypatch: pytest.Monke
             wrong = errors(got, reference(x.astype(np.float64 if dtype is np.float32 else L)))
         worst = int(np.argmax(wrong))
         assert wrong[worst] <= allowed[dtype is np.float64], f"{name}({x[worst]!r}) = {got[worst]!r}"
+    library = Library(
+        objectcode.compile_kernel(elementwise(f"pow_{kind}(a, b)", (kind, kind), kind), "0" * 40).code, symbol("0" * 40)
+    )
+    for each in KINDS_OF_POWERS:
+        pair = powers(each, dtype)
+        check_powers(run(library.address, list(pair), dtype), *pair)
 
 
 def test_errors_measure() -> None:
@@ -86,28 +92,61 @@ def test_errors_measure() -> None:
     assert errors(got, one.astype(np.float64)).tolist() == [1.0, np.inf, np.inf, np.inf, 0.0]
 
 
-@pytest.mark.parametrize("kind", ["special", "random", "large exponents", "bits"])
-def test_power(kind: str) -> None:
-    """float32 ** float32: every pair of special values, and at most half a unit off elsewhere."""
+def powers(kind: str, dtype: type) -> tuple[np.ndarray, np.ndarray]:
+    """Bases and exponents of a kind."""
     rng = np.random.default_rng(4)
     if kind == "special":
         values = [0.0, 1.0, 2.0, 3.0, 0.5, 1.5, 7.0, np.inf, 1e-45, 3e38, 1e10, 2.0**24 + 2, 2.0**23 + 1]
-        values = np.array([np.nan, *values, *(-v for v in values)], np.float32)
+        info = np.finfo(dtype)
+        values += [info.smallest_subnormal, info.tiny, info.max, 2.0**53 + 2, 2.0**52 + 1]
+        values = np.array([np.nan, *values, *(-v for v in values)], dtype)
         a, b = (grid.ravel() for grid in np.meshgrid(values, values))
     elif kind == "random":
         a, b = abs(rng.standard_normal(50_000)) * 10, rng.standard_normal(50_000) * 10
+    elif kind == "negative":
+        a, b = rng.standard_normal(50_000) * 10, np.rint(rng.standard_normal(50_000) * 10)
     elif kind == "large exponents":
         a, b = 1 + rng.standard_normal(50_000) * 1e-4, rng.standard_normal(50_000) * 1e5
     else:
-        a, b = rng.integers(0, 2**32, (2, 50_000), dtype=np.uint32).view(np.float32)
-    a, b = a.astype(np.float32), b.astype(np.float32)
+        bits = np.uint32 if dtype is np.float32 else np.uint64
+        a, b = rng.integers(0, np.iinfo(bits).max, (2, 50_000), dtype=bits, endpoint=True).view(dtype)
+    return a.astype(dtype), b.astype(dtype)
+
+
+def check_powers(got: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
     with np.errstate(all="ignore"):
-        wrong = errors(evaluate("pow_float32(a, b)", a, b), np.power(a.astype(np.float64), b.astype(np.float64)))
+        wide = np.float64 if a.dtype == np.float32 else L
+        wrong = errors(got, np.power(a.astype(wide), b.astype(wide)))
     worst = int(np.argmax(wrong))
-    assert wrong[worst] <= 0.51, f"{a[worst]!r} ** {b[worst]!r}: {wrong[worst]} ulp"
+    assert wrong[worst] <= 1.1, f"{a[worst]!r} ** {b[worst]!r} = {got[worst]!r}: {wrong[worst]} ulp"
 
 
-@pytest.mark.parametrize("name", ["exp", "expm1", "log", "log1p", "tanh", "sigmoid", "softplus", "sin", "cos", "erf"])
+KINDS_OF_POWERS = ["special", "random", "negative", "large exponents", "bits"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", KINDS_OF_POWERS)
+def test_power(kind: str, dtype: type) -> None:
+    """Every pair of special values, and hardly more than half a unit off elsewhere."""
+    a, b = powers(kind, dtype)
+    check_powers(evaluate(f"pow_{np.dtype(dtype)}(a, b)", a, b), a, b)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_few_odd_powers_change_nothing_for_their_neighbours(dtype: type) -> None:
+    """A vector that holds a negative base or a denormal gives the other lanes the bits that they have alone."""
+    a, b = (x[:2000] for x in powers("random", dtype))
+    a[::37], b[5::41], a[7::53] = -3, np.nan, np.finfo(dtype).smallest_subnormal
+    kind = np.dtype(dtype).name
+    address = compiled(f"pow_{kind}(a, b)", (kind, kind), kind).address
+    whole = run(address, [a, b], dtype)
+    alone = np.concatenate([run(address, [a[k : k + 1], b[k : k + 1]], dtype) for k in range(a.size)])
+    assert np.array_equal(whole, alone, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "name", ["exp", "expm1", "log", "log1p", "tanh", "sigmoid", "softplus", "sin", "cos", "tan", "erf"]
+)
 def test_loops_are_vectorised(name: str) -> None:
     """The point of all this: LLVM's loop works on vectors, and calls nothing."""
     from fastgraph.compiler.loader import undefined_symbols
@@ -144,6 +183,19 @@ def test_few_large_arguments_change_nothing_for_their_neighbours(name: str) -> N
     with np.errstate(invalid="ignore"):
         wrong = errors(whole, getattr(np, name)(x.astype(np.float64)))
     assert wrong.max() <= FUNCTIONS[name][1]
+
+
+@pytest.mark.parametrize("name", ["sin_float64", "cos_float64", "tan_float64", "pow_float64", "pow_float32"])
+def test_what_is_rare_calls_nothing(name: str) -> None:
+    """Nothing of libm is left in them, and loops are vectors."""
+    from fastgraph.compiler.loader import undefined_symbols
+    from fastgraph.compiler.objectcode import compile_kernel
+
+    kind, operands = name[4:], 2 if name.startswith("pow") else 1
+    expression = f"{name}({', '.join('ab'[:operands])})"
+    listing = compile_kernel(elementwise(expression, (kind,) * operands, kind), "0" * 40)
+    assert undefined_symbols(listing.code) == set()
+    assert f"x {'float' if kind == 'float32' else 'double'}> @llvm.fmuladd" in listing.llvm_ir
 
 
 def test_large_arguments_leave_the_loop() -> None:

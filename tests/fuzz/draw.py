@@ -63,7 +63,10 @@ def draw_binary(w: Writer) -> None:
         ops = ["math.divide", "math.floordiv", "math.floormod", "pow", "math.xlogy", "math.divide_no_nan", "atan2"]
         op = w.random.choice(ops)
         guarded = "2" if op == "pow" else f"(fg.abs({y}) + 1)"
-        w.add(f"fg.{op}({x}, {guarded})", [x, y])
+        if op == "pow" and w.random.random() < 0.5:
+            w.add(f"fg.pow(fg.abs({x}) + 1, fg.tanh({y}))", [x, y])
+        else:
+            w.add(f"fg.{op}({x}, {guarded})", [x, y])
 
 
 def draw_bits(w: Writer) -> None:

@@ -71,6 +71,8 @@ LATE_MODULES = {
     "compiler.objectcode",
     "compiler.target",
     "compiler.variates_cpu",
+    "compiler.formats",
+    "compiler.powers",
     "compiler.turns",
     "compiler.vecmath",
     "staging.autograph.builtins",
