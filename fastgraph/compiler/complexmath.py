@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fastgraph.compiler.formats import FLOATS
 from fastgraph.compiler.lane import ComplexLane, Lane
-from fastgraph.compiler.vecmath import FLOATS, FOLDS, INF, INTEGERS, NAN, Function
+from fastgraph.compiler.vecmath import FOLDS, INF, INTEGERS, NAN, Function
 
 #: Complex dtypes and those of their parts.
 PARTS = {"complex64": "float32", "complex128": "float64"}

@@ -10,6 +10,8 @@ from typing import Any
 
 Lane = Any  # lane.Lane; not imported, so that this file is only mathematics
 
+FLOATS = ("float32", "float64")
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -75,3 +77,15 @@ def split(x: Lane) -> tuple[Lane, Lane]:
     layout = LAYOUTS[x.dtype]
     i = x.bits() - layout.sqrt_half
     return i >> layout.mantissa, ((i & ((1 << layout.mantissa) - 1)) + layout.sqrt_half).from_bits()
+
+
+def max_(a: Lane, b: Lane) -> Lane:
+    """The larger; NaN if either is NaN."""
+    larger = (a > b).select(a, b)  # b when either is NaN: one instruction
+    return a.differs(a).select(a, larger) if a.dtype in FLOATS else larger
+
+
+def min_(a: Lane, b: Lane) -> Lane:
+    """The smaller; NaN if either is NaN."""
+    smaller = (a < b).select(a, b)
+    return a.differs(a).select(a, smaller) if a.dtype in FLOATS else smaller

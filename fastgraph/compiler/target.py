@@ -32,9 +32,9 @@ LIBM = (
 
 #: The files whose text decides what a kernel's calls mean.
 _SOURCES = (
-    "vecmath.py", "formats.py", "powers.py", "turns.py", "bessel.py", "complexmath.py", "lane.py", "gamma_cpu.py",
-    "variates_cpu.py", "../temme.py", "blocks_cpu.py", "intrinsics.py", "front_end.py", "objectcode.py", "target.py",
-    "turned_cpu.py",
+    "vecmath.py", "formats.py", "exponentials.py", "powers.py", "turns.py", "specials.py", "bessel.py",
+    "philox_lanes.py", "complexmath.py", "lane.py", "gamma_cpu.py", "variates_cpu.py", "../temme.py", "blocks_cpu.py",
+    "intrinsics.py", "front_end.py", "objectcode.py", "target.py", "turned_cpu.py",
 )  # fmt: skip
 
 
