@@ -389,6 +389,7 @@ class GraphTrace(Trace):
         self.generators: list[Any] = []  # the cells of random ops, which nothing else keeps
         self.spare_generators: list[Any] = []  # of an earlier trace of the same function, for its random ops
         self.same_lists: Any = None  # of a function: which lists may be one, where a tensor has decided which
+        self.left: Any = None  # of a function: lists and dicts in which staged statements have left what nobody may use
         self.sealed = False
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
         self.scope = ""  # the prefix of the names of its nodes
@@ -550,6 +551,17 @@ class GraphTrace(Trace):
             return self._capture(tensor, tensor.id, tensor.aval)
         raise InternalError(None, None, f"{type(tensor).__name__} cannot be an operand of a graph's op")
 
+    def origins(self) -> dict[Value, Any]:
+        """Return what comes from outside: the value here, and the one (of a tensor or Cell the id) it stands for."""
+        return {value: key for key, value in self._captured.items()}
+
+    def reaches(self, tensor: SymbolicTensor) -> bool:
+        """Say whether a tensor of a trace may be used here."""
+        trace: GraphTrace | None = self
+        while trace is not None and trace is not tensor.trace:
+            trace = trace.outer
+        return trace is not None
+
     def _capture(self, tensor: Any, key: Any, aval: Aval) -> Value:
         if self.sealed:
             raise InternalError(None, None, f"graph {self.graph.name!r} is finished and cannot capture {tensor!r}")
@@ -593,12 +605,8 @@ class GraphTrace(Trace):
         return None  # eager tensors and cells come straight from outside
 
     def _check_reach(self, tensor: SymbolicTensor) -> None:
-        trace: GraphTrace | None = self
-        while trace is not None:
-            if trace is tensor.trace:
-                return
-            trace = trace.outer
-        raise InaccessibleTensorError(out_of_reach(tensor, self))
+        if not self.reaches(tensor):
+            raise InaccessibleTensorError(out_of_reach(tensor, self))
 
     @property
     def outer(self) -> GraphTrace | None:

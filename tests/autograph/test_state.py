@@ -51,18 +51,6 @@ def test_a_dict_that_a_branch_updates() -> None:
     assert [int(v) for v in updated(fg.constant(-1))] == [-1, -2]
 
 
-def test_a_dict_that_gets_a_key_in_one_branch_is_refused_by_name() -> None:
-    @fg.function
-    def updated(x: Any) -> Any:
-        d = {"a": x}
-        if x > 0:
-            d.update(b=x + 1)
-        return d["a"]
-
-    with pytest.raises(ValueError, match=r"dict 'd' .*keys \['a', 'b'\]"):
-        updated(fg.constant(1))
-
-
 def test_a_list_inside_a_list_and_one_that_a_called_function_changes() -> None:
     def replace(values: list[Any], x: Any) -> None:
         values[0] = x * 100
@@ -78,7 +66,7 @@ def test_a_list_inside_a_list_and_one_that_a_called_function_changes() -> None:
     assert int(nested(fg.constant(-2))) == -2
 
 
-def test_a_list_of_an_outer_function_may_log_but_not_keep_tensors() -> None:
+def test_a_list_of_an_outer_function_may_log() -> None:
     log: list[Any] = []
 
     @fg.function
@@ -89,16 +77,7 @@ def test_a_list_of_an_outer_function_may_log_but_not_keep_tensors() -> None:
             log.append("else")
         return x
 
-    @fg.function
-    def kept(x: Any) -> Any:
-        if x > 0:
-            log.append(x * 2)
-        return x
-
     assert int(logged(fg.constant(3))) == 3
-    assert log == ["main", "else"]
-    with pytest.raises(ValueError, match="list 'log'"):
-        kept(fg.constant(3))
     assert log == ["main", "else"]
 
 
@@ -247,7 +226,7 @@ def unlike_elements(n: Any) -> Any:
     for i in fg.range(n):
         if i > 1:
             values.append(fg.stack([i, i]))
-    return values[0]
+    return values[0] + values[-1]
 
 
 def unlike_dtypes(n: Any) -> Any:
@@ -264,7 +243,7 @@ def text_in_a_list(n: Any) -> Any:
     for i in fg.range(n):
         if i > 1:
             names.append(object())
-    return n
+    return n, names
 
 
 def cut_with_a_step(n: Any) -> Any:
@@ -384,21 +363,6 @@ def test_popping_what_is_not_there_stops_the_program(tier: str) -> None:
         assert [int(popped(fg.constant(n))) for n in (0, 1, 2)] == [2, 1, 0]
         with pytest.raises(fg.errors.InvalidArgumentError, match="pop from the list 'values'"):
             popped(fg.constant(3))
-
-
-def test_a_list_of_another_function_is_left_as_it_is() -> None:
-    values: list[Any] = []
-
-    @fg.function
-    def f(x: Any) -> Any:
-        for _ in fg.range(3):
-            values.append(x)
-        return x
-
-    for x in (1.0, [1.0, 2.0]):
-        with pytest.raises(ValueError, match="The list 'values' is appended to .* none of this function's own"):
-            f(fg.constant(x))
-        assert values == [] and isinstance(values, list)
 
 
 def test_lists_of_staged_loops_are_joined_by_plus() -> None:

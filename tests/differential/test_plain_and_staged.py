@@ -11,6 +11,7 @@ import float_functions
 import flow_functions
 import integer_functions
 import iteration_functions
+import left_functions
 import list_functions
 import named_list_functions
 import pytest
@@ -32,6 +33,7 @@ MODULES = (
     flow_functions,
     integer_functions,
     iteration_functions,
+    left_functions,
     list_functions,
     named_list_functions,
     scope_functions,

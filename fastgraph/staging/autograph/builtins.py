@@ -40,6 +40,7 @@ from fastgraph.staging.autograph.iterables import (
     staged,
     zip_,
 )
+from fastgraph.staging.autograph.left import check as check_left
 from fastgraph.staging.autograph.list_functions import OF_LISTS
 from fastgraph.staging.autograph.lists import StagedList, as_tuple, lists_differ, mapped, may_be_rows
 from fastgraph.staging.autograph.moved import current
@@ -65,6 +66,7 @@ def decisive(value: Any) -> Any:
     """Return `value` as what decides a statement: in a trace a Variable is its value there."""
     if hasattr(value, "__fg_cell__") and current_trace() is not None:
         return convert(value)
+    check_left(value)
     return value.truth() if isinstance(value, StagedList) else value
 
 

@@ -29,6 +29,8 @@ _HIGHER_ORDER = frozenset({
 })  # fmt: skip
 #: Builtins that classes may have a way of their own for: `__fg_builtins__`.
 _OF_ARGUMENTS = (enumerate, zip, map, filter, len, any, all)
+#: Methods of lists and dicts that tell how much is in them, or what.
+_READING = frozenset({"keys", "values", "items", "copy", "count", "index", "pop", "popitem"})
 _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -42,6 +44,10 @@ def callee(function: Any) -> Any:
             from fastgraph.staging.autograph import lists
 
             return functools.partial(lists.extend, function.__self__)
+        if function.__name__ in _READING:
+            from fastgraph.staging.autograph import left
+
+            left.check(function.__self__)
         owner = current(function.__self__)
         if owner is not function.__self__:
             return getattr(owner, function.__name__)

@@ -12,13 +12,17 @@ import contextlib
 import dis
 import re
 import sys
+import threading
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from fastgraph import nesting
-from fastgraph.graph.trace import SymbolicTensor, boundaries, is_block, is_internal
+from fastgraph._tensor import current_trace
+from fastgraph.graph.ir import Value
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, is_block, is_internal
 from fastgraph.staging import autograph
 from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.moved import current
@@ -29,8 +33,36 @@ _MOST_ELEMENTS = 4096
 _DEPTH = 3
 
 
+class _Local(threading.local):
+    """What this thread is tracing."""
+
+    def __init__(self) -> None:
+        self.stand_ins: frozenset[Value] = frozenset()
+
+
+_local = _Local()
+
+
+@contextmanager
+def stand_ins(values: Iterable[Value]) -> Iterator[None]:
+    """While active, these stand for tensors that no statement may use: they are not carried."""
+    before, _local.stand_ins = _local.stand_ins, _local.stand_ins.union(values)
+    try:
+        yield
+    finally:
+        _local.stand_ins = before
+
+
+def in_reach(leaf: Any) -> bool:
+    """Say whether a tensor may be used here: a statement may have left one of a graph that is out of scope."""
+    if not isinstance(leaf, SymbolicTensor):
+        return True
+    trace = current_trace()
+    return isinstance(trace, GraphTrace) and leaf.value not in _local.stand_ins and trace.reaches(leaf)
+
+
 class Attributes:
-    """The attributes of an object that hold tensors or numbers, as a container."""
+    """The attributes of an object that hold tensors or numbers, as a container; not those that were out of scope."""
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
@@ -38,20 +70,26 @@ class Attributes:
 
     def copy(self) -> dict[str, Any]:
         """Return the attributes by name."""
-        return {key: item for key, item in vars(self.owner).items() if _is_carried(item)}
+        return {key: item for key, item in vars(self.owner).items()
+                if _is_carried(item) or (_holds_tensor(item) and item is not self.others.get(key))}  # fmt: skip
 
     def update(self, held: dict[str, Any]) -> None:
         """Set the attributes; those that `held` has not hold what they have held besides, or are deleted."""
-        for key in self.copy().keys() - held.keys():
+        now = vars(self.owner)
+        for key in [key for key, item in now.items() if _holds_tensor(item) and key not in held]:
             if key in self.others:
-                vars(self.owner)[key] = self.others[key]
+                now[key] = self.others[key]
             else:
-                del vars(self.owner)[key]
-        vars(self.owner).update(held)
+                del now[key]
+        now.update(held)
+
+
+def _holds_tensor(item: Any) -> bool:
+    return is_tensor(item) and not is_variable(item)
 
 
 def _is_carried(item: Any) -> bool:
-    return is_tensor(item) and not is_variable(item)
+    return _holds_tensor(item) and in_reach(item)
 
 
 class Variable:
@@ -183,6 +221,7 @@ class Found:
         self.container = container
         self.direct = direct
         self.owner: Any = None  # what the name itself, the root of a path, stands for
+        self.own = True  # whether a variable of a function that is being traced holds it, once it has been changed
         self.places: list[Any] = [] if place is None else [place]
         self.before = contents(container)
 
@@ -265,6 +304,9 @@ class Containers:
             for k, item in enumerate(value[:_MOST_ELEMENTS] if place is not None else ()):
                 if isinstance(item, (*_KINDS, tuple)) or _is_object(item):
                     self._note(f"{name}[{k}]", item, depth - 1, direct=direct, place=Part(place, k))
+        elif isinstance(value, types.MethodType):
+            if _is_object(value.__self__):
+                self._note(f"{name}.__self__", value.__self__, depth, direct=False, place=None)
         elif isinstance(value, types.FunctionType):
             if not value.__module__ or not value.__module__.startswith("fastgraph"):
                 self._variables(value)
@@ -338,7 +380,8 @@ class Containers:
 
 
 def _matters(found: Found, frame: Any) -> bool:
-    if is_of_trace(found, frame, parameters=found.direct):
+    found.own = is_of_trace(found, frame, parameters=found.direct)
+    if found.own:
         return True
     before = {id(item) for item in _items(found.before)}
     return any(

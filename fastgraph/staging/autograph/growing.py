@@ -18,11 +18,14 @@ from fastgraph.ops import elementwise
 from fastgraph.ops.tensor_lists import list_grow
 from fastgraph.staging.autograph import identity
 from fastgraph.staging.autograph.containers import Containers, Found, is_of_trace
+from fastgraph.staging.autograph.left_lists import LeftList
 from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.moved import Moved
 from fastgraph.staging.autograph.rows import as_rows, check_shapes
 
 MOST_LISTS = 50
+#: The sample for a list whose elements are known not to be alike.
+UNLIKE = object()
 _local = threading.local()
 
 
@@ -114,8 +117,8 @@ def grown(revision: Grow, owner: Owner) -> None:
     found = revision.found
     made = as_rows(found.before, revision.sample, found.name)
     if made is None:
-        check_shapes([*found.before, *([] if revision.sample is None else [revision.sample])], found.name)
-        raise revision.refused
+        _leave(found, revision)
+        return
     structure, rows = made
     count = convert(len(found.before), dtypes.int32)
     rows = [list_grow(row, elementwise.subtract(count, 1)) for row in rows]
@@ -123,3 +126,15 @@ def grown(revision: Grow, owner: Owner) -> None:
     found.put(staged)
     identity.stands_for(staged, found.container, found.name)
     list.__setitem__(found.container, slice(None), [Moved(found.name, staged)])
+
+
+def _leave(found: Found, revision: Grow) -> None:
+    """Let nobody read a list whose elements cannot be rows."""
+    refused = revision.refused
+    try:
+        check_shapes([*found.before, *([] if revision.sample is None else [revision.sample])], found.name)
+    except ValueError as error:
+        refused = error
+    left = LeftList(found.name, found.before, refused)
+    found.put(left)
+    list.__setitem__(found.container, slice(None), [Moved(found.name, left)])

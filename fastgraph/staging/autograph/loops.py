@@ -17,21 +17,32 @@ from fastgraph import nesting
 from fastgraph._tensor import convert, current_trace
 from fastgraph.graph.branches import closed, make_while, subgraph_name
 from fastgraph.graph.differentiate import entering
+from fastgraph.graph.ir import Value
 from fastgraph.graph.recursion import Unknown
-from fastgraph.graph.trace import GraphTrace, reserved
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
 from fastgraph.ops import elementwise
 from fastgraph.shapes import Aval, TensorShape, generalises
 from fastgraph.staging.autograph import identity, options
 from fastgraph.staging.autograph.builtins import decisive
 from fastgraph.staging.autograph.carried import AsRows, Carried, CarriedLists, Define, Peel, Revise, Together, together
 from fastgraph.staging.autograph.chosen import settled
-from fastgraph.staging.autograph.containers import Containers, Found, alike, changed_in_loop, contents, replace
+from fastgraph.staging.autograph.containers import (
+    Containers,
+    Found,
+    alike,
+    changed_in_loop,
+    contents,
+    replace,
+    stand_ins,
+)
 from fastgraph.staging.autograph.elements import one_of_several
-from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, added, grow, grown, owner_of, owning
+from fastgraph.staging.autograph.growing import MOST_LISTS, UNLIKE, Grow, added, grow, grown, owner_of, owning
 from fastgraph.staging.autograph.identity import LoopLists
+from fastgraph.staging.autograph.left import Left, divided, is_keyed, leaked, leaked_elements
 from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.moved import Moved
-from fastgraph.staging.autograph.rows import check_shapes
+from fastgraph.staging.autograph.rows import check_dtypes, check_shapes
+from fastgraph.staging.autograph.same_graph import Expressions
 from fastgraph.staging.autograph.state import (
     Perhaps,
     both,
@@ -228,15 +239,7 @@ class Loop:
         test_trace.scope = f"{scope}/"
         with entering(test_trace):
             inputs = arguments(test_trace)
-            for appended in self.appended:  # a test that reads the list needs its length
-                self._append_to(appended)
-            try:
-                goes_on = condition(decisive(self.test(inputs[0])), f"{self.kind} statement")
-            finally:
-                for appended in self.appended:
-                    appended.taken_back()
-            if limit is not None:
-                goes_on = both(elementwise.less(inputs[n_own - 1], limit), goes_on)
+            goes_on = self._goes_on(inputs, n_own, limit)
         closed(test_trace, lambda: [goes_on])
 
         body_trace = GraphTrace(subgraph_name(f"{scope}_body"), parent=outer, kind="branch")
@@ -246,6 +249,8 @@ class Loop:
             lists = self._names_of_lists()
             after, rows = self._iteration(inputs, n_own, counter is not None, lists)
         closed(body_trace, lambda: [*after, *rows])
+        if self.left:
+            self._check_left(test_trace, body_trace, avals, n_own, counter is not None, limit)
         outputs = make_while(test_trace, body_trace, flat, name=scope)
         values = self._values(outputs[n_own : len(flat)])
         held = lists.after(list(map(inner, values)))
@@ -256,6 +261,8 @@ class Loop:
                 values[k] = held[k]
         self._place(values)
         self._fill(list(outputs[len(flat) :]))
+        for left in self.left:
+            left.put()
         lists.finish(held)
         if self.at_least_once:
             self.set_state(tuple(
@@ -279,43 +286,57 @@ class Loop:
             if self.containers.others(found.container, self.names):
                 identity.check(found.container)
 
-    def _iteration(
-        self, inputs: list[Any], n_own: int, is_counted: bool, lists: LoopLists
-    ) -> tuple[list[Any], list[Any]]:
+    def _goes_on(self, inputs: list[Any], n_own: int, limit: Any) -> Any:
+        """Return what the test gives, as long as there are iterations left."""
+        for appended in self.appended:  # a test that reads the list needs its length
+            self._append_to(appended)
+        try:
+            goes_on = condition(decisive(self.test(inputs[0])), f"{self.kind} statement")
+        finally:
+            for appended in self.appended:
+                appended.taken_back()
+        return goes_on if limit is None else both(elementwise.less(inputs[n_own - 1], limit), goes_on)
+
+    def _run(self, counter: Any, lists: LoopLists | None = None) -> list[StagedList]:
+        """Run the body; return what it has appended to."""
         recorders = [self._append_to(appended) for appended in self.appended]
         local = self._local
         local.depth = self.depth() + 1
         try:
             with options.staged_loop(self):
-                self.body(inputs[0] if is_counted else None)
+                self.body(counter)
                 state = self.get_state()
                 left = tuple(map(settled, state))
                 if any(new is not value for new, value in zip(left, state, strict=True)):
                     self.set_state(left)
-                if identity.in_use():
+                if lists is not None and identity.in_use():
                     self._read_again()
                     lists.body_ends()
         finally:
             local.depth -= 1
             for appended in self.appended:
                 appended.taken_back()
+        return recorders
+
+    def _iteration(
+        self, inputs: list[Any], n_own: int, is_counted: bool, lists: LoopLists
+    ) -> tuple[list[Any], list[Any]]:
+        try:
+            recorders = self._run(inputs[0] if is_counted else None, lists)
+        finally:
             changed = self.containers.changed()
             held = {id(found.container): contents(found.container) for found in changed}
             for found in changed:
                 if not any(c.name == found.name for c in self.carried[len(self.names) :]):
                     replace(found.container, found.before)
-        together(partial(self._follow, found, held[id(found.container)]) for found in changed)
+        self.left: list[Left] = []
+        together(partial(self._left_or_followed, found, held[id(found.container)]) for found in changed)
         self._grow_lists()
-        after = [elementwise.add(inputs[k], 1) for k in range(n_own)]
         for carried, value in zip(self.carried, self.get_state(), strict=False):
             if not carried.of_several and self.containers.others(value, self.names):
                 carried.of_several = True
                 raise Revise
-        values = [*self.get_state(), *(carried.get() for carried in self.carried[len(self.names) :])]
-        for tensors in together(
-            partial(carried.after, value, self.relax) for carried, value in zip(self.carried, values, strict=True)
-        ):
-            after += tensors
+        values, after = self._after(inputs, n_own)
         reached = [found.container for found in self.containers.all]
         reached = [each for each in reached if self.containers.others(each, self.names)]
         if lists.iterated(list(map(inner, values)), reached):
@@ -323,6 +344,119 @@ class Loop:
         return after, [
             row for appended, new in zip(self.appended, recorders, strict=True) for row in _rows(appended, new)
         ]
+
+    def _after(self, inputs: list[Any], n_own: int) -> tuple[list[Any], list[Any]]:
+        """Return what names and containers hold after an iteration, and that as tensors, after the loop's own."""
+        after = [elementwise.add(inputs[k], 1) for k in range(n_own)]
+        values = [*self.get_state(), *(carried.get() for carried in self.carried[len(self.names) :])]
+        for tensors in together(
+            partial(carried.after, value, self.relax) for carried, value in zip(self.carried, values, strict=True)
+        ):
+            after += tensors
+        return values, after
+
+    # -- what is left as it is
+
+    def _left_or_followed(self, found: Found, after: Any) -> None:
+        """Leave what an iteration did to a container, or carry it."""
+        rest = self._leave(found, after)
+        if rest is not None:
+            self._follow(found, rest)
+
+    def _leave(self, found: Found, after: Any) -> Any:
+        """Note what an iteration leaves that cannot be carried; return what can be, None where that is nothing."""
+        trace = current_trace()
+        assert isinstance(trace, GraphTrace)
+        refused = changed_in_loop(found, after)
+        if type(found.container) is list:
+            if alike(found.before, after) or owner_of(found) is not None or found.name in self.names:
+                return after
+            if any(isinstance(each, (StagedList, Moved)) for each in after):
+                return after
+            self.left.append(Left(found, leaked_elements(found, after, trace), refused))
+            return None
+        parts = divided(found, after) if is_keyed(found) else None
+        if parts is None or not parts[1]:
+            return after
+        kept, held = parts
+        held = {key: leaked(item, trace, own=found.own) for key, item in held.items()}
+        self.left.append(Left(found, held, refused))
+        carried = any(carried.name == found.name for carried in self.carried[len(self.names) :])
+        return kept if carried or any(item is not found.before[key] for key, item in kept.items()) else None
+
+    def _check_left(
+        self,
+        test_trace: GraphTrace,
+        body_trace: GraphTrace,
+        avals: list[Aval],
+        n_own: int,
+        is_counted: bool,
+        limit: Any,
+    ) -> None:
+        """Raise ValueError where an iteration that finds what one before it has left does something else.
+
+        It is traced once more, with placeholders for the tensors that it finds, and dropped.
+        """
+        outer = body_trace.parent
+        root: Any = outer
+        while root.parent is not None:
+            root = root.parent
+        expressions = Expressions()
+        n_random_ops, known = root.n_random_ops, identity.mark()
+        held = [(found, contents(found.container)) for found in self.containers.all]
+        computed = expressions.traced(body_trace, body_trace.graph.inputs[: len(avals)], {})
+        tested = expressions.traced(test_trace, test_trace.graph.inputs[: len(avals)], {})
+        numbers: dict[Value, int] = {}
+        for leaf in (leaf for left in self.left for leaf in left.symbolic()):
+            fixed = leaf.trace is body_trace and leaf.value in computed.invariant
+            numbers.setdefault(leaf.value, computed.numbers[leaf.value] if fixed else expressions.new())
+        try:
+            for trace, first, is_test in ((test_trace, tested, True), (body_trace, computed, False)):
+                again = GraphTrace(subgraph_name(trace.graph.name), parent=outer, kind="branch")
+
+                def test(inputs: list[Any]) -> list[Any]:
+                    return [self._goes_on(inputs, n_own, limit)]
+
+                def body(inputs: list[Any]) -> list[Any]:
+                    recorders = self._run(inputs[0] if is_counted else None)
+                    after = self._after(inputs, n_own)[1]
+                    pairs = zip(self.appended, recorders, strict=True)
+                    return [*after, *(row for appended, new in pairs for row in _rows(appended, new))]
+
+                places = self._again(again, avals, n_own, numbers, test if is_test else body)
+                second = expressions.traced(again, again.graph.inputs[: len(avals)], places)
+                if first.of(trace.graph.outputs) != second.of(again.graph.outputs):
+                    raise self.left[0].refused
+        except (Revise, Grow, TypeError, ValueError, AttributeError, LookupError) as error:
+            raise self.left[0].refused from (error if isinstance(error, Exception) else None)
+        finally:
+            root.n_random_ops = n_random_ops
+            identity.forget(known)
+            for found, before in held:
+                replace(found.container, before)
+
+    def _again(
+        self, trace: GraphTrace, avals: list[Aval], n_own: int, numbers: dict[Any, int], block: Callable[..., list[Any]]
+    ) -> dict[Any, int]:
+        """Trace a block where it finds what an iteration leaves; return what its placeholders for that stand for."""
+        tensors: dict[Any, Any] = {}
+
+        def found_again(leaf: Any) -> Any:
+            if not isinstance(leaf, SymbolicTensor):
+                return leaf
+            if leaf.value not in tensors:
+                tensors[leaf.value] = trace.tensor(trace.placeholder(leaf.aval, "Placeholder"))
+            return tensors[leaf.value]
+
+        with entering(trace):
+            inputs = [trace.add_input(aval, "Placeholder") for aval in avals]
+            self._put(inputs[n_own:])
+            for left in self.left:
+                left.put(found_again)
+            with stand_ins([tensor.value for tensor in tensors.values()]):
+                outputs = block(inputs)
+        closed(trace, lambda: outputs)
+        return {tensor.value: numbers[value] for value, tensor in tensors.items()}
 
     # -- containers
 
@@ -336,14 +470,21 @@ class Loop:
 
     def _follow(self, found: Found, after: Any) -> None:
         """Carry a container that an iteration has changed. Raises ValueError where that cannot be."""
-        if any(carried.name == found.name for carried in self.carried[len(self.names) :]):
-            if not alike(found.before, after):
-                raise changed_in_loop(found, after)
-            return
+        known = next((each for each in self.carried[len(self.names) :] if each.name == found.name), None)
+        if known is not None and not alike(found.before, after):
+            raise changed_in_loop(found, after)
+        before = self._changed_in(found, after, known) if is_keyed(found) else None
+        if known is not None:
+            if before is None or before.keys() == known.value.keys():
+                return
+            self.carried.remove(known)
         if alike(found.before, after) and not isinstance(found.before, set):
             container = found.container
-            carried = Carried(found.name, found.before, lambda: contents(container),
+            carried = Carried(found.name, found.before, lambda: _carried_of(found),
                                lambda held: replace(container, held))  # fmt: skip
+            if before is not None:
+                carried = Carried(found.name, before, lambda: {key: _carried_of(found)[key] for key in before},
+                                   lambda held: replace(container, {**found.before, **held}))  # fmt: skip
             if isinstance(container, StagedList) and not container.tracing:
                 carried.begin(found.before, container.shapes_of(found.before))
             self.carried.append(carried)
@@ -372,10 +513,22 @@ class Loop:
         appended.structure, appended.per_iteration = new[0], len(new)
         for element in [*found.before, *new]:
             if same_structure(new[0], element) is not None or not all(map(is_tensor, nesting.flatten(element))):
-                raise refused
-        check_shapes([*found.before, *new], found.name)
+                grow(found, UNLIKE, refused)
+        try:
+            check_dtypes([*found.before, *new], found.name)
+            check_shapes([*found.before, *new], found.name)
+        except (TypeError, ValueError) as error:
+            grow(found, UNLIKE, error)
         self.appended.append(appended)
         raise Revise
+
+    @staticmethod
+    def _changed_in(found: Found, after: Any, known: Carried | None) -> dict[str, Any]:
+        """Return what of a container by name is to be carried, as it is before the loop."""
+        return {
+            key: item for key, item in found.before.items()
+            if after[key] is not item or (known is not None and key in known.value)
+        }  # fmt: skip
 
     def _append_to(self, appended: _Appended) -> StagedList:
         found = appended.found
@@ -493,6 +646,13 @@ class Loop:
             f"shape_invariants: {reprlib.repr(value)} is not the value of a variable that this loop changes; the "
             f"loop's variables are {', '.join(self.names)}"
         )
+
+
+def _carried_of(found: Found) -> Any:
+    """Return what a container holds, but for what is only left there."""
+    held = contents(found.container)
+    parts = divided(found, held) if is_keyed(found) else None
+    return held if parts is None else parts[0]
 
 
 def _dims(shape: TensorShape) -> Any:

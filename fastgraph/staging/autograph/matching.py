@@ -13,6 +13,7 @@ from typing import Any
 from fastgraph._tensor import convert
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import elementwise, reduction
+from fastgraph.staging.autograph.left import check
 from fastgraph.staging.autograph.lists import StagedList
 
 _STATEMENTS = "fastgraph.staging.autograph.statements"
@@ -29,6 +30,8 @@ def in_(value: Any, container: Any) -> Any:
         container = convert(container)
     if isinstance(container, SymbolicTensor):
         return reduction.reduce_any(elementwise.equal(container, value))
+    if isinstance(container, dict):
+        check(container, value)
     items = isinstance(container, (list, tuple))
     if not isinstance(value, SymbolicTensor) and not (
         items and any(isinstance(item, SymbolicTensor) for item in container)

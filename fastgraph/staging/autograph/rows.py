@@ -44,6 +44,19 @@ def are_alike(elements: Sequence[Any]) -> bool:
     return _columns(elements) is not None
 
 
+def check_dtypes(elements: Sequence[Any], name: str) -> None:
+    """Raise TypeError where elements of one structure, that are to be rows, differ in dtype."""
+    for leaves in zip(*map(nesting.flatten, elements), strict=False):
+        kinds = list(dict.fromkeys(dtypes.as_dtype(leaf.dtype) for leaf in leaves if hasattr(leaf, "dtype")))
+        if len(kinds) > 1:
+            place = user_place()
+            raise TypeError(
+                f"the elements of the list '{name}'{f' ({place})' if place else ''} have dtypes {kinds[0].name} and "
+                f"{kinds[1].name}: a list that a staged statement makes longer has elements of one dtype. tf.cast "
+                "them, or keep a list for each."
+            )
+
+
 def check_shapes(elements: Sequence[Any], name: str) -> None:
     """Raise ValueError where elements of one structure, that are to be rows, differ in shape."""
     for leaves in zip(*map(nesting.flatten, elements), strict=False):

@@ -26,11 +26,19 @@ from fastgraph.staging import recursion
 from fastgraph.staging.autograph import identity, options
 from fastgraph.staging.autograph.builtins import and_, decides, decisive
 from fastgraph.staging.autograph.chosen import settled
-from fastgraph.staging.autograph.containers import Containers, alike, contents, own_names, replace, unlike_branches
+from fastgraph.staging.autograph.containers import (
+    Containers,
+    alike,
+    contents,
+    own_names,
+    replace,
+    unlike_branches,
+)
 from fastgraph.staging.autograph.elements import one_of_several
-from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, Owner, added, grow, grown, owning
+from fastgraph.staging.autograph.growing import MOST_LISTS, UNLIKE, Grow, Owner, added, grow, grown, owning
 from fastgraph.staging.autograph.identity import is_list
 from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterable
+from fastgraph.staging.autograph.left import by_branches, is_keyed
 from fastgraph.staging.autograph.lists import StagedList, may_be_rows
 from fastgraph.staging.autograph.loops import Loop
 from fastgraph.staging.autograph.nested_rows import NestedRows, at, unlike
@@ -161,12 +169,23 @@ def _branches(
     both_ends = [
         (found, [held.get(key, found.before) for held in (held_main, held_other)]) for key, found in changed.items()
     ]
-    for found, ends in both_ends:
-        if not alike(*ends):
+    left = []
+    for k, (found, ends) in enumerate(both_ends):
+        parts = by_branches(found, ends, (then_trace, else_trace), unlike_branches(found, *ends))
+        if parts is not None:
+            both_ends[k] = found, parts[0]
+            left.append(parts[1])
+        elif not alike(*ends):
             refused = unlike_branches(found, *ends)
             if not isinstance(found.container, (list, StagedList)):
                 raise refused
             grow(found, added(found, *ends), refused)
+        if is_keyed(found):
+            ends = both_ends[k][1]
+            keys = [key for key, item in found.before.items() if any(end.get(key) is not item for end in ends)]
+            keys += [key for key in ends[0] if key not in found.before]
+            both_ends[k] = found, [{key: end[key] for key in keys} for end in ends]
+    both_ends = [each for each in both_ends if not (type(each[0].container) is list and each[1][0] is each[0].before)]
     stays: dict[int, Any] = {}  # names that hold the same list, whatever it holds then
     several = set()
     ends_of = [list(main), list(other)]
@@ -198,11 +217,11 @@ def _branches(
         _compare(main, other)
     lists = []
     joins = []
-    values_met = [
-        (names[k], *end, start[k], lenient) for k, end in zip(kept, zip(main, other, strict=True), strict=True)
+    values_met: list[tuple[str, Any, Any, Any, bool, Any]] = [
+        (names[k], *end, start[k], lenient, None) for k, end in zip(kept, zip(main, other, strict=True), strict=True)
     ]
-    values_met += [(found.name, *ends, found.before, False) for found, ends in both_ends]
-    for name, one, two, began, may_be_unset in values_met:
+    values_met += [(found.name, *ends, found.before, False, found) for found, ends in both_ends]
+    for name, one, two, began, may_be_unset, found in values_met:
         rows = [NestedRows(name), NestedRows(name)]
         for path in unlike(one, two):
             both = at(one, path), at(two, path)
@@ -215,7 +234,12 @@ def _branches(
             with entering(else_trace):
                 rows[1].add(path, *reversed(both))
         lists.append(rows[0])
-        joins.append(Join(name, rows[0].taken_apart(one), rows[1].taken_apart(two), lenient=may_be_unset))
+        try:
+            joins.append(Join(name, rows[0].taken_apart(one), rows[1].taken_apart(two), lenient=may_be_unset))
+        except (TypeError, ValueError) as error:
+            if found is None or type(found.container) is not list:
+                raise
+            grow(found, UNLIKE, error)
     # A cond has an output, if only to be waited for.
     pairs = [pair for join in joins for pair in join.pairs] or [(0, 0)]
     closed(then_trace, lambda: (output_of(pair[0]) for pair in pairs))
@@ -237,8 +261,10 @@ def _branches(
     results = [(names[k], inner(after[k]), tuple(map(inner, side))) for k, side in zip(kept, sides, strict=True)]
     for (found, ends), value in zip(both_ends, values[len(kept) :], strict=True):
         held = identity.joined(ends[0], ends[1], value, *helds)
-        replace(found.container, held)
+        replace(found.container, {**found.before, **held} if is_keyed(found) else held)
         results += identity.of_contents(found.name, held, ends)
+    for each in left:
+        each.put()
     identity.decided(results, helds)
 
 
