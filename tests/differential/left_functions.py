@@ -48,7 +48,14 @@ def kept_by_a_method_in_a_loop():
 
 @made(1.0)
 def built_in_a_loop():
-    return looped(Lazy())
+    lazy = Lazy()
+
+    def f(x):
+        while x < 20.0:
+            x = lazy(x)
+        return x
+
+    return f
 
 
 @made(-1.0, 1.0, 6.0)

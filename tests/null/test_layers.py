@@ -78,6 +78,7 @@ LATE_MODULES = {
     "compiler.specials",
     "compiler.turns",
     "compiler.vecmath",
+    "staging.autograph.again",
     "staging.autograph.builtins",
     "staging.autograph.carried",
     "staging.autograph.containers",

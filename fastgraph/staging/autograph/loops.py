@@ -17,12 +17,12 @@ from fastgraph import nesting
 from fastgraph._tensor import convert, current_trace
 from fastgraph.graph.branches import closed, make_while, subgraph_name
 from fastgraph.graph.differentiate import entering
-from fastgraph.graph.ir import Value
 from fastgraph.graph.recursion import Unknown
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
+from fastgraph.graph.trace import GraphTrace, reserved
 from fastgraph.ops import elementwise
 from fastgraph.shapes import Aval, TensorShape, generalises
 from fastgraph.staging.autograph import identity, options
+from fastgraph.staging.autograph.again import check_left
 from fastgraph.staging.autograph.builtins import decisive
 from fastgraph.staging.autograph.carried import AsRows, Carried, CarriedLists, Define, Peel, Revise, Together, together
 from fastgraph.staging.autograph.chosen import settled
@@ -33,7 +33,6 @@ from fastgraph.staging.autograph.containers import (
     changed_in_loop,
     contents,
     replace,
-    stand_ins,
 )
 from fastgraph.staging.autograph.elements import one_of_several
 from fastgraph.staging.autograph.growing import MOST_LISTS, UNLIKE, Grow, added, grow, grown, owner_of, owning
@@ -42,7 +41,6 @@ from fastgraph.staging.autograph.left import Left, divided, is_keyed, leaked, le
 from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.moved import Moved
 from fastgraph.staging.autograph.rows import check_dtypes, check_shapes
-from fastgraph.staging.autograph.same_graph import Expressions
 from fastgraph.staging.autograph.state import (
     Perhaps,
     both,
@@ -250,7 +248,18 @@ class Loop:
             after, rows = self._iteration(inputs, n_own, counter is not None, lists)
         closed(body_trace, lambda: [*after, *rows])
         if self.left:
-            self._check_left(test_trace, body_trace, avals, n_own, counter is not None, limit)
+
+            def test(inputs: list[Any]) -> list[Any]:
+                return [self._goes_on(inputs, n_own, limit)]
+
+            def body(inputs: list[Any]) -> list[Any]:
+                recorders = self._run(None if counter is None else inputs[0])
+                values = self._after(inputs, n_own)[1]
+                pairs = zip(self.appended, recorders, strict=True)
+                return [*values, *(row for appended, new in pairs for row in _rows(appended, new))]
+
+            blocks = [(test_trace, test), (body_trace, body)]
+            check_left(self.left, blocks, avals, lambda inputs: self._put(inputs[n_own:]), self.containers)
         outputs = make_while(test_trace, body_trace, flat, name=scope)
         values = self._values(outputs[n_own : len(flat)])
         held = lists.after(list(map(inner, values)))
@@ -383,80 +392,6 @@ class Loop:
         self.left.append(Left(found, held, refused))
         carried = any(carried.name == found.name for carried in self.carried[len(self.names) :])
         return kept if carried or any(item is not found.before[key] for key, item in kept.items()) else None
-
-    def _check_left(
-        self,
-        test_trace: GraphTrace,
-        body_trace: GraphTrace,
-        avals: list[Aval],
-        n_own: int,
-        is_counted: bool,
-        limit: Any,
-    ) -> None:
-        """Raise ValueError where an iteration that finds what one before it has left does something else.
-
-        It is traced once more, with placeholders for the tensors that it finds, and dropped.
-        """
-        outer = body_trace.parent
-        root: Any = outer
-        while root.parent is not None:
-            root = root.parent
-        expressions = Expressions()
-        n_random_ops, known = root.n_random_ops, identity.mark()
-        held = [(found, contents(found.container)) for found in self.containers.all]
-        computed = expressions.traced(body_trace, body_trace.graph.inputs[: len(avals)], {})
-        tested = expressions.traced(test_trace, test_trace.graph.inputs[: len(avals)], {})
-        numbers: dict[Value, int] = {}
-        for leaf in (leaf for left in self.left for leaf in left.symbolic()):
-            fixed = leaf.trace is body_trace and leaf.value in computed.invariant
-            numbers.setdefault(leaf.value, computed.numbers[leaf.value] if fixed else expressions.new())
-        try:
-            for trace, first, is_test in ((test_trace, tested, True), (body_trace, computed, False)):
-                again = GraphTrace(subgraph_name(trace.graph.name), parent=outer, kind="branch")
-
-                def test(inputs: list[Any]) -> list[Any]:
-                    return [self._goes_on(inputs, n_own, limit)]
-
-                def body(inputs: list[Any]) -> list[Any]:
-                    recorders = self._run(inputs[0] if is_counted else None)
-                    after = self._after(inputs, n_own)[1]
-                    pairs = zip(self.appended, recorders, strict=True)
-                    return [*after, *(row for appended, new in pairs for row in _rows(appended, new))]
-
-                places = self._again(again, avals, n_own, numbers, test if is_test else body)
-                second = expressions.traced(again, again.graph.inputs[: len(avals)], places)
-                if first.of(trace.graph.outputs) != second.of(again.graph.outputs):
-                    raise self.left[0].refused
-        except (Revise, Grow, TypeError, ValueError, AttributeError, LookupError) as error:
-            raise self.left[0].refused from (error if isinstance(error, Exception) else None)
-        finally:
-            root.n_random_ops = n_random_ops
-            identity.forget(known)
-            for found, before in held:
-                replace(found.container, before)
-
-    def _again(
-        self, trace: GraphTrace, avals: list[Aval], n_own: int, numbers: dict[Any, int], block: Callable[..., list[Any]]
-    ) -> dict[Any, int]:
-        """Trace a block where it finds what an iteration leaves; return what its placeholders for that stand for."""
-        tensors: dict[Any, Any] = {}
-
-        def found_again(leaf: Any) -> Any:
-            if not isinstance(leaf, SymbolicTensor):
-                return leaf
-            if leaf.value not in tensors:
-                tensors[leaf.value] = trace.tensor(trace.placeholder(leaf.aval, "Placeholder"))
-            return tensors[leaf.value]
-
-        with entering(trace):
-            inputs = [trace.add_input(aval, "Placeholder") for aval in avals]
-            self._put(inputs[n_own:])
-            for left in self.left:
-                left.put(found_again)
-            with stand_ins([tensor.value for tensor in tensors.values()]):
-                outputs = block(inputs)
-        closed(trace, lambda: outputs)
-        return {tensor.value: numbers[value] for value, tensor in tensors.items()}
 
     # -- containers
 
