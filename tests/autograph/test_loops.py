@@ -613,3 +613,21 @@ def test_an_exception_in_a_staged_loop_leaves_lists_as_they_were() -> None:
     assert np.array_equal(stacked, [2, 0, 1])
     assert int(n) == 1
     assert values == [1]
+
+
+def of_another_length(x: Any, k: Any) -> Any:
+    if k > 3:
+        return fg.zeros([2])
+    while k > 0:
+        if k == 2:
+            return x[:k]
+        k -= 1
+    return x
+
+
+def test_what_is_returned_from_a_loop_may_have_any_length() -> None:
+    """No shape invariant can be given for it: it has no name."""
+    staged = fg.function(of_another_length, input_signature=[fg.TensorSpec([None]), fg.TensorSpec([], fg.int32)])
+    for k in (0, 1, 2, 3, 5):
+        x = fg.constant([1.0, 2.0, 3.0])
+        assert staged(x, k).numpy().tolist() == of_another_length(x, k).numpy().tolist()

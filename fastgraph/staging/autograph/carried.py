@@ -16,6 +16,7 @@ from fastgraph.shapes import Aval, common_shape, generalises, shape_of
 from fastgraph.staging.autograph.lists import as_list, may_be_rows
 from fastgraph.staging.autograph.nested_rows import NestedRows, Path, at, unlike
 from fastgraph.staging.autograph.state import (
+    RETURN_VALUE,
     Perhaps,
     is_tensor,
     is_text,
@@ -123,6 +124,7 @@ class Carried:
         Raises Revise after mending what the loop enters with, TypeError or ValueError, naming the variable, where
         the iteration cannot be followed by another.
         """
+        relax = relax or self.name.startswith(RETURN_VALUE)  # for which no one can give a shape invariant
         if self.undefined:
             if is_undefined(value):
                 return []
