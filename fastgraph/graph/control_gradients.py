@@ -262,7 +262,11 @@ class _Rows:
     def trips(self) -> Any:
         """The number of iterations, i32[]."""
         joined = self.node.attrs.get("joined", ())
-        first = next(value for value, i in self.position.items() if i not in joined)
+        found = [value for value, i in self.position.items() if i not in joined]
+        # Rather one whose rows are surely alike: others may be there for a stack that nobody asks for.
+        first = next(
+            (value for value in found if value.aval.shape is not None and None not in value.aval.shape), found[0]
+        )
         return get_slot("shape")(self._tensor(first))[0]
 
     def row(self, value: Value, at: Any) -> Any:

@@ -90,6 +90,7 @@ LATE_MODULES = {
     "staging.autograph.list_rows",
     "staging.autograph.lists",
     "staging.autograph.rows",
+    "staging.autograph.uneven_lists",
     "staging.autograph.growing",
     "staging.autograph.left",
     "staging.autograph.left_lists",

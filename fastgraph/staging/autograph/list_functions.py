@@ -12,6 +12,7 @@ from fastgraph._tensor import convert
 from fastgraph.ops import joining, movement, nnops, reduction
 from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.state import user_place
+from fastgraph.staging.autograph.uneven_lists import UnevenList
 
 
 def _first_axis_to(rows: Any, axis: int) -> Any:
@@ -36,6 +37,9 @@ def concat_(values: Any, axis: Any, name: str | None = "concat") -> Any:
     """tf.concat(values, axis), of a list whose length a tensor decides as well."""
     if not isinstance(values, StagedList):
         return joining.concat(values, axis, name)
+    uneven = values.joined(axis) if isinstance(values, UnevenList) else None
+    if uneven is not None:
+        return uneven
     rows = convert(values)
     rank = int(rows.shape.rank or 1) - 1  # of an element
     if type(axis) is not int or not -rank <= axis < rank:

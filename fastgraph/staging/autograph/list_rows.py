@@ -207,7 +207,8 @@ class ListRows:
             raise TypeError(
                 f"the list '{self.name}', whose length a staged loop or branch ({self.made_at}) has changed, cannot be "
                 f"one tensor{at_line()}, as it is where it is stacked or returned: its elements are structures, "
-                f"{self._element_text()}. Stack or return its parts, {self._part_text()}, or keep a list for each."
+                f"{self._element_text()}{self._rank_text()}. Stack or return its parts, {self._part_text()}, or keep "
+                "a list for each."
             )
         return rows[0] if dtype is None or rows[0].dtype == dtype else convert(rows[0], dtype)
 
@@ -215,6 +216,10 @@ class ListRows:
         specs = [f"{row.dtype.name} {dims_text(row.aval.shape and row.aval.shape[1:])}" for row in self._known()]
         shown = nesting.pack_sequence_as(self.structure, specs)
         return str(shown).replace("'", "")
+
+    def _rank_text(self) -> str:
+        unknown = any(row.shape.rank is None for row in self._known())
+        return " (to be stacked as they are, their ranks must be known while tracing)" if unknown else ""
 
     def _part_text(self) -> str:
         """Return how the elements' first part is stacked."""

@@ -56,6 +56,7 @@ from fastgraph.staging.autograph.state import (
     user_place,
     without,
 )  # fmt: skip
+from fastgraph.staging.autograph.uneven_lists import PIECES, Numbers, UnevenList, can_be_rows, end_to_end, may_differ
 
 _MOST_REVISIONS = 50
 
@@ -67,8 +68,16 @@ class _Appended:
         self.found = found
         self.structure: Any = None
         self.per_iteration = 0
+        self.uneven: list[bool] = []  # whether the elements' tensors in a place may differ in shape
+        self.as_rows: list[bool] = []  # whether they may have one shape
         self.recorder: Any = None  # what the body reaches in its place
         self.start = contents(found.container)
+
+    def look(self, elements: Sequence[Any]) -> None:
+        """Note what is known of the shapes of the elements."""
+        columns = list(zip(*map(nesting.flatten, elements), strict=True))
+        self.as_rows = [can_be_rows(column) for column in columns]
+        self.uneven = [may_differ(column) for column in columns]
 
     def taken_back(self) -> None:
         """Let what reaches the recorder reach the list again."""
@@ -246,21 +255,29 @@ class Loop:
             inputs = arguments(body_trace)
             lists = self._names_of_lists()
             after, rows = self._iteration(inputs, n_own, counter is not None, lists)
-        closed(body_trace, lambda: [*after, *rows])
+            wholes, pieces = self._pieces()
+        closed(body_trace, lambda: [*after, *rows, *pieces])
         if self.left:
+            recorders = [appended.recorder for appended in self.appended]
 
             def test(inputs: list[Any]) -> list[Any]:
                 return [self._goes_on(inputs, n_own, limit)]
 
             def body(inputs: list[Any]) -> list[Any]:
-                recorders = self._run(None if counter is None else inputs[0])
+                again = self._run(None if counter is None else inputs[0])
                 values = self._after(inputs, n_own)[1]
-                pairs = zip(self.appended, recorders, strict=True)
-                return [*values, *(row for appended, new in pairs for row in _rows(appended, new))]
+                pairs = zip(self.appended, again, strict=True)
+                return [*values, *(row for appended, new in pairs for row in _rows(appended, new)), *self._pieces()[1]]
 
             blocks = [(test_trace, test), (body_trace, body)]
             check_left(self.left, blocks, avals, lambda inputs: self._put(inputs[n_own:]), self.containers)
-        outputs = make_while(test_trace, body_trace, flat, name=scope)
+            for appended, recorder in zip(self.appended, recorders, strict=True):
+                appended.recorder = recorder
+        results = body_trace.graph.outputs
+        vectors = tuple(range(len(after) + len(rows), len(results), PIECES))
+        for whole, k in zip(wholes, vectors, strict=True):
+            body_trace.flattened[whole.value] = results[k], results[k + 1]
+        outputs = make_while(test_trace, body_trace, flat, name=scope, joined=vectors)
         values = self._values(outputs[n_own : len(flat)])
         held = lists.after(list(map(inner, values)))
         for k, value in enumerate(values):
@@ -393,6 +410,17 @@ class Loop:
         carried = any(carried.name == found.name for carried in self.carried[len(self.names) :])
         return kept if carried or any(item is not found.before[key] for key, item in kept.items()) else None
 
+    def _pieces(self) -> tuple[list[Any], list[Any]]:
+        """Return an iteration's elements whose shapes may differ, end to end, and what it gives of each of these."""
+        wholes, found = [], []
+        for appended in self.appended:
+            for k, uneven in enumerate(appended.uneven):
+                if uneven:
+                    whole, pieces = end_to_end([nesting.flatten(each)[k] for each in appended.recorder.new])
+                    wholes.append(whole)
+                    found += pieces
+        return wholes, found
+
     # -- containers
 
     def _grow_lists(self) -> None:
@@ -449,9 +477,11 @@ class Loop:
         for element in [*found.before, *new]:
             if same_structure(new[0], element) is not None or not all(map(is_tensor, nesting.flatten(element))):
                 grow(found, UNLIKE, refused)
+        appended.look([*found.before, *new])
         try:
             check_dtypes([*found.before, *new], found.name)
-            check_shapes([*found.before, *new], found.name)
+            if not all(a or b for a, b in zip(appended.as_rows, appended.uneven, strict=True)):
+                check_shapes([*found.before, *new], found.name)
         except (TypeError, ValueError) as error:
             grow(found, UNLIKE, error)
         self.appended.append(appended)
@@ -484,10 +514,23 @@ class Loop:
         """Give the names of the lists that were appended to what the loop has appended."""
         from fastgraph.ops import joining, movement
 
+        n_rows = sum(sum(appended.as_rows) for appended in self.appended)
+        pieces = stacks[n_rows:]
         for appended in self.appended:
             leaves = nesting.flatten(appended.structure)
             rows = []
+            numbers: list[Numbers | None] = []
             for k, _ in enumerate(leaves):
+                numbers.append(None)
+                if appended.uneven[k]:
+                    vector, _, shapes = pieces[:PIECES]
+                    del pieces[:PIECES]
+                    first = [nesting.flatten(element)[k] for element in appended.start]
+                    new = [nesting.flatten(element)[k] for element in appended.recorder.new]
+                    numbers[-1] = of_leaf = Numbers.of_loop(first, vector, shapes, new)
+                    if not appended.as_rows[k]:
+                        rows.append(of_leaf.whole())
+                        continue
                 stack = stacks.pop(0)
                 if appended.per_iteration > 1:  # [iterations, per iteration, ...]
                     shape = movement.shape(stack)
@@ -497,7 +540,11 @@ class Loop:
                     stack = joining.concat([convert(first, stack.dtype), stack], 0)
                 rows.append(stack)
             found = appended.found
-            staged = StagedList(found.name, appended.structure, rows)
+            staged: StagedList
+            if any(appended.uneven):
+                staged = UnevenList(found.name, appended.structure, rows, numbers)
+            else:
+                staged = StagedList(found.name, appended.structure, rows)
             found.put_for_itself(staged)
             identity.stands_for(staged, found.container, found.name)
             list.__setitem__(found.container, slice(None), [Moved(found.name, staged)])
@@ -603,7 +650,9 @@ def _rows(appended: _Appended, recorder: StagedList) -> list[Any]:
         grow(appended.found, appended.structure, refused)
     for element in recorder.new:
         identity.element(element, appended.found.name)
+    appended.look([*appended.start, *recorder.new])
     columns = list(zip(*(nesting.flatten(element) for element in recorder.new), strict=True))
+    columns = [column for column, as_rows in zip(columns, appended.as_rows, strict=True) if as_rows]
     if appended.per_iteration == 1:
         return [convert(column[0]) for column in columns]
     return [joining.stack(list(column)) for column in columns]
