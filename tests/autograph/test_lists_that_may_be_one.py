@@ -243,7 +243,17 @@ def assigned_in_a_loop_that_appends_to_what_it_was(n: Any, x: Any) -> Any:
     return len(c), len(a)
 
 
+def assigned_again_in_a_loop_that_appends_to_it(n: Any, x: Any) -> Any:
+    a = []
+    c = a
+    for i in fg.range(n):
+        c = a
+        c.append(x[i])
+    return len(c), len(a)
+
+
 KEPT = [
+    assigned_again_in_a_loop_that_appends_to_it,
     chosen_and_the_other_appended_to, assigned_in_a_loop_that_appends_to_what_it_was,
     the_remedy, nobody_else_holds_it, set_in_a_loop_that_might_assign, the_same_in_both_branches,
     within_a_dict_that_is_changed, branches_that_change_and_exchange, chosen_by_an_expression,

@@ -230,12 +230,14 @@ class Found:
         for place in self.places:
             place.cell_contents = value
 
-    def put_for_itself(self, value: Any) -> None:
-        """Let what still reaches the container reach `value`; what has been assigned since holds something else."""
+    def held_at(self) -> list[Any]:
+        """Return the places that still reach the container; what has been assigned since holds something else."""
+        found = []
         for place in self.places:
             with contextlib.suppress(ValueError, LookupError):  # nothing is there any more
                 if place.cell_contents is self.container:
-                    place.cell_contents = value
+                    found.append(place)
+        return found
 
     @property
     def root(self) -> str:

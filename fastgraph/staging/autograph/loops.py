@@ -72,6 +72,7 @@ class _Appended:
         self.as_rows: list[bool] = []  # whether they may have one shape
         self.recorder: Any = None  # what the body reaches in its place
         self.start = contents(found.container)
+        self.held_at: list[Any] = []  # where an iteration leaves the list itself
 
     def look(self, elements: Sequence[Any]) -> None:
         """Note what is known of the shapes of the elements."""
@@ -342,6 +343,7 @@ class Loop:
             local.depth -= 1
             for appended in self.appended:
                 appended.taken_back()
+                appended.held_at = appended.found.held_at()
         return recorders
 
     def _iteration(
@@ -545,7 +547,8 @@ class Loop:
                 staged = UnevenList(found.name, appended.structure, rows, numbers)
             else:
                 staged = StagedList(found.name, appended.structure, rows)
-            found.put_for_itself(staged)
+            for place in appended.held_at:
+                place.cell_contents = staged
             identity.stands_for(staged, found.container, found.name)
             list.__setitem__(found.container, slice(None), [Moved(found.name, staged)])
 
