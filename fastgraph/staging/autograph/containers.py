@@ -280,7 +280,7 @@ class Containers:
     def _note(self, name: str, value: Any, depth: int, *, direct: bool, place: Any) -> None:
         if current(value) is not value:
             value = place.cell_contents = current(value)
-        if (choice := getattr(value, "choice", None)) is not None and isinstance(value, (list, StagedList)):
+        if isinstance(value, (list, StagedList)) and (choice := getattr(value, "choice", None)) is not None:
             for k, (side, called) in enumerate(zip(choice.sides, choice.names, strict=True)):
                 self._note(called, side, depth, direct=direct, place=Item(choice.sides, k))
         elif isinstance(value, _KINDS):
