@@ -71,6 +71,9 @@ class Emitter:
         self.tiles: dict[str, tuple[str, int]] = {}  # those for what is turned, with their dtypes and lengths
         self.barriers: list[Block] = []  # nothing risky may move out of the innermost of these
         self.emitted: set[int] = set()  # stores with loops of their own that are written already
+        self.stored: dict[object, int] = {}  # the first store of each value
+        for i, store in enumerate(nest.stores):
+            self.stored.setdefault(store.key, i)
         self.groups: dict[tuple[Index, int], list[Scalar | int]] = {}
         for item, stage in nest.stage.items():
             if self.bound(item):
@@ -184,6 +187,8 @@ class Emitter:
         return place.names[term]
 
     def text(self, term: Scalar, place: Block) -> str:
+        if term.op == "read":
+            self.emit_stored(term.attr, place)
         args = [self.emit(a, place) for a in term.args]
         if term.op == "read":
             return spell.loaded(f"{self.buffer(term.attr, term.dtype)}[{args[0]}]", term.dtype, self.call)
@@ -193,6 +198,14 @@ class Emitter:
         value, at = self.emit(store.scalar, block), self.emit(store.position, block)
         text = spell.stored(value, store.dtype, self.call)
         block.lines.append(f"{self.buffer(store.key, store.dtype)}[{at}] = {text}")
+
+    def emit_stored(self, key: object, place: Block) -> None:
+        """Write the loop that stores a value before what reads it back, which a guard may ask for first of all."""
+        i = self.stored.get(key)
+        if i is not None and self.nest.stores[i].variables and i not in self.emitted:
+            shared = frozenset(self.nest.dims)
+            block = next(b for b in place.chain if b.variables == shared)
+            self.emit_loop(self.members((self.nest.stores[i].variables, self.nest.stage[i]), block), block)
 
     def emit_check(self, term: Scalar, block: Block) -> str:
         """Leave the kernel where a condition fails; what depends on the condition stays behind that line."""

@@ -116,3 +116,20 @@ def test_a_label_out_of_range_is_named() -> None:
                 function(x, p, bad)
     with pytest.raises(fg.errors.InvalidArgumentError, match=r"Received a label value of 9 which is outside"):
         labelled(x, p, bad)
+
+
+def test_what_is_read_back_in_a_guarded_branch_was_written_before() -> None:
+    """A diagonal is computed behind an `if`: its rows' numbers are also a result, which the branch reads."""
+
+    def diagonals(a: Any) -> Any:
+        x = fg.cast(a, fg.float32)
+        t = fg.nn.log_softmax(x)
+        return x, fg.linalg.diag_part(fg.abs(fg.stack([t, t], 2) - t), k=(1, 1))
+
+    staged = fg.function(diagonals)
+    random = np.random.default_rng(5)
+    with flags.override(tier="last"):
+        for _ in range(3):
+            a = fg.constant(random.standard_normal((2, 2, 2)), fg.float16)
+            for expected, came in zip(diagonals(a), staged(a), strict=True):
+                np.testing.assert_allclose(came, expected, atol=1e-6)
