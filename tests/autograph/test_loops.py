@@ -631,3 +631,37 @@ def test_what_is_returned_from_a_loop_may_have_any_length() -> None:
     for k in (0, 1, 2, 3, 5):
         x = fg.constant([1.0, 2.0, 3.0])
         assert staged(x, k).numpy().tolist() == of_another_length(x, k).numpy().tolist()
+
+
+def test_options_hold_where_the_first_iteration_stands_before_the_loop() -> None:
+    """It does where a name is None first. A list that the body appends to has the loop begin anew, too."""
+
+    @fg.function
+    def limited(x: Any, n: Any, most: Any) -> Any:
+        b, k = None, 0
+        for _ in fg.range(n):
+            set_loop_options(maximum_iterations=most)
+            if b is None:
+                b = fg.zeros([2])
+            b = b + x
+            k += 1
+        return k
+
+    for n, most in ((5, 0), (5, 1), (5, 3), (2, 3), (0, 3)):
+        assert int(limited(1.0, fg.constant(n), fg.constant(most))) == min(n, most)
+
+    @fg.function
+    def longer(x: Any, n: Any) -> Any:
+        total, b, c = fg.zeros([0]), None, []
+        for _ in fg.range(n):
+            set_loop_options(shape_invariants=[(total, fg.TensorShape([None]))])
+            total = fg.concat([total, [x]], 0)
+            if b is None:
+                b = fg.zeros([2])
+            b = b + x
+            c.append(b)
+        return total, b, fg.stack(c)
+
+    total, b, c = longer(fg.constant(1.0), fg.constant(3))
+    assert (total.numpy().tolist(), b.numpy().tolist()) == ([1.0] * 3, [3.0, 3.0])
+    assert c.numpy().tolist() == [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]

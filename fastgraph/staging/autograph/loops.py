@@ -110,6 +110,7 @@ class Loop:
         self.names = names
         self.kind = kind
         self.options = options.LoopOptions()
+        self.peeled = 0  # iterations that stand before the loop
 
     @classmethod
     def depth(cls) -> int:
@@ -127,6 +128,7 @@ class Loop:
             self.known = identity.mark()
             containers = Containers(self.blocks, self.names)
             self.hidden = containers.hidden(self.names)
+            self.options = options.LoopOptions()  # shape invariants are of what the loop carries
             self._begin()
             self.carried = [self._carried(k) for k in range(len(self.names))]
             for carried, value in zip(self.carried, self.start, strict=True):
@@ -226,11 +228,10 @@ class Loop:
     def _stage(self, counter: Any) -> None:
         outer = current_trace()
         assert isinstance(outer, GraphTrace)
-        limit = self.options.maximum_iterations
+        limit = self._limit()
         own = [] if counter is None else [counter]
         if limit is not None:
             own = [*own, convert(0, dtypes.int64)]
-            limit = elementwise.cast(convert(limit), dtypes.int64)
         n_own = len(own)
         flat = [*own, *(tensor for carried in self.carried for tensor in carried.tensors())]
         avals = [*(Aval(t.dtype, t.aval.shape) for t in own), *(a for carried in self.carried for a in carried.avals())]
@@ -559,6 +560,9 @@ class Loop:
         from fastgraph.staging.autograph.statements import staged_if
 
         goes_on = condition(decisive(self.test(counter)), f"{self.kind} statement")
+        limit = self._limit()
+        if limit is not None:
+            goes_on = both(elementwise.less(0, limit), goes_on)
 
         sure = set()
 
@@ -591,13 +595,21 @@ class Loop:
             return and_(lambda: goes_on, lambda: test(i))
 
         rest = Loop(next_test, self.body, self.blocks, self.get_state, self.set_state, self.names, self.kind)
-        rest.options = self.options
+        rest.peeled = self.peeled + 1  # its body sets the options again
         rest.stage(None if counter is None else elementwise.add(counter, 1), relax=self.relax)
         self.set_state(tuple(
             Perhaps(value, goes_on, whys[k]) if k in whys else value for k, value in enumerate(self.get_state())
         ))  # fmt: skip
 
     # -- options
+
+    def _limit(self) -> Any:
+        """Return how many iterations may run at most, an int64 scalar; None where nothing was said."""
+        limit = self.options.maximum_iterations
+        if limit is None:
+            return None
+        whole = elementwise.cast(convert(limit), dtypes.int64)
+        return elementwise.subtract(whole, self.peeled) if self.peeled else whole
 
     def set_options(self, new: options.LoopOptions) -> None:
         """Take the options that the body sets; raises Revise where they are not those it is traced with."""
