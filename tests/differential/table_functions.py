@@ -263,3 +263,24 @@ def key_read_by_get(x):
         d["t"] = d.get("t", 0) + i
         d.update(t=d["t"] * 2)
     return d["t"]
+
+
+@case(0, 1, 2, 5)
+def keys_counted_by_get(x):
+    counts = {}
+    for i in fg.range(x):
+        if i % 3 == 0:
+            counts["third"] = counts.get("third", 0) + 1
+        else:
+            counts["rest"] = counts.get("rest", 0) + i
+    return counts.get("third", 0), counts.get("rest", -1)
+
+
+@case(0, 1, 4)
+def key_begun_by_setdefault(x):
+    d = {}
+    for i in fg.range(x):
+        d.setdefault("n", 10)
+        d["n"] += i
+        d.setdefault("n", 1000)
+    return d.get("n", -1)

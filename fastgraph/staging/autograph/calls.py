@@ -51,6 +51,8 @@ def callee(function: Any) -> Any:
         owner = current(function.__self__)
         if owner is not function.__self__:
             return getattr(owner, function.__name__)
+        if isinstance(owner, dict) and function.__name__ in ("get", "setdefault"):
+            return functools.partial(_looked_up, owner, function)
     overload = overloaded(function)
     again = getattr(function, "__fg_decorator__", None)
     if again is not None:
@@ -62,6 +64,23 @@ def callee(function: Any) -> Any:
     if isinstance(function, type) and constructors(function):
         return functools.partial(_construct, function)
     return autograph.convert(function)
+
+
+def _looked_up(owner: dict[Any, Any], function: Any, /, key: Any, default: Any = None) -> Any:
+    """What get or setdefault of a dict gives: a key that only some paths have set may hold the default."""
+    from fastgraph.staging.autograph import builtins
+    from fastgraph.staging.autograph.state import Perhaps
+
+    found = function(key, default)
+    if type(found) is not Perhaps:
+        return found
+    if default is None:
+        value = found.read()
+    else:
+        value = builtins.if_exp(found.defined, lambda: found.value, lambda: default, f"{key!r} is set")
+    if function.__name__ == "setdefault":
+        owner[key] = value
+    return value
 
 
 def overloaded(function: Any) -> Any:
