@@ -33,8 +33,10 @@ UFUNCS = {
     "pow_float64": ("power", "ddd"),
     **{f"{each}_float32": (each, "ff") for each in ("sin", "cos", "tan")},
 }
+#: Where NumPy's loop does otherwise: for powers of one half it takes the square root, NaN at minus infinity, -0 at -0.
+EXCEPTIONS = {"pow": "steps[1] == 0 && *({ctype} *)operands[1] == ({ctype})0.5"}
 FAR = """static fg_numpy_loop fg_numpy_{name};
-static int fg_far_{name}(char **operands, const int64_t *steps, char *result, int64_t n) {{
+static int fg_far_{name}(char **operands, const int64_t *steps, char *result, int64_t n) {{{exception}
   char *args[] = {{{pointers}, result}};
   const intptr_t count = n, strides[] = {{{strides}, sizeof({ctype})}};
   fg_numpy_{name}.loop(args, &count, strides, fg_numpy_{name}.data);
@@ -246,7 +248,10 @@ def math_loops(package: Path, expr: ModuleType, ops: list[tuple[Op, str]]) -> tu
             far, ctype = f"fg_far_{name}, &fg_numpy_{name}", expr.C_TYPES[dtype]
             pointers = ", ".join(f"operands[{i}]" for i in range(len(op.inputs)))
             strides = ", ".join(f"steps[{i}] * (intptr_t)sizeof({ctype})" for i in range(len(op.inputs)))
-            choosers.append(FAR.format(name=name, ctype=ctype, pointers=pointers, strides=strides))
+            exception = EXCEPTIONS.get(op.name, "").format(ctype=ctype)
+            if exception:
+                exception = f"\n  if ({exception}) return {loop}(operands, steps, result, n);"
+            choosers.append(FAR.format(name=name, ctype=ctype, pointers=pointers, strides=strides, exception=exception))
         entries.append(f'  {{"{op.name}", {CODES[dtype]}, {CODES[dtype]}, {LIMITS.get(name, 0)}, 1, {loop}, {far}}},')
     for dtype in ("float32", "float64"):
         made.append(math_gen.SOFTMAX.replace("T_", expr.C_TYPES[dtype]).replace("D_", dtype))

@@ -68,7 +68,11 @@ def pow(x: Array, y: Array) -> Any:
     """
     if y.dtype.kind == "i" and np.any(y < 0):
         raise InvalidArgumentError(None, None, "Integers to negative integer powers are not allowed")
-    return np.power(x, y)
+    result = np.power(x, y)
+    if y.size == 1 and y.dtype.kind == "f" and y.item() == 0.5:
+        # NumPy takes the square root then, which is -0 of -0 and NaN of minus infinity.
+        result = np.where(x == -np.inf, x.dtype.type(np.inf), np.abs(result))
+    return result
 
 
 # ---- exponentials and trigonometry ----------------------------------------------------------------------------------

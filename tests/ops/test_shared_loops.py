@@ -131,6 +131,20 @@ def test_powers_are_right_at_every_special_value(level: int) -> None:
     near(np.asarray(run(op, (tf.constant(bases), tf.constant(exponents)), {})), wanted, 2)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("n", [1, 100, 500, 20000])
+def test_the_power_of_one_half_is_no_square_root(dtype: str, n: int) -> None:
+    """Of minus infinity and of -0, for which NumPy's loops take one where the exponent is the same for all."""
+    given = np.resize(np.array([-0.0, -np.inf, 4.0, np.nan, -1.0, np.inf]), 6 * n)
+    x = tf.constant(given, dtype)
+    wanted = np.resize(np.array([0.0, np.inf, 2.0, np.nan, np.nan, np.inf]), 6 * n)
+    body = np.asarray(run_body_of(primitive.get("pow"), (x, tf.constant(0.5, dtype)), {}))
+    for got in (tf.pow(x, tf.constant(0.5, dtype)), x**0.5, tf.pow(x, tf.fill([6 * n], tf.constant(0.5, dtype))), body):
+        as_float = np.asarray(got).astype(np.float64)
+        np.testing.assert_array_equal(as_float, wanted)
+        assert not np.signbit(as_float[wanted == 0]).any()
+
+
 @pytest.mark.parametrize("name", ["sin", "cos", "tan", "pow"])
 def test_loops_of_numpy_are_called_as_numpy_does(name: str) -> None:
     function = getattr(np, {"pow": "power"}.get(name, name))
