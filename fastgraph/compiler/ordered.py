@@ -404,7 +404,10 @@ def _permutation(node: Node, how: str, shapes: Shapes) -> Ordered:
 
 
 def _list_set(node: Node, how: str, shapes: Shapes) -> Ordered | None:
-    """The result lies over the list: one row is written; all of it, if the elements' shape was not known before."""
+    """The result lies over the list: one row is written; all of it, if the elements' shape was not known before.
+
+    Of a list that is written in order the first element says it; any other's is known by extents of 0.
+    """
     buffer, index, value = node.inputs
     out = node.outputs[0]
     if shapes.rank(buffer) != shapes.rank(value) + 1 or buffer is value:
@@ -412,9 +415,9 @@ def _list_set(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     text = Text()
     rank = shapes.rank(value)
     differ = " or ".join([f"sizes[{2 + 2 * d}] != sizes[{3 + 2 * d}]" for d in range(rank)])
-    some = " and ".join([f"sizes[{2 + 2 * d}] != 0" for d in range(rank)])
+    begun = "k != 0" if node.attrs.get("in_order") else " and ".join([f"sizes[{2 + 2 * d}] != 0" for d in range(rank)])
     blank = f"""if {differ}:
-        if {some}:
+        if {begun}:
             return {1 << 48}
         for i in range(n * inner):
             x2[i] = 0"""

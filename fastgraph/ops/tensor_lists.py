@@ -108,7 +108,7 @@ def list_blank(size: Array, *, dtype: str, element: Shape) -> Any:
 # ---- one element ----------------------------------------------------------------------------------------------------
 
 
-def _infer_set(buffer: Aval, index: Aval, value: Aval) -> Aval:
+def _infer_set(buffer: Aval, index: Aval, value: Aval, *, in_order: str = "") -> Aval:
     rows = buffer.shape[0] if buffer.shape else None
     return Aval(value.dtype, None if value.shape is None else (rows, *value.shape))
 
@@ -138,6 +138,10 @@ def _blank(element: Sequence[int]) -> bool:
             )
         ]
         + [((np.arange(3.0), np.array(1, np.int32), np.array(5.0)), {})]
+        + [
+            ((np.ones([3, width]), np.array(i, np.int32), np.ones([width])), {"in_order": "rows"})
+            for width, i in ((2, 1), (0, 2))
+        ]
     ),
     error_samples=lambda: (
         [
@@ -157,17 +161,38 @@ def _blank(element: Sequence[int]) -> bool:
                 r"Tried to set a tensor with incompatible shape at a list index. Item element shape: \[3\] list",
             )
         ]
+        + [
+            (
+                (np.ones([3, width]), np.array(i, np.int32), np.ones([n])),
+                {"in_order": "rows"},
+                InvalidArgumentError,
+                rf"the elements of the list 'rows' have shape \[{width}\], and one that is added has shape \[{n}\]",
+            )
+            for width, n, i in ((0, 1, 1), (0, 2, 2), (1, 0, 1), (2, 1, 1))
+        ]
     ),
 )
-def list_set(buffer: Array, index: Array, value: Array) -> Any:
-    """The list with another element at `index`. t[n, *element], i[], t[*element] -> t[n, *element]."""
+def list_set(buffer: Array, index: Array, value: Array, *, in_order: str = "") -> Any:
+    """The list with another element at `index`. t[n, *element], i[], t[*element] -> t[n, *element].
+
+    `in_order` names a list whose elements are written from 0 on: what comes after its first is of that shape, even if
+    that has extents of 0, by which it looks as if there were none.
+    """
     n, at = buffer.shape[0], int(index)
     if not 0 <= at < n:
         raise invalid(f"Trying to modify element {at} in a list with {n} elements.")
+    not_begun = at == 0 if in_order else _blank(buffer.shape[1:])
     if buffer.shape[1:] == value.shape:
         result = np.array(buffer)
-    elif _blank(buffer.shape[1:]):
+    elif not_begun:
         result = _reserved(np.array(n), "string" if value.dtype == object else str(value.dtype), value.shape)
+    elif in_order:
+        raise invalid(
+            f"the elements of the list '{in_order}' have shape {shape_text(buffer.shape[1:])}, and one that is added "
+            f"has shape {shape_text(value.shape)}: a list that a staged statement makes longer has elements of one "
+            "shape. Pad them, or write them to a tf.TensorArray(dtype, 0, dynamic_size=True, infer_shape=False) and "
+            "use its concat()."
+        )
     else:
         raise invalid(
             "Tried to set a tensor with incompatible shape at a list index. Item element shape: "

@@ -40,7 +40,7 @@ class StagedList(ListRows):
         elif self.n_kept is not None:
             assert self.rows is not None
             leaves = [gathering.gather(row, 0) for row in self._stacked([value])]
-            self.rows = [list_set(list_grow(row, self.n_kept), self.n_kept, leaf)
+            self.rows = [list_set(list_grow(row, self.n_kept), self.n_kept, leaf, in_order=self.name)
                          for row, leaf in zip(self.rows, leaves, strict=True)]  # fmt: skip
             self.n_kept = elementwise.add(self.n_kept, 1)
         else:
