@@ -183,8 +183,8 @@ def key_that_a_method_sets_read(x: Any) -> Any:
 def key_that_may_be_missing(x: Any) -> Any:
     d: dict[str, Any] = {}
     for i in fg.range(x):
-        d["t"] = d.get("t", 0) + i
-    return d["t"]
+        d["t"] = i
+    return fg.add_n(list(d.values()))
 
 
 def set_in_one_branch(x: Any) -> Any:
