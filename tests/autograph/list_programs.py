@@ -36,6 +36,15 @@ IN_PLACE = (
     "s = pick({p}, {q})\nif len(s) > 0:\n    r += s.pop()", "s.append({e})",
     "if len({p}) > 0:\n    {p}[0] = {e}", "if len({p}) > 1:\n    del {p}[0]", "if len({p}) > 0:\n    r += {p}.pop()",
 )  # fmt: skip
+#: What changes a list and keeps its length.
+KEPT_LENGTH = (
+    "{p}.reverse()", "s.reverse()", "if len(s) > 0:\n    s[0] = {e}", "if len(s) > 0:\n    s[-1] += {e}",
+    "if len(s) > 1:\n    s[0], s[1] = s[1], s[0]", "if len({p}) > 0:\n    {p}[-1] = {e}",
+    "({p} if {t} else {q}).reverse()", "turn(pick({p}, {q}))", "s = {p} if {t} else {q}\ns.reverse()",
+    "s = {p} if {t} else {q}\nif len(s) > 0:\n    s[0] += {e}", "w = s\nw.reverse()",
+    "s = {p}\nif {t}:\n    s = {q}\ns[0] = s[1] + {e}", "{p}[:] = {p}[1:] + {p}[:1]",
+    "if {t}:\n    r += 1\nelse:\n    {p}.reverse()",
+)  # fmt: skip
 ASSIGNED = (
     "{q} = {q} + [{e}]", "{q} = [{e}, *{q}]", "{q} = {q}[:]", "{q} = list({q})", "{q} = {p}", "{q}, {p} = {p}, {q}",
     "{q} = [{e}]", "{q} = {p} + {q}", "t = ({q}, 2)", "{q} = {p} if {t} else {q}", "{q} = {q}[-2:]",
@@ -45,13 +54,21 @@ READ = ("r = r * 3 + len({p})", "for each in {p}:\n    r = r * 2 + each", "r += 
 TESTS = ("n > 1", "r % 2 == 0", "len({p}) > 1", "n % 2 == 1")
 
 
+#: What decides which of several a name holds.
+CHOSEN = (
+    "s = {p} if {t} else {q}", "s = pick({p}, {q})", "if {t}:\n    s = {p}\nelse:\n    s = {q}",
+    "s = {p}\nif {t}:\n    s = {q}",
+)  # fmt: skip
+
+
 class Draw:
-    """Draws the text of one program."""
+    """Draws the text of one program: of every other one the changes keep the lists' lengths."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.n = 0
         self.numbers = ["x[0]", "x[1]", "n", "5"]
+        self.keeps = seed % 2 == 1
 
     def chance(self, p: float) -> bool:
         return self.random.random() < p
@@ -77,7 +94,10 @@ class Draw:
             body = self.body(depth - 1)
             self.numbers.remove(name)
             return [*head, *body]
-        kinds = IN_PLACE if kind < 0.65 else ASSIGNED if kind < 0.88 else READ
+        if self.keeps:
+            kinds = KEPT_LENGTH if kind < 0.7 else CHOSEN if kind < 0.85 else READ
+        else:
+            kinds = IN_PLACE if kind < 0.65 else ASSIGNED if kind < 0.88 else READ
         return self.filled(self.random.choice(kinds)).split("\n")
 
     def block(self, depth: int, least: int = 1) -> list[str]:
@@ -88,10 +108,14 @@ class Draw:
 
     def program(self) -> str:
         lines = ["d, m = {'k': [x[1]]}, [[], [x[2]]]", "o.v, t = [x[0]], ([x[1]], 0)"]
+        if self.keeps:
+            lines[0] = "d, m, b = {'k': [x[1], n, x[2]]}, [[x[2], 7], [x[2], x[1]]], [n, x[1], 9]"
+            lines += ["a.append(8)", "o.v.append(n)"]
         lines += self.random.sample(ALIASES, self.random.choice((0, 1, 1, 2)))
-        lines += ["s = b", "", "def add(e):", "    a.append(e)", "", "def push(p, e):", "    p.append(e)", ""]
+        lines += ["s = w = b", "", "def add(e):", "    a.append(e)", "", "def push(p, e):", "    p.append(e)", ""]
+        lines += ["def turn(p):", "    p.reverse()", ""]
         lines += ["def pick(p, q):", "    if n > 1:", "        return p", "    return q", ""]
-        lines += self.block(2, 2)
+        lines += self.block(1, 3) if self.keeps else self.block(2, 2)
         lines.append("result = [r]")
         for each in (*LISTS, "t[0]", "s"):
             lines += [f"each = {each}", "result.append(told(each))"]

@@ -268,6 +268,243 @@ def test_as_python_has_it(function: Callable[..., Any]) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Changes that keep the length of the list that a tensor chooses
+
+
+def first_set(c: Any, x: Any) -> None:
+    c[0] = x * 10
+
+
+def last_set(c: Any, x: Any) -> None:
+    c[-1] = x * 10
+
+
+def added_to_an_element(c: Any, x: Any) -> None:
+    c[1] += x
+
+
+def exchanged_elements(c: Any, x: Any) -> None:
+    c[0], c[1] = c[1], c[0]
+
+
+def all_set(c: Any, x: Any) -> None:
+    c[:] = [x, x * 5]
+
+
+def reversed_in_place(c: Any, x: Any) -> None:
+    c.reverse()
+
+
+def set_by_its_method(c: Any, x: Any) -> None:
+    c.__setitem__(0, x * 10)
+
+
+def set_in_a_python_loop(c: Any, x: Any) -> None:
+    for k in range(2):
+        c[k] = c[k] * 3 + k
+
+
+def set_by_another_name(c: Any, x: Any) -> None:
+    d = c
+    d[0] = x * 7
+
+
+def set_and_appended_to(c: Any, x: Any) -> None:
+    c[0] = x * 10
+    c.append(x)
+    c[1] = x * 4
+
+
+def set_in_an_if(c: Any, x: Any) -> None:
+    if x < 3:
+        c[0] = x * 10
+
+
+def set_in_an_else(c: Any, x: Any) -> None:
+    if x < 3:
+        x = x + 1
+    else:
+        c[1] = c[0] + x * 10
+
+
+def set_in_both_branches_and_after(c: Any, x: Any) -> None:
+    if x < 3:
+        c[1] = x * 10
+    else:
+        c[0] += c[1]
+    c[0] = c[1] * 2
+
+
+WAYS = [
+    first_set, last_set, added_to_an_element, exchanged_elements, all_set, reversed_in_place, set_by_its_method,
+    set_in_a_python_loop, set_by_another_name, set_and_appended_to, set_in_an_if, set_in_an_else,
+    set_in_both_branches_and_after,
+]  # fmt: skip
+
+
+class Two:
+    """What lists are kept in."""
+
+
+def by_an_expression(x: Any, way: Any) -> Any:
+    a, b = [x, x + 1], [x * 3, x]
+    c = a if x > 0 else b
+    before = b[0] + c[1]
+    way(c, x)
+    between = c[0] - b[0]
+    way(c, x + 1)
+    return before, between, a[0], a[1], b[0], b[1], c[0], c[1], len(a), len(b)
+
+
+def by_a_statement(x: Any, way: Any) -> Any:
+    a, b = [x, x + 1], [x * 3, x]
+    if x > 0:
+        c = a
+    else:
+        c = b
+    way(c, x)
+    between = b[1] * 2 + a[0]
+    b[0] = c[1] + 1
+    way(c, x + 1)
+    return between, a[0], a[1], b[0], b[1], c[0], c[1]
+
+
+def of_attributes(x: Any, way: Any) -> Any:
+    two = Two()
+    two.a, two.b = [x, x + 1], [x * 3, x]
+    way(two.a if x > 0 else two.b, x)
+    between = two.b[0]
+    if x > 0:
+        c = two.a
+    else:
+        c = two.b
+    way(c, x + 1)
+    return between, two.a[0], two.a[1], two.b[0], two.b[1]
+
+
+def of_a_list_of_lists(x: Any, way: Any) -> Any:
+    lists = [[x, x + 1], [x * 3, x]]
+    c = lists[0] if x > 0 else lists[1]
+    way(c, x)
+    return c[0], lists[0][0], lists[0][1], lists[1][0], lists[1][1]
+
+
+def of_two_lengths(x: Any, way: Any) -> Any:
+    a, b = [x, x + 1], [x * 3, x, x * 5]
+    c = a if x > 0 else b
+    way(c, x)
+    between = b[0]
+    way(c, x + 1)
+    return between, a[0], a[1], b[0], b[1], b[-1], c[0], c[-1], len(c)
+
+
+CHOSEN = [by_an_expression, by_a_statement, of_attributes, of_a_list_of_lists, of_two_lengths]
+
+
+def compared_by_both_choices(function: Callable[..., Any], *arguments: Any) -> None:
+    staged = fg.function(lambda x: function(x, *arguments))
+    for x in (-4, -1, 1, 4):
+        assert numbers(staged(fg.constant(x))) == numbers(function(x, *arguments)), x
+
+
+@pytest.mark.parametrize(
+    ("function", "way"),
+    [(function, way) for function in CHOSEN for way in WAYS if (function, way) != (of_two_lengths, all_set)],
+)
+def test_a_change_that_keeps_the_length_is_one_of_the_list_that_it_is(
+    function: Callable[..., Any], way: Callable[..., Any]
+) -> None:
+    compared_by_both_choices(function, way)
+
+
+def changed_in_the_else_branch_alone(x: Any) -> Any:
+    a = [x, x + 1]
+    if x > 0:
+        r = a[0]
+    else:
+        a.reverse()
+        r = a[1]
+    return a[0], a[1], r
+
+
+def changed_by_a_function_in_the_else_branch_alone(x: Any) -> Any:
+    a = [x, x + 1]
+    kept = {"a": a}
+    if x > 0:
+        r = x
+    else:
+        set_in_a_python_loop(a, x)
+        r = kept["a"][1]
+    return a[0], kept["a"][1], r
+
+
+def set_where_the_one_it_may_be_is_set(x: Any) -> Any:
+    a, b = [x, x + 1], [x * 3, x]
+    if x > 0:
+        c = a
+    else:
+        c = b
+    if x < 3:
+        c[0] = x * 10
+        a[1] = x * 5
+        b[0] += 1
+    return a[0], a[1], b[0], b[1], c[0], c[1]
+
+
+def chosen_and_set_in_a_branch(x: Any) -> Any:
+    a, b = [x, x + 1], [x * 3, x]
+    r = a[0]
+    if x < 3:
+        c = a if x > 0 else b
+        c[0] = x * 10
+        r = c[0] + c[1]
+    return a[0], a[1], b[0], b[1], r
+
+
+def turned(z: Any) -> None:
+    z.reverse()
+
+
+def held_by_the_name_before(x: Any) -> Any:
+    two = Two()
+    two.a, two.b = [x, x + 1], [x * 3, x]
+    c = two.b
+    c = two.a if x > 0 else two.b
+    turned(c)
+    between = two.b[0]
+    if x < 3:
+        c[0] = x * 10
+    d = two.b
+    if x > 0:
+        d = two.a
+    turned(d)
+    if x > -3:
+        d[1] = x * 7
+    return between, two.a[0], two.a[1], two.b[0], two.b[1]
+
+
+def set_in_a_staged_loop(x: Any) -> Any:
+    a, b = [x, x + 1], [x * 3, x]
+    c = a if x > 0 else b
+    for k in fg.range(3):
+        c[0] = c[0] + k
+        c[1] = a[0] + b[0]
+    return a[0], a[1], b[0], b[1], c[0], c[1]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        changed_in_the_else_branch_alone, changed_by_a_function_in_the_else_branch_alone,
+        set_where_the_one_it_may_be_is_set, chosen_and_set_in_a_branch, held_by_the_name_before,
+        set_in_a_staged_loop,
+    ],
+)  # fmt: skip
+def test_changes_in_one_branch_that_keep_the_length(function: Callable[..., Any]) -> None:
+    compared_by_both_choices(function)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Programs
 
 

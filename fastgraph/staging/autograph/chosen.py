@@ -19,7 +19,7 @@ from fastgraph.staging.autograph import calls, identity
 from fastgraph.staging.autograph.list_rows import at_line
 from fastgraph.staging.autograph.lists import StagedList, as_list
 from fastgraph.staging.autograph.moved import Moved, current
-from fastgraph.staging.autograph.state import stand_in
+from fastgraph.staging.autograph.state import in_state, stand_in
 
 _DEPTH = 3
 _MOST_ELEMENTS = 64
@@ -231,10 +231,12 @@ class ChosenList(StagedList):
         self._change("remove", value)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._change("__setitem__", index, value)
+        if not in_state():
+            self._change("__setitem__", index, value)
 
     def __delitem__(self, index: Any) -> None:
-        self._change("__delitem__", index)
+        if not in_state():
+            self._change("__delitem__", index)
 
     def __iadd__(self, values: Any) -> Any:
         self._change("extend", values)

@@ -222,6 +222,7 @@ class Found:
         self.direct = direct
         self.owner: Any = None  # what the name itself, the root of a path, stands for
         self.own = True  # whether a variable of a function that is being traced holds it, once it has been changed
+        self.of_several = False  # whether it is reached as one that a list of several may be: such a variable holds it
         self.places: list[Any] = [] if place is None else [place]
         self.before = contents(container)
 
@@ -252,6 +253,7 @@ class Containers:
         self._names = [name for name in names if "[" in name or "." in name]
         self._simple = frozenset(names)
         self._found: dict[int, Found] = {}
+        self._chosen: set[str] = set()  # names of lists of several: these are carried, as they are
         for block in blocks:
             if isinstance(block, types.FunctionType):
                 self._closure(block, _DEPTH)
@@ -265,8 +267,9 @@ class Containers:
             except ValueError:
                 continue
             before = len(self._found)
+            of_several = name in names
             name, owner = names.get(name, (name, value))
-            self._note(name, value, depth, direct=True, place=cell)
+            self._note(name, value, depth, direct=True, place=cell, of_several=of_several)
             for found in list(self._found.values())[before:]:
                 found.owner = owner if found.owner is None else found.owner
 
@@ -277,24 +280,28 @@ class Containers:
             if name in written and id(cell) not in self._found:
                 self._found[id(cell)] = Found(name, Variable(name, cell), direct=True, place=None)
 
-    def _note(self, name: str, value: Any, depth: int, *, direct: bool, place: Any) -> None:
+    def _note(self, name: str, value: Any, depth: int, *, direct: bool, place: Any, of_several: bool = False) -> None:
         if current(value) is not value:
             value = place.cell_contents = current(value)
         if isinstance(value, (list, StagedList)) and (choice := getattr(value, "choice", None)) is not None:
+            self._chosen.add(name)
             for k, (side, called) in enumerate(zip(choice.sides, choice.names, strict=True)):
-                self._note(called, side, depth, direct=direct, place=Item(choice.sides, k))
+                self._note(called, side, depth, direct=direct, place=Item(choice.sides, k), of_several=True)
         elif isinstance(value, _KINDS):
             known = self._found.get(id(value))
             if known is not None and not any(each is place for each in known.places):
                 known.places.append(place)
+            if known is not None and known.of_several and not of_several:  # what its elements are written by
+                known.name, known.written = name, self._written(name) or frozenset()
             if known is not None or (not isinstance(value, StagedList) and len(value) > _MOST_ELEMENTS):
                 return
-            written = self._written(name)
+            written = frozenset() if of_several else self._written(name)  # by then another list may have the name
             if written is None:
                 if not isinstance(value, list):
                     return
                 written = frozenset()  # by an index that may be a tensor: its elements are carried as they are
-            self._found[id(value)] = Found(name, value, direct=direct, place=place, written=written)
+            found = self._found[id(value)] = Found(name, value, direct=direct, place=place, written=written)
+            found.of_several = of_several
             if depth and not isinstance(value, (set, StagedList)):
                 items = value.items() if isinstance(value, dict) else enumerate(contents(value))
                 for key, item in items:
@@ -361,7 +368,11 @@ class Containers:
         places = set()
         for k, name in enumerate(names):
             owner = found.get(name.partition("[")[0]) if "[" in name else None
-            if isinstance(owner, StagedList) or (owner is not None and self._written(name.partition("[")[0]) is None):
+            if (
+                isinstance(owner, StagedList)
+                or (owner is not None and self._written(name.partition("[")[0]) is None)
+                or any(name.startswith(chosen + "[") for chosen in self._chosen)
+            ):
                 places.add(k)
         return frozenset(places)
 
@@ -403,6 +414,8 @@ def is_of_trace(found: Found, frame: Any, *, parameters: bool) -> bool:
 
     One of a function round that which is traced would keep it beyond the trace. `parameters` count as variables.
     """
+    if found.of_several:
+        return True
     own, _ = own_names(frame)
     if found.direct and own is not None and found.root in own:
         return True

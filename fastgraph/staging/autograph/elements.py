@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastgraph.staging.autograph.moved import current
-from fastgraph.staging.autograph.state import shown, user_place
+from fastgraph.staging.autograph.state import in_state, shown, user_place
 
 
 def _refusing(base: type, names: str) -> type:
@@ -20,6 +20,8 @@ def _refusing(base: type, names: str) -> type:
         kind = base.__name__
         if self.is_choice and self.choice is None:  # a copy that a statement has made: a list of its own
             return getattr(base, name)(self, *args, **kwargs)
+        if self.choice is not None and in_state():
+            return None  # those that it may be are carried
         if self.choice is not None and self.choice.is_known() and name not in ("sort", "__imul__"):
             from fastgraph.staging.autograph.chosen import followed
 

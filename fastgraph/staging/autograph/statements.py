@@ -185,7 +185,11 @@ def _branches(
             keys = [key for key, item in found.before.items() if any(end.get(key) is not item for end in ends)]
             keys += [key for key in ends[0] if key not in found.before]
             both_ends[k] = found, [{key: end[key] for key in keys} for end in ends]
-    both_ends = [each for each in both_ends if not (type(each[0].container) is list and each[1][0] is each[0].before)]
+    both_ends = [  # but for the lists in which the branches do no more than leave something
+        (found, ends)
+        for found, ends in both_ends
+        if type(found.container) is not list or any(end is not found.before for end in ends)
+    ]
     stays: dict[int, Any] = {}  # names that hold the same list, whatever it holds then
     several = set()
     ends_of = [list(main), list(other)]
