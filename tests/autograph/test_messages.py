@@ -39,10 +39,10 @@ def branch_undefined(x: Any) -> Any:
     return y
 
 
-def branch_text(x: Any) -> Any:
-    mode = "up"
+def branch_class(x: Any) -> Any:
+    mode = int
     if x > 0:
-        mode = "down"
+        mode = float
     return x, mode
 
 
@@ -97,10 +97,10 @@ def loop_structure(x: Any) -> Any:
     return y
 
 
-def loop_text(x: Any) -> Any:
-    mode = "up"
+def loop_class(x: Any) -> Any:
+    mode = int
     while x > 0:
-        mode = "down"
+        mode = float
         x -= 1
     return x, mode
 
@@ -241,12 +241,12 @@ def list_of_text_read(x: Any) -> Any:
     return x + len(log)
 
 
-def list_of_text_returned(x: Any) -> Any:
+def list_of_classes_returned(x: Any) -> Any:
     log = []
     if x > 0:
-        log.append("main")
+        log.append(int)
     else:
-        log.append("else")
+        log.append(float)
     return x, log
 
 
@@ -416,7 +416,7 @@ CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (branch_structure, TypeError, r"'y' must have the same nested structure in the main and else branches"),
     (branch_none, ValueError, r"'y' is None at the end of the else branch"),
     (branch_undefined, ValueError, r"'y' must also be initialized in the else branch"),
-    (branch_text, TypeError, r"'mode' .*holds 'down' in the main branch and 'up' in the else branch"),
+    (branch_class, TypeError, r"'mode' .*holds class 'float' in the main branch and class 'int' in the else branch"),
     (returned_in_one, ValueError, r"A value must also be returned from the else branch \(.*test_messages\.py:\d+\)"),
     (returned_in_loop, ValueError, r"A value must also be returned"),
     (returned_dtypes, TypeError, r"the return value has dtype int32 in the main branch"),
@@ -425,7 +425,7 @@ CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (loop_dtype, TypeError, r"'y' has dtype int32 before the loop, but dtype float32 after one iteration"),
     (loop_shape, ValueError, r"'y' has shape \(1,\) before the loop, but shape \(2,\) after one .*set_loop_options"),
     (loop_structure, TypeError, r"'y' must have the same nested structure before the loop and after an iteration"),
-    (loop_text, TypeError, r"'mode' .*holds 'up' before and 'down' after one"),
+    (loop_class, TypeError, r"'mode' .*holds class 'int' before and class 'float' after one"),
     (loop_none, ValueError, r"'y' is a value before the loop and None at the end of an iteration"),
     (undefined_in_main, ValueError, r"'y' must also be initialized in the main branch"),
     (undefined_in_elif, ValueError, r"'y' must also be initialized in the else branch"),
@@ -443,7 +443,7 @@ CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (attribute_by_a_method, fg.errors.InaccessibleTensorError, r"'cond/Identity:0' .*is out of scope"),
     (nonlocal_in_one_branch, fg.errors.InaccessibleTensorError, r"'cond/Identity:0' .*is out of scope"),
     (list_of_text_read, ValueError, r"list 'log' is changed in a loop .*test_messages\.py:\d+\).*0 elements before"),
-    (list_of_text_returned, TypeError, r"'log' .*holds 'main' in the main .*test_messages\.py:\d+"),
+    (list_of_classes_returned, TypeError, r"'log' .*holds class 'int' in the main .*test_messages\.py:\d+"),
     (list_of_several_dtypes, TypeError, r"the list 'log' .*test_messages\.py:\d+\) have dtypes int32 and float32"),
     (vector_in_while, ValueError, r"condition of while statement expected to be `tf\.bool` scalar"),
     (vector_in_and, ValueError, r"condition of `and` expected to be `tf\.bool` scalar"),

@@ -272,3 +272,31 @@ def test_a_range_is_counted_without_an_array(dtype: Any, step: int) -> None:
         assert (int(n), int(last)) == (len(numbers), numbers[-1] if numbers else -100)
     (concrete,) = count._list_all_concrete_functions()
     assert concrete.wait(60) and concrete.host_steps == 0
+
+
+def test_text_that_a_tensor_chooses_is_a_tensor() -> None:
+    """Where all paths have the same it stays Python's."""
+
+    @fg.function
+    def chosen(x: Any) -> Any:
+        kept = "key"
+        if x > 0:
+            sign, kept = "positive", "key"
+        else:
+            sign = "negative"
+        if sign == "positive":
+            x = x * 10
+        return sign, fg.strings.join([sign, "!"]), {"key": x}[kept]
+
+    for x, sign in ((2, b"positive"), (-3, b"negative")):
+        text, joined, value = chosen(fg.constant(x))
+        assert (text.numpy(), joined.numpy(), int(value)) == (sign, sign + b"!", 20 if x > 0 else x)
+
+    @fg.function
+    def last(n: Any) -> Any:
+        text = "none"
+        for i in fg.range(n):
+            text = "even" if i % 2 == 0 else "odd"
+        return text
+
+    assert [last(fg.constant(n)).numpy() for n in (0, 1, 2)] == [b"none", b"even", b"odd"]

@@ -554,7 +554,10 @@ def test_elements_of_different_shapes_are_told_with_the_line_that_made_them(tier
         return fg.stack(values)
 
     with flags.override(tier=tier, worker=False):
-        for function, text, line in ((appended, "differ in shape", 3), (under_if, r"Item element shape: \[3\]", 4)):
+        for function, text, line in (
+            (appended, "differ in shape", 3),
+            (under_if, r"have shape \[2\], and one that is added has shape \[3\]", 4),
+        ):
             first = function.__code__.co_firstlineno
             with pytest.raises(fg.errors.InvalidArgumentError, match=text) as raised:
                 fg.function(function)(fg.constant(4))

@@ -175,15 +175,16 @@ class Carried:
         shapes = iter(avals)
         for k, (leaf, value, dynamic) in enumerate(zip(self.leaves, values, self.dynamic, strict=True)):
             if not dynamic:
-                if (is_variable(leaf) or is_text(leaf)) and value is not leaf and is_tensor(value):
+                changes = is_tensor(value) or (is_text(leaf) and is_text(value) and value != leaf)
+                if (is_variable(leaf) or is_text(leaf)) and value is not leaf and changes:
                     self.dynamic[k] = True
                     self._tensors = None
                     raise Revise
                 if not same_leaf(leaf, value):
                     raise TypeError(
                         f"{told(self.name)} must have the same non-tensor values before the loop and after an "
-                        f"iteration: it holds {named(leaf)} before and {named(value)} after one. Only tensors "
-                        f"and numbers can change in a loop that a tensor decides.{results_instead(leaf, value)}"
+                        f"iteration: it holds {named(leaf)} before and {named(value)} after one. Only tensors, "
+                        f"numbers and text can change in a loop that a tensor decides.{results_instead(leaf, value)}"
                     )
                 continue
             found.append(self._checked(value, next(shapes), relax))

@@ -379,7 +379,7 @@ class Join:
                 return known
             self.pairs.append((_Zeros(known), known) if a is _SAME else (known, _Zeros(known)))
             return _HOLE
-        if (is_text(a) and is_tensor(b)) or (is_text(b) and is_tensor(a)):
+        if (is_text(a) or is_text(b)) and all(is_text(x) or is_tensor(x) for x in (a, b)) and not same_leaf(a, b):
             a, b = (convert(x) if is_text(x) else x for x in (a, b))
         if is_tensor(a) and is_tensor(b):
             if a is b and is_variable(a):
@@ -396,7 +396,7 @@ class Join:
             raise TypeError(
                 f"{told(self.name)} must have the same non-tensor values in both branches of a conditional that a "
                 f"tensor decides: it holds {named(a)} in the main branch and {named(b)} in the else branch. Only "
-                f"tensors and numbers can differ.{results_instead(a, b)}"
+                f"tensors, numbers and text can differ.{results_instead(a, b)}"
             )
         return a
 
