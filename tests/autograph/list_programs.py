@@ -56,8 +56,8 @@ TESTS = ("n > 1", "r % 2 == 0", "len({p}) > 1", "n % 2 == 1")
 
 #: What decides which of several a name holds.
 CHOSEN = (
-    "s = {p} if {t} else {q}", "s = pick({p}, {q})", "if {t}:\n    s = {p}\nelse:\n    s = {q}",
-    "s = {p}\nif {t}:\n    s = {q}",
+    "s = {p} if {t} else {q}", "s = pick({p}, {q})", "s = {p}\nif {t}:\n    s = {q}",
+    "s = w\nif {t}:\n    s = {p}\nelse:\n    s = {q}",
 )  # fmt: skip
 
 
