@@ -163,6 +163,8 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Any:
     Raises: InvalidArgumentError if the other extents differ. Source: tf.concat.
     """
     if not isinstance(values, (list, tuple)):
+        if hasattr(values, "__fg_joined__"):  # a list whose length a tensor decides
+            return values.__fg_joined__(axis)
         values = [values]
     along = axis if type(axis) is int else static_int(axis)
     if along is None:
@@ -254,6 +256,8 @@ def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
     """
     axis = whole(axis, "axis")
     if not isinstance(values, (list, tuple)):
+        if hasattr(values, "__fg_stacked__"):  # a list whose length a tensor decides
+            return values.__fg_stacked__(axis)
         if axis == 0:
             return as_tensor(values)
         values = unstack(values)

@@ -450,6 +450,8 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
     Raises: ValueError for an empty list; InvalidArgumentError if shapes differ. Source: tf.add_n.
     """
     if not isinstance(inputs, (list, tuple)) or not inputs:
+        if hasattr(inputs, "__fg_summed__"):  # a list whose length a tensor decides
+            return inputs.__fg_summed__()
         raise ValueError(
             "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape."
         )

@@ -86,7 +86,6 @@ LATE_MODULES = {
     "staging.autograph.iterables",
     "staging.autograph.elements",
     "staging.autograph.chosen",
-    "staging.autograph.list_functions",
     "staging.autograph.list_rows",
     "staging.autograph.lists",
     "staging.autograph.rows",

@@ -41,7 +41,6 @@ from fastgraph.staging.autograph.iterables import (
     zip_,
 )
 from fastgraph.staging.autograph.left import check as check_left
-from fastgraph.staging.autograph.list_functions import OF_LISTS
 from fastgraph.staging.autograph.lists import StagedList, as_tuple, lists_differ, mapped, may_be_rows
 from fastgraph.staging.autograph.moved import current
 from fastgraph.staging.autograph.rows import as_rows
@@ -540,5 +539,4 @@ BUILTINS: dict[Any, Callable[..., Any]] = {
     print: print_, range: range_, len: len_, int: int_, float: float_, bool: bool_, any: any_, all: all_, max: max_,
     min: min_, sum: sum_, sorted: sorted_, abs: abs_, round: round_, list: list_, tuple: tuple_, enumerate: enumerate_,
     zip: zip_, map: map_, filter: filter_, reversed: reversed_,
-    **OF_LISTS,
 }  # fmt: skip

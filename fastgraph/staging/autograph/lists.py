@@ -22,7 +22,7 @@ from fastgraph.shapes import compatible
 from fastgraph.staging.autograph.list_rows import ListRows, at_line
 from fastgraph.staging.autograph.moved import Moved, current
 from fastgraph.staging.autograph.rows import as_rows, empty_rows, fitted
-from fastgraph.staging.autograph.state import in_state, same_structure
+from fastgraph.staging.autograph.state import in_state, same_structure, user_place
 
 
 class StagedList(ListRows):
@@ -142,6 +142,35 @@ class StagedList(ListRows):
             raise ValueError(f"the list '{self.name}' is sorted{at_line()} by what has no order, {by}: sort by a key")
         order = ranking.argsort(by, direction="DESCENDING" if reverse else "ASCENDING", stable=True)
         self._hold([gathering.gather(row, order) for row in self._known()])
+
+    # -- what functions that take a list of tensors, and find this in its place, ask for
+
+    def __fg_stacked__(self, axis: int) -> Any:
+        """Return tf.stack of the elements."""
+        rows = convert(self)
+        if rows.shape.rank is None and axis == 0:
+            return rows
+        rank = int(rows.shape.rank or 0)
+        if not -rank <= axis < rank:
+            raise ValueError(f"Argument `axis` = {axis} not in range [{-rank}, {rank})")
+        return _first_axis_to(rows, axis % rank)
+
+    def __fg_joined__(self, axis: Any) -> Any:
+        """Return tf.concat of the elements."""
+        rows = convert(self)
+        rank = int(rows.shape.rank or 1) - 1  # of an element
+        if type(axis) is not int or not -rank <= axis < rank:
+            raise ValueError(f"concat of the list '{self.name}' ({user_place()}): its elements have rank {rank}, and "
+                             f"the axis is {axis}")  # fmt: skip
+        axis %= rank
+        along = _first_axis_to(rows, axis)
+        dims = movement.shape(along)
+        joined = joining.concat([dims[:axis], movement.reshape(dims[axis] * dims[axis + 1], [1]), dims[axis + 2 :]], 0)
+        return movement.reshape(along, joined)
+
+    def __fg_summed__(self) -> Any:
+        """Return tf.add_n of the elements."""
+        return reduction.reduce_sum(convert(self), 0)
 
     # -- compared
 
@@ -284,6 +313,11 @@ class StagedList(ListRows):
 
     def __repr__(self) -> str:
         return f"<list '{self.name}' of a staged loop>"
+
+
+def _first_axis_to(rows: Any, axis: int) -> Any:
+    order = [*range(1, axis + 1), 0, *range(axis + 1, int(rows.shape.rank or 0))]
+    return movement.transpose(rows, order) if axis else rows
 
 
 class StagedTuple(StagedList):

@@ -173,10 +173,11 @@ class UnevenList(StagedList):
         rows = [row[index] for row in self._known()]
         return UnevenList(self.name, self.structure, rows, parts)
 
-    def joined(self, axis: Any) -> Any:
-        """Return the elements joined along an axis, None where the rows are to be."""
+    def __fg_joined__(self, axis: Any) -> Any:
+        """Return the elements joined along an axis: the numbers, where these are."""
         numbers = self.numbers()
-        if numbers is None or nesting.is_nested(self.structure) or numbers[0] is None or type(axis) is not int:
-            return None
-        rank = len(numbers[0].element)
-        return numbers[0].joined(axis % rank, self.name) if -rank <= axis < rank else None
+        of_leaf = None if numbers is None or nesting.is_nested(self.structure) else numbers[0]
+        rank = 0 if of_leaf is None else len(of_leaf.element)
+        if of_leaf is None or type(axis) is not int or not -rank <= axis < rank:
+            return super().__fg_joined__(axis)
+        return of_leaf.joined(axis % rank, self.name)
