@@ -59,6 +59,7 @@ class ListShape:
         self.trace = trace
         self.tensors: list[Any] = []
         self.alike: list[ListShape] = []  # of the same list: in another branch, after an iteration
+        self.from_none = False  # whether only writes have made rows, as of a list that grows from none
         self.ranks: set[int | None] = set()  # where entries may differ: those of what was written, None: not known
 
     @property
@@ -116,6 +117,7 @@ def unify(a: TensorArray, b: TensorArray) -> None:
         if b._shape not in a._shape.alike:
             a._shape.alike.append(b._shape)
             b._shape.alike.append(a._shape)
+        a._shape.from_none = b._shape.from_none = a._shape.from_none and b._shape.from_none
         a._shape.learn(b._shape.element)
         b._shape.learn(a._shape.element)
         for one, two in ((a._shape, b._shape), (b._shape, a._shape)):
@@ -383,7 +385,10 @@ class TracedTensorArray(TensorArray):
         if self._dynamic_size:
             self._count = maximum(self._count, cast(at, int32) + 1)
         self._entries = None
-        self._set_buffer((list_push if self._dynamic_size else list_set)(buffer, at, entry))
+        if self._dynamic_size:
+            self._set_buffer(list_push(buffer, at, entry, from_none=self._shape.from_none and not self._shape.whole))
+        else:
+            self._set_buffer(list_set(buffer, at, entry))
         return self
 
     def read(self, index: Any, name: str | None = None) -> Any:
@@ -602,7 +607,9 @@ class TracedTensorArray(TensorArray):
             shapes = [entry.aval.shape for entry in self._entries if entry is not None]
             if len(set(shapes)) == 1 and shapes[0] is not None and None not in shapes[0]:
                 self._shape.learn(shapes[0])
-            if self._shape.whole and 2 * written >= n:  # of few, putting them among zeros is far less work
+            if written == n or (
+                self._shape.whole and 2 * written >= n
+            ):  # of few, putting them among zeros is far less work
                 buffer = stack([self._entry(i) for i in range(n)])
             else:
                 buffer = self._reserve(convert(n, int32))
@@ -613,6 +620,7 @@ class TracedTensorArray(TensorArray):
             buffer = self._reserve(convert(n, int32))
             if self._dynamic_size:
                 self._shape.add(buffer)
+        self._shape.from_none = self._dynamic_size and written == n
         count = None
         if self._dynamic_size:
             buffer, count = list_grow(buffer, convert(n - 1, int32)), convert(n, int32)

@@ -283,7 +283,7 @@ def list_grow(buffer: Array, index: Array) -> Any:
     return np.concatenate([buffer, more])
 
 
-def _infer_push(buffer: Aval, index: Aval, value: Aval) -> Aval:
+def _infer_push(buffer: Aval, index: Aval, value: Aval, *, from_none: bool = False) -> Aval:
     return Aval(value.dtype, None if value.shape is None else (None, *value.shape))
 
 
@@ -319,11 +319,21 @@ def _infer_push(buffer: Aval, index: Aval, value: Aval) -> Aval:
         ),
     ],
 )
-def list_push(buffer: Array, index: Array, value: Array) -> Any:
-    """The list with another element at `index`, longer where it has no room. t[n, *element] -> t[m, *element]."""
+def list_push(buffer: Array, index: Array, value: Array, *, from_none: bool = False) -> Any:
+    """The list with another element at `index`, longer where it has no room. t[n, *element] -> t[m, *element].
+
+    `from_none` says that only elements that were written have made room: where there is some, they have said the shape,
+    even if that has extents of 0.
+    """
     n, at = buffer.shape[0], int(index)
     if at < 0:
         raise invalid(f"Trying to modify element {at} in a list with {n} elements.")
+    if from_none and n and buffer.shape[1:] != value.shape:
+        raise invalid(
+            "Tried to set a tensor with incompatible shape at a list index. Item element shape: "
+            f"{shape_text(value.shape)} list shape: {shape_text(buffer.shape[1:])}. Elements may differ in shape in a "
+            "tf.TensorArray(..., infer_shape=False)."
+        )
     return body_of(list_set)(body_of(list_grow)(buffer, index), index, value)
 
 
