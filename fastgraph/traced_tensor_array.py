@@ -607,9 +607,8 @@ class TracedTensorArray(TensorArray):
             shapes = [entry.aval.shape for entry in self._entries if entry is not None]
             if len(set(shapes)) == 1 and shapes[0] is not None and None not in shapes[0]:
                 self._shape.learn(shapes[0])
-            if written == n or (
-                self._shape.whole and 2 * written >= n
-            ):  # of few, putting them among zeros is far less work
+            # Of few, putting them among zeros is far less work.
+            if written == n or (self._shape.whole and 2 * written >= n):
                 buffer = stack([self._entry(i) for i in range(n)])
             else:
                 buffer = self._reserve(convert(n, int32))
