@@ -304,3 +304,27 @@ def comprehension_of_products(x):
     for row in x:
         values.append(row)
     return sum([a * b for a, b in zip(values, reversed(values), strict=True)]) + max(values)
+
+
+@case(1, 2, 5)
+def element_set_or_another_list_assigned(x):
+    a, b = [x, 7, 9], [4, 5]
+    c = a
+    if x % 2 == 1:
+        c[0], c[1] = c[1], c[0]
+    else:
+        c = b
+        c[1] += x
+    return fg.stack(a), fg.stack(b), fg.stack(c)
+
+
+@case(1, 2, 5)
+def element_of_an_attribute_set_or_another_list_assigned(x):
+    a, b = [x, 7], [4, 5]
+    holder = Stack()
+    holder.items = a
+    if x % 2 == 1:
+        holder.items[0] = x * 10
+    else:
+        holder.items = b
+    return fg.stack(a), fg.stack(b), fg.stack(holder.items)

@@ -295,7 +295,9 @@ class Containers:
                 known.name, known.written = name, self._written(name) or frozenset()
             if known is not None or (not isinstance(value, StagedList) and len(value) > _MOST_ELEMENTS):
                 return
-            written = frozenset() if of_several else self._written(name)  # by then another list may have the name
+            # By its end a block may have given the name to another list, which its elements' names would then mean.
+            is_moving = name in self._simple and isinstance(value, list)
+            written = frozenset() if of_several or is_moving else self._written(name)
             if written is None:
                 if not isinstance(value, list):
                     return
@@ -365,13 +367,14 @@ class Containers:
     def hidden(self, names: Sequence[str]) -> frozenset[int]:
         """Return the places of names that stand for elements of lists which are carried as a whole."""
         found = {each.name: each.container for each in self.all if isinstance(each.container, (list, StagedList))}
+        assigned = self._simple.intersection(found)
         places = set()
         for k, name in enumerate(names):
             owner = found.get(name.partition("[")[0]) if "[" in name else None
             if (
                 isinstance(owner, StagedList)
                 or (owner is not None and self._written(name.partition("[")[0]) is None)
-                or any(name.startswith(chosen + "[") for chosen in self._chosen)
+                or any(name.startswith(each + "[") for each in (*self._chosen, *assigned))
             ):
                 places.add(k)
         return frozenset(places)
