@@ -187,6 +187,23 @@ def key_that_may_be_missing(x: Any) -> Any:
     return fg.add_n(list(d.values()))
 
 
+class Held:
+    """An object with an attribute."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def attribute_of_one_or_another_object(x: Any) -> Any:
+    a, b = Held(x), Held(x + 1)
+    one = a
+    if x > 0:
+        one.value = x * 10
+    else:
+        one = b
+    return a.value, b.value
+
+
 def set_in_one_branch(x: Any) -> Any:
     s = {1}
     if x > 0:
@@ -436,6 +453,11 @@ CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (keys_by_a_method, ValueError, r"dict 'd' is changed in an if .*test_messages\.py:\d+\).*keys \['a', 'b'\] after"),
     (keys_in_a_loop, ValueError, r"dict 'd' is changed in a loop .*test_messages\.py:\d+\).*keys \['a'\] before"),
     (key_that_may_be_missing, ValueError, r"initialize d\['t'\] .*only some paths have set it"),
+    (
+        attribute_of_one_or_another_object,
+        ValueError,
+        r"'one\.value' is set in the main branch, .*gives 'one' another object",
+    ),
     (set_in_one_branch, ValueError, r"set 's' is changed in an if .*test_messages\.py:\d+"),
     (set_in_a_loop, ValueError, r"set 's' is changed in a loop .*test_messages\.py:\d+"),
     (attribute_in_one_branch, ValueError, rf"'thing\.more' {MUST}"),

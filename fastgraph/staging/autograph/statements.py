@@ -118,6 +118,25 @@ def staged_if(
     raise wanted.refused
 
 
+def _check_owners(names: Sequence[str], start: Sequence[Any], ends: Sequence[Sequence[Any]]) -> None:
+    """Raise ValueError where one branch sets an attribute of an object, and the other gives its name another object.
+
+    After the statement the attribute would be looked up in the one or the other, whichever was assigned.
+    """
+    place = {name: k for k, name in enumerate(names)}
+    for k, name in enumerate(names):
+        root = place.get(name.rpartition(".")[0])
+        if root is None or is_undefined(start[root]):
+            continue
+        stays = [end[root] is start[root] for end in ends]
+        if stays[0] != stays[1] and ends[stays.index(True)][k] is not start[k]:
+            raise ValueError(
+                f"'{name}' is set in the {'main' if stays[0] else 'else'} branch, and the other branch gives "
+                f"'{names[root]}' another object: a graph cannot tell afterwards whose attribute has changed. Give the "
+                f"objects names of their own."
+            )
+
+
 def _branches(
     outer: GraphTrace,
     scope: str,
@@ -137,12 +156,15 @@ def _branches(
     before = identity.mark()
     changed: dict[int, Any] = {}
 
+    whole: list[Any] = []  # what all names hold at the end of each branch
+
     def run(block: Callable[[], Any]) -> tuple[tuple[Any, ...], dict[int, Any]]:
         set_state(start)
         values: tuple[Any, ...] = ()
         try:
             block()
             state = get_state()
+            whole.append(state)
             values = tuple([begun(settled(state[k])) for k in kept])
         finally:
             held = {id(found.container): contents(found.container) for found in containers.all if found.written}
@@ -166,6 +188,7 @@ def _branches(
         set_state(start)
         known()
         return
+    _check_owners(names, start, whole)
     both_ends = [
         (found, [held.get(key, found.before) for held in (held_main, held_other)]) for key, found in changed.items()
     ]
