@@ -328,3 +328,13 @@ def element_of_an_attribute_set_or_another_list_assigned(x):
     else:
         holder.items = b
     return fg.stack(a), fg.stack(b), fg.stack(holder.items)
+
+
+@case(0, 1, 2, 5)
+def appended_where_an_element_might_be_deleted(x):
+    lists = [[], [7]]
+    if x % 2 == 1:
+        if len(lists[0]) > 1:
+            del lists[0][0]
+        lists[0].append(x)
+    return len(lists[0]), lists[1]

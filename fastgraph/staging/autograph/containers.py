@@ -155,6 +155,8 @@ def replace(container: Any, held: Any) -> None:
 
 def _same(a: Any, b: Any, written: frozenset[Any]) -> bool:
     """Say whether a container holds what it held, but for the elements that are written by name."""
+    if len(a) != len(b) and not isinstance(a, dict):  # which elements have those names is another matter then
+        return False
     if written and not isinstance(a, set):
         a, b = (
             [(key, item) for key, item in (held.items() if isinstance(held, dict) else enumerate(held))
@@ -370,11 +372,13 @@ class Containers:
         assigned = self._simple.intersection(found)
         places = set()
         for k, name in enumerate(names):
-            owner = found.get(name.partition("[")[0]) if "[" in name else None
-            if (
-                isinstance(owner, StagedList)
-                or (owner is not None and self._written(name.partition("[")[0]) is None)
-                or any(name.startswith(each + "[") for each in (*self._chosen, *assigned))
+            owners = [name[:at] for at, letter in enumerate(name) if letter == "["]
+            if any(
+                each in self._chosen
+                or each in assigned
+                or isinstance(found.get(each), StagedList)
+                or (each in found and self._written(each) is None)
+                for each in owners
             ):
                 places.add(k)
         return frozenset(places)
