@@ -338,3 +338,16 @@ def appended_where_an_element_might_be_deleted(x):
             del lists[0][0]
         lists[0].append(x)
     return len(lists[0]), lists[1]
+
+
+@case(1, 2, 5)
+def element_set_by_another_name_or_another_list_assigned(x):
+    lists, b = [[x, 7, 9], [4, 5]], [6, 8]
+    c = lists[0]
+    if x % 2 == 1:
+        c = b
+        lists[1].reverse()
+    else:
+        c[0], c[1] = c[1], c[0]
+        c.reverse()
+    return fg.stack(lists[0]), fg.stack(lists[1]), fg.stack(b)

@@ -255,6 +255,7 @@ class Containers:
         self._names = [name for name in names if "[" in name or "." in name]
         self._simple = frozenset(names)
         self._found: dict[int, Found] = {}
+        self._moving: set[str] = set()  # names of lists that may be another's at the end of a block
         self._chosen: set[str] = set()  # names of lists of several: these are carried, as they are
         for block in blocks:
             if isinstance(block, types.FunctionType):
@@ -291,14 +292,20 @@ class Containers:
                 self._note(called, side, depth, direct=direct, place=Item(choice.sides, k), of_several=True)
         elif isinstance(value, _KINDS):
             known = self._found.get(id(value))
+            # By its end a block may have given the name to another list, which its elements' names would then mean.
+            is_moving = name in self._simple and isinstance(value, (list, StagedList))
+            if is_moving:
+                self._moving.add(name)
+                if known is not None:
+                    known.written = frozenset()
             if known is not None and not any(each is place for each in known.places):
                 known.places.append(place)
-            if known is not None and known.of_several and not of_several:  # what its elements are written by
+            if (
+                known is not None and known.of_several and not (of_several or is_moving)
+            ):  # what its elements are written by
                 known.name, known.written = name, self._written(name) or frozenset()
             if known is not None or (not isinstance(value, StagedList) and len(value) > _MOST_ELEMENTS):
                 return
-            # By its end a block may have given the name to another list, which its elements' names would then mean.
-            is_moving = name in self._simple and isinstance(value, list)
             written = frozenset() if of_several or is_moving else self._written(name)
             if written is None:
                 if not isinstance(value, list):
@@ -369,13 +376,12 @@ class Containers:
     def hidden(self, names: Sequence[str]) -> frozenset[int]:
         """Return the places of names that stand for elements of lists which are carried as a whole."""
         found = {each.name: each.container for each in self.all if isinstance(each.container, (list, StagedList))}
-        assigned = self._simple.intersection(found)
         places = set()
         for k, name in enumerate(names):
             owners = [name[:at] for at, letter in enumerate(name) if letter == "["]
             if any(
                 each in self._chosen
-                or each in assigned
+                or each in self._moving
                 or isinstance(found.get(each), StagedList)
                 or (each in found and self._written(each) is None)
                 for each in owners
