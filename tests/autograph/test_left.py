@@ -91,22 +91,22 @@ def test_a_body_that_is_traced_again_leaves_an_element_once() -> None:
 def test_what_is_left_is_out_of_scope_in_its_function(kind: str) -> None:
     layer = Layer()
 
-    @fg.function
-    def attribute(x: Any) -> Any:
+    def called(x: Any) -> Any:
         if kind == "loop":
             for _ in fg.range(3):
                 x = layer(x)
         elif x > 0.0:
             x = layer(x)
+        return x
+
+    @fg.function
+    def attribute(x: Any) -> Any:
+        x = called(x)
         return x + layer.last
 
     @fg.function
     def element(x: Any) -> Any:
-        if kind == "loop":
-            for _ in fg.range(3):
-                x = layer(x)
-        elif x > 0.0:
-            x = layer(x)
+        called(x)
         return fg.add_n(layer.outputs)
 
     for f, line in ((attribute, "return x + layer.last"), (element, "return fg.add_n(layer.outputs)")):

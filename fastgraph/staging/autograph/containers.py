@@ -300,10 +300,8 @@ class Containers:
                     known.written = frozenset()
             if known is not None and not any(each is place for each in known.places):
                 known.places.append(place)
-            if (
-                known is not None and known.of_several and not (of_several or is_moving)
-            ):  # what its elements are written by
-                known.name, known.written = name, self._written(name) or frozenset()
+            if known is not None and known.of_several and not of_several and not is_moving:
+                known.name, known.written = name, self._written(name) or frozenset()  # what its elements are written by
             if known is not None or (not isinstance(value, StagedList) and len(value) > _MOST_ELEMENTS):
                 return
             written = frozenset() if of_several or is_moving else self._written(name)

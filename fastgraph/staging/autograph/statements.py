@@ -26,14 +26,7 @@ from fastgraph.staging import recursion
 from fastgraph.staging.autograph import identity, options
 from fastgraph.staging.autograph.builtins import and_, decides, decisive
 from fastgraph.staging.autograph.chosen import settled
-from fastgraph.staging.autograph.containers import (
-    Containers,
-    alike,
-    contents,
-    own_names,
-    replace,
-    unlike_branches,
-)
+from fastgraph.staging.autograph.containers import Containers, alike, contents, own_names, replace, unlike_branches
 from fastgraph.staging.autograph.elements import one_of_several
 from fastgraph.staging.autograph.growing import MOST_LISTS, UNLIKE, Grow, Owner, added, grow, grown, owning
 from fastgraph.staging.autograph.identity import is_list
@@ -155,7 +148,6 @@ def _branches(
     containers = owner.containers
     before = identity.mark()
     changed: dict[int, Any] = {}
-
     whole: list[Any] = []  # what all names hold at the end of each branch
 
     def run(block: Callable[[], Any]) -> tuple[tuple[Any, ...], dict[int, Any]]:
