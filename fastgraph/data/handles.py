@@ -41,10 +41,8 @@ class Handled:
     def handle(self) -> Any:
         """Return the number as an eager tensor; a trace that asks for it keeps the object as long as its graph."""
         trace: Any = current_trace()
-        while trace is not None and trace.parent is not None:
-            trace = trace.parent
         if trace is not None:
-            trace.generators.append(self)
+            trace.root.generators.append(self)
         if self._handle is None:
             self._handle = from_array(np.array(self.number), int64)
         return self._handle

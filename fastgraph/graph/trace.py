@@ -247,9 +247,7 @@ class SymbolicTensor(Tensor):
         line = next(iter(self.value.node.source), None)
         if line is not None:
             return f"from {line.function}, {line}"
-        trace = self.trace
-        while trace.parent is not None:
-            trace = trace.parent
+        trace = self.trace.root
         what = "an argument" if self.value in trace.graph.inputs else "a tensor"
         return f"from {trace.graph.name}, {what} of it"
 
@@ -390,6 +388,7 @@ class GraphTrace(Trace):
         self.spare_generators: list[Any] = []  # of an earlier trace of the same function, for its random ops
         self.same_lists: Any = None  # of a function: which lists may be one, where a tensor has decided which
         self.left: Any = None  # of a function: lists and dicts in which staged statements have left what nobody may use
+        self.looked_through: dict[int, Any] = {}  # of a function: what has been searched for lists that are rows now
         self.sealed = False
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
         self.scope = ""  # the prefix of the names of its nodes
@@ -613,6 +612,14 @@ class GraphTrace(Trace):
         """The trace whose tensors may be used here."""
         return self.parent if self.parent is not None else self.enclosing
 
+    @property
+    def root(self) -> GraphTrace:
+        """The trace of the whole function that this is of, or of a branch or a body in it."""
+        trace = self
+        while trace.parent is not None:
+            trace = trace.parent
+        return trace
+
     # -- the end
 
     def finish(self, outputs: list[Value]) -> Graph:
@@ -620,6 +627,7 @@ class GraphTrace(Trace):
         self.graph.outputs = outputs
         self.settle_names()
         self.sealed = True
+        self.looked_through.clear()
         return self.graph
 
     def identity(self, tensor: Any, name: str = "Identity") -> Value:

@@ -252,9 +252,8 @@ class _Generators:
     def _own(self, op: str, seed: int | None) -> Source:
         if seed is not None:
             seed = _as_seed(seed)
-        trace: Any = current_trace()
-        while trace is not None and trace.parent is not None:
-            trace = trace.parent
+        inner: Any = current_trace()
+        trace = None if inner is None else inner.root
         if trace is not None and not trace.draws_eagerly:
             return self._traced(trace, seed)
         if trace is not None and seed is None:  # a cell, for the function may be run for many elements

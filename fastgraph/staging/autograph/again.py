@@ -37,9 +37,7 @@ def check_left(
     `put` gives the names the loop's inputs, which are of the types `avals`.
     """
     body_trace = blocks[-1][0]
-    root: Any = body_trace
-    while root.parent is not None:
-        root = root.parent
+    root = body_trace.root
     expressions = Expressions()
     n_random_ops, known = root.n_random_ops, identity.mark()
     held = [(found, contents(found.container)) for found in containers.all]

@@ -70,9 +70,7 @@ class _Noted:
 
 def _function_traced() -> Any:
     trace: Any = current_trace()
-    while trace is not None and trace.parent is not None:
-        trace = trace.parent
-    return trace
+    return None if trace is None else trace.root
 
 
 def _note(left: Left, container: Any) -> None:

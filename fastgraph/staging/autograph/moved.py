@@ -9,19 +9,19 @@ import types
 from typing import Any
 
 from fastgraph import nesting
-from fastgraph._tensor import Tensor
+from fastgraph._tensor import Tensor, current_trace
 
 _DEPTH = 3
 _MOST_ELEMENTS = 4096
-_in_use = False  # whether a program has had lists whose elements have become rows
+_moves = 0  # how many lists' elements have become rows in this process
 
 
 class Moved:
     """What is left in a list object whose elements have become rows: `to` is what now stands for the list."""
 
     def __init__(self, name: str, to: Any) -> None:
-        global _in_use
-        _in_use = True
+        global _moves
+        _moves += 1
         self.name = name
         self.to = to
 
@@ -58,9 +58,20 @@ def resolved(value: Any) -> Any:
         choice = getattr(value, "choice", None)
         if choice is not None and type(value) is not list and isinstance(value, list) and not choice.is_as_seen():
             return choice.follower(value)
-    if _in_use and not isinstance(value, _NOTHING_INSIDE):
+    if not _moves or isinstance(value, _NOTHING_INSIDE):
+        return value
+    trace: Any = current_trace()
+    if trace is None:
         return _resolved(value, _DEPTH)
-    return value
+    # A function that reads a large table again and again has it looked through again only if there is a reason.
+    state = _moves, len(value) if isinstance(value, (list, dict, tuple)) else 0
+    known = (looked_through := trace.root.looked_through).get(id(value))
+    if known is not None and known[0] is value and known[1] == state:
+        return value
+    new = _resolved(value, _DEPTH)
+    if new is value:
+        looked_through[id(value)] = value, state
+    return new
 
 
 #: Values in which no lists are looked for.
