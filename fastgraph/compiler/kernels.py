@@ -454,8 +454,8 @@ class _Worker:
                 self.kill()
 
     def twin(self) -> _Twin | None:
-        """Another process like this one, if it is running and may have one more."""
-        if not self._started or not self._spares:
+        """Another process like this one, forked from it once it has imported Numba, if it may have one more."""
+        if not self._spares:
             return None
         requests, answers = self._spares.pop()
         twin = _Twin(self._desk, requests, answers)
