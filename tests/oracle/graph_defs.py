@@ -380,7 +380,7 @@ def _captures(tf: Any, concrete: Any, ours: bool) -> Iterator[tuple[Any, str]]:
             elif held().variable is not None:  # else the generator of a random op, which draws by itself there
                 yield held().variable(), value.name
     else:
-        for held, inner in concrete.graph.ir.captures:
+        for held, inner in concrete.graph.captures:
             variable = next((each for each in concrete.variables if each.handle is held), None)
             yield (held if variable is None else variable), inner.name
 
