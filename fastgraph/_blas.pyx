@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Products of float32 and float64 matrices: by our own blocks where those are faster, else by scipy's BLAS.
+"""Products of float32 and float64 matrices by our own blocks where those are faster, else by scipy's BLAS; of int32.
 
 Rule: a call always uses one thread; products are cut along M or N by shape alone, so that their bits do not depend on
 the number of threads. Only the library in scipy's wheel is loaded, or one extension file (importing scipy takes 40 ms,
@@ -15,7 +15,7 @@ import sys
 import threading
 
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memset
 
 from fastgraph import errors, flags
@@ -30,6 +30,10 @@ cdef extern from "_blocks.h" nogil:
     )
     void fg_block_product_double(
         int bits, const double* a, const double* b, double* c, int64_t m, int64_t n, int64_t k,
+        int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row,
+    )
+    void fg_block_product_int(
+        int bits, const uint32_t* a, const uint32_t* b, uint32_t* c, int64_t m, int64_t n, int64_t k,
         int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row,
     )
 
@@ -164,9 +168,9 @@ def vector_bits() -> int:
     return _bits
 
 
-cdef int64_t _whole_panels(int64_t columns, bint is_double) noexcept nogil:
+cdef int64_t _whole_panels(int64_t columns, int kind) noexcept nogil:
     """So many columns or a few more: no piece but the last then ends in a panel that is partly empty."""
-    cdef int64_t wide = _bits // (32 if is_double else 16)
+    cdef int64_t wide = _bits // (32 if kind == DOUBLE else 16)
     return (columns + wide - 1) // wide * wide if wide else columns
 
 
@@ -175,10 +179,11 @@ cdef int choose_way(Gemm* g) except -1:
     cdef int64_t m = g.m if g.along_n else g.piece
     cdef int64_t n = g.piece if g.along_n else g.n
     g.blocks = 0
-    if fg_blocks_pay(_bits, g.is_double, m, n, g.k, g.m if g.transpose_a else 1, g.k if g.transpose_b else 1):
+    cdef int64_t a_col = g.m if g.transpose_a else 1, b_col = g.k if g.transpose_b else 1
+    if g.kind == INTEGER or fg_blocks_pay(_bits, g.kind == DOUBLE, m, n, g.k, a_col, b_col):
         g.blocks = _bits
         if g.along_n:
-            g.piece = _whole_panels(g.piece, g.is_double)
+            g.piece = _whole_panels(g.piece, g.kind)
         return 0
     if max(g.m, g.n, g.k) > 0x7fffffff:
         raise errors.InvalidArgumentError(
@@ -191,7 +196,12 @@ cdef void _call(Gemm* g, char* a, char* b, char* c, int64_t m, int64_t n) noexce
     """One call on a part of C with m rows and n columns. BLAS is column-major: it is asked for C's transpose."""
     cdef int64_t a_row = 1 if g.transpose_a else g.k, a_col = g.m if g.transpose_a else 1
     cdef int64_t b_row = 1 if g.transpose_b else g.n, b_col = g.k if g.transpose_b else 1
-    if g.blocks and g.is_double:
+    if g.kind == INTEGER:
+        fg_block_product_int(
+            g.blocks, <uint32_t*>a, <uint32_t*>b, <uint32_t*>c, m, n, g.k, a_row, a_col, b_row, b_col, g.n
+        )
+        return
+    if g.blocks and g.kind == DOUBLE:
         fg_block_product_double(
             g.blocks, <double*>a, <double*>b, <double*>c, m, n, g.k, a_row, a_col, b_row, b_col, g.n
         )
@@ -207,7 +217,7 @@ cdef void _call(Gemm* g, char* a, char* b, char* c, int64_t m, int64_t n) noexce
     cdef double done = 1, dzero = 0
     cdef char ta = c"T" if g.transpose_a else c"N"
     cdef char tb = c"T" if g.transpose_b else c"N"
-    if g.is_double:
+    if g.kind == DOUBLE:
         _dgemm(&tb, &ta, &in_, &im, &ik, &done, <double*>b, &ldb, <double*>a, &lda, &dzero, <double*>c, &ldc)
     else:
         _sgemm(&tb, &ta, &in_, &im, &ik, &one, <float*>b, &ldb, <float*>a, &lda, &zero, <float*>c, &ldc)
@@ -216,7 +226,7 @@ cdef void _call(Gemm* g, char* a, char* b, char* c, int64_t m, int64_t n) noexce
 cdef void gemm_units(Gemm* g, char* a, char* b, char* c, int64_t begin, int64_t end) noexcept nogil:
     """Compute units [begin, end); unit u is piece u % pieces of batch u // pieces."""
     cdef int64_t unit, i, first, count
-    cdef int64_t size = 8 if g.is_double else 4
+    cdef int64_t size = 8 if g.kind == DOUBLE else 4
     cdef char* a_i
     cdef char* b_i
     cdef char* c_i
@@ -253,7 +263,7 @@ cdef void _eager_part(void* context, int64_t first, int64_t last) noexcept nogil
 
 
 cdef bint block_product(
-    bint is_double, char* a, char* b, char* c, int64_t m, int64_t n, int64_t k, bint transpose_a, bint transpose_b,
+    int kind, char* a, char* b, char* c, int64_t m, int64_t n, int64_t k, bint transpose_a, bint transpose_b,
     int64_t batch, int64_t* a_offsets, int64_t* b_offsets, bint small,
 ) noexcept nogil:
     """C[i] = op(A[i]) @ op(B[i]) by blocks, all dense; False, having done nothing, where BLAS is as good.
@@ -263,17 +273,17 @@ cdef bint block_product(
     """
     cdef Eager all
     cdef Gemm* g = &all.gemm
-    cdef double one = (2 if is_double else 1) * 2.0 * m * n * k  # about 160 of these take a nanosecond
+    cdef double one = (1 if kind == SINGLE else 2) * 2.0 * m * n * k  # about 160 of these take a nanosecond
     cdef int64_t least
     if small:
         if _bits == 0 or k < 1:
             return False
-    elif not fg_blocks_pay(_bits, is_double, m, n, k, m if transpose_a else 1, k if transpose_b else 1):
+    elif not fg_blocks_pay(_bits, kind == DOUBLE, m, n, k, m if transpose_a else 1, k if transpose_b else 1):
         return False
     all.a = a
     all.b = b
     all.c = c
-    g.is_double = is_double
+    g.kind = kind
     g.transpose_a = transpose_a
     g.transpose_b = transpose_b
     g.along_n = n >= m
@@ -295,6 +305,6 @@ cdef bint block_product(
             g.pieces *= 2
         g.piece = (g.piece + g.pieces - 1) // g.pieces
         if g.along_n:
-            g.piece = _whole_panels(g.piece, is_double)
+            g.piece = _whole_panels(g.piece, kind)
     pool_share(_eager_part, &all, batch * g.pieces, max(<int64_t>1, <int64_t>(PIECE * g.pieces / one)))
     return True

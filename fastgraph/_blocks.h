@@ -1,4 +1,4 @@
-/* Products of float32 and float64 whose sums stay in vector registers: c[m, n] = a[m, k] @ b[k, n], a or b perhaps transposed.
+/* Products of float32, float64 and int32 whose sums stay in vector registers: c[m, n] = a[m, k] @ b[k, n], a or b perhaps transposed.
  *
  * Rule: each sum goes over k in order, so the bits depend neither on how a product is cut nor on its neighbours. A group
  * of b's columns stays in the second cache while all of a passes by, a few rows at a time; either operand is copied only
@@ -156,6 +156,45 @@ typedef __m256i M_256_double;
 #define MASK_OF(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x((int64_t)(n)), _mm256_setr_epi64x(0, 1, 2, 3))
 #include "_blocks_of_width.h"
 
+/* Integers: the same bits with a sign and without, and without one they may overflow. */
+#define T uint32_t
+#define LANES 16
+#define MOST 14
+#define TARGET "avx512f"
+#define NAME(x) x##_512_int
+#define TILE 8
+#define TURN(to, to_row, from, from_row) fg_turn((float *)(to), to_row, (const float *)(from), from_row)
+typedef __m512i V_512_int;
+typedef __mmask16 M_512_int;
+#define LOAD(p) _mm512_loadu_si512(p)
+#define LOAD_PART(p, mask) _mm512_maskz_loadu_epi32(mask, p)
+#define STORE(p, v) _mm512_storeu_si512(p, v)
+#define STORE_PART(p, mask, v) _mm512_mask_storeu_epi32(p, mask, v)
+#define SET1(x) _mm512_set1_epi32((int)(x))
+#define ZERO _mm512_setzero_si512()
+#define FMA(x, y, z) _mm512_add_epi32(_mm512_mullo_epi32(x, y), z)
+#define MASK_OF(n) ((__mmask16)((1u << (n)) - 1))
+#include "_blocks_of_width.h"
+
+#define T uint32_t
+#define LANES 8
+#define MOST 6
+#define TARGET "avx2,fma"
+#define NAME(x) x##_256_int
+#define TILE 8
+#define TURN(to, to_row, from, from_row) fg_turn((float *)(to), to_row, (const float *)(from), from_row)
+typedef __m256i V_256_int;
+typedef __m256i M_256_int;
+#define LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
+#define LOAD_PART(p, mask) _mm256_maskload_epi32((const int *)(p), mask)
+#define STORE(p, v) _mm256_storeu_si256((__m256i *)(p), v)
+#define STORE_PART(p, mask, v) _mm256_maskstore_epi32((int *)(p), mask, v)
+#define SET1(x) _mm256_set1_epi32((int)(x))
+#define ZERO _mm256_setzero_si256()
+#define FMA(x, y, z) _mm256_add_epi32(_mm256_mullo_epi32(x, y), z)
+#define MASK_OF(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#include "_blocks_of_width.h"
+
 /* 512, 256 or 0: the vectors of this CPU that there are blocks for. */
 static int fg_block_bits(void) {
     __builtin_cpu_init();
@@ -187,7 +226,7 @@ static int fg_blocks_pay(int bits, int is_double, int64_t m, int64_t n, int64_t 
                      int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row) {                                     \
         if (m == 0) return;                                                                                            \
         void *room = fg_room();                                                                                        \
-        if (room == NULL) /* no memory: slow, but right */                                                             \
+        if (room == NULL || bits == 0) /* no memory, or integers without vectors: slow, but right */                                                             \
             for (int64_t i = 0; i < m; i++)                                                                            \
                 for (int64_t j = 0; j < n; j++) {                                                                      \
                     T sum = 0;                                                                                         \
@@ -201,6 +240,7 @@ static int fg_blocks_pay(int bits, int is_double, int64_t m, int64_t n, int64_t 
     }
 FG_BLOCK_PRODUCT(fg_block_product, float, fg_product_512, fg_product_256)
 FG_BLOCK_PRODUCT(fg_block_product_double, double, fg_product_512_double, fg_product_256_double)
+FG_BLOCK_PRODUCT(fg_block_product_int, uint32_t, fg_product_512_int, fg_product_256_int)
 
 #else /* another CPU or compiler: BLAS */
 
@@ -216,6 +256,9 @@ static void fg_block_product(int bits, const float *a, const float *b, float *c,
 static void fg_block_product_double(int bits, const double *a, const double *b, double *c, int64_t m, int64_t n,
                                     int64_t k, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col,
                                     int64_t c_row) {}
+
+static void fg_block_product_int(int bits, const uint32_t *a, const uint32_t *b, uint32_t *c, int64_t m, int64_t n,
+                                 int64_t k, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t c_row) {}
 
 #endif
 #endif

@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
-from fastgraph._blas cimport Gemm, choose_way, gemm_units
+from fastgraph._blas cimport DOUBLE, INTEGER, SINGLE, Gemm, choose_way, gemm_units
 from fastgraph._buffer cimport (
     BLOCK_MEMORY, MAX_RANK, Block, Cell, block_drain, block_new, block_release, block_retain, fg_atomic_load,
     fg_spin_lock, fg_spin_try, fg_spin_unlock,

@@ -1,4 +1,4 @@
-# Part of _tensor.pyx: matrix products: by blocks where those are as fast as BLAS, integers by loops, else NumPy's BLAS.
+# Part of _tensor.pyx: matrix products: by blocks where those are as fast as BLAS, int64 by loops, else NumPy's.
 
 cdef extern from "_products.h" nogil:
     void fg_product_f32(void*, void*, void*, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t)
@@ -36,7 +36,7 @@ cdef EagerTensor _product(EagerTensor a, EagerTensor b, bint transpose_a, bint t
     dims[1] = b.dims[0] if transpose_b else b.dims[1]
     if _count(2, &dims[0]) < 0:
         return None
-    if code == FLOAT32 or code == FLOAT64:
+    if code != INT64:
         out = wrap_block(block_new(dims[0] * dims[1] * _item_sizes[code]), code, 2, &dims[0])
         if _by_blocks(a, b, out, dims[0], dims[1], k, transpose_a, transpose_b, 1, &_nowhere, &_nowhere):
             return out
@@ -70,22 +70,22 @@ cdef bint _by_blocks(
     EagerTensor a, EagerTensor b, EagerTensor out, int64_t m, int64_t n, int64_t k, bint transpose_a, bint transpose_b,
     int64_t batch, int64_t* a_offsets, int64_t* b_offsets
 ) noexcept:
-    """Products of float32 or float64 by blocks into `out`; False, having done nothing, where BLAS is as good."""
+    """Products of float32, float64 or int32 by blocks into `out`; False, having done nothing, where BLAS is as good."""
     cdef double work = <double>m * n * k
-    cdef bint is_double = out.dtype_code == FLOAT64
-    cdef bint small = work <= (SMALL_DOUBLE if is_double else SMALL_FLOAT)
+    cdef int kind = DOUBLE if out.dtype_code == FLOAT64 else INTEGER if out.dtype_code == INT32 else SINGLE
+    cdef bint small = kind == INTEGER or work <= (SMALL_DOUBLE if kind == DOUBLE else SMALL_FLOAT)
     cdef bint done
     if work * batch <= KEEPS_GIL:
-        return block_product(is_double, a.data, b.data, out.data, m, n, k, transpose_a, transpose_b, batch, a_offsets,
+        return block_product(kind, a.data, b.data, out.data, m, n, k, transpose_a, transpose_b, batch, a_offsets,
                              b_offsets, small)
     with nogil:
-        done = block_product(is_double, a.data, b.data, out.data, m, n, k, transpose_a, transpose_b, batch, a_offsets,
+        done = block_product(kind, a.data, b.data, out.data, m, n, k, transpose_a, transpose_b, batch, a_offsets,
                              b_offsets, small)
     return done
 
 
 cdef EagerTensor _product_batch(EagerTensor a, EagerTensor b, bint transpose_a, bint transpose_b):
-    """a @ b of batches of matrices of float32 or float64, broadcasting; None where NumPy's body must do it."""
+    """a @ b of batches of matrices of float32, float64 or int32, broadcasting; None where NumPy's body must do it."""
     cdef int64_t dims[MAX_RANK]
     cdef int64_t a_steps[MAX_RANK]      # elements from one matrix to the next along an axis, 0 if broadcast
     cdef int64_t b_steps[MAX_RANK]
@@ -97,7 +97,7 @@ cdef EagerTensor _product_batch(EagerTensor a, EagerTensor b, bint transpose_a, 
     cdef int64_t* a_offsets = &places[0]
     cdef int64_t* b_offsets
     cdef EagerTensor out
-    if a.ndim < 2 or b.ndim < 2 or b.dtype_code != code or (code != FLOAT32 and code != FLOAT64):
+    if a.ndim < 2 or b.ndim < 2 or b.dtype_code != code or (code != FLOAT32 and code != FLOAT64 and code != INT32):
         return None
     k = a.dims[a.ndim - 2] if transpose_a else a.dims[a.ndim - 1]
     if (b.dims[b.ndim - 1] if transpose_b else b.dims[b.ndim - 2]) != k:

@@ -10,12 +10,14 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeGuard, cast
 
+from fastgraph._blas import vector_bits
 from fastgraph.compiler import column_sums, convolution, counted, loop_kernels, scalar_loops
 from fastgraph.compiler.alike import Pattern
 from fastgraph.compiler.arrange import FlatNest, arrange
 from fastgraph.compiler.cost import cost, operations
 from fastgraph.compiler.emit_cpu import Emitted, emit
 from fastgraph.compiler.extents import FIRST_WITNESS, Witnesses, witness_avals
+from fastgraph.compiler.formats import FLOATS
 from fastgraph.compiler.fusion import UPDATES, Cluster, Fusion, lowerable
 from fastgraph.compiler.ordered import KINDS, ordered
 from fastgraph.compiler.program import (
@@ -49,6 +51,8 @@ PARTIAL = Primitive("partial_result", op_type="PartialResult", n_outputs=1)
 PARTIAL_NODE = Node(PARTIAL, (), {}, (), "partial_result")
 #: Whether a Variable's update may be written over the value it replaces (else the two swap Blocks).
 UPDATE_IN_PLACE = True
+#: Products of int32 that the executor computes: at least so many columns and multiplications.
+LEAST_COLUMNS, LEAST_INTEGERS = 4, 512
 LIST_STEPS = frozenset({"dynamic.push", "dynamic.extend", "dynamic.grow", "dynamic.trim"})
 _SOURCES = frozenset({"placeholder", "const"})
 
@@ -99,11 +103,18 @@ class Assembler:
         return not self.is_bias_gradient(node)
 
     def is_gemm(self, node: Node) -> bool:
-        return (
-            node not in self.opaque
-            and node.op.step == "gemm"
-            and node.outputs[0].aval.dtype.name in ("float32", "float64")
-        )
+        """Whether a node is a product that the executor computes by blocks in registers, or by BLAS."""
+        if node.op.step != "gemm" or node in self.opaque:
+            return False
+        dtype = node.outputs[0].aval.dtype.name
+        if dtype != "int32" or not vector_bits():  # BLAS has none of integers: a kernel of its own, or a loop nest
+            return dtype in FLOATS
+        # The nest of a tiny one, or of few columns, goes together with its neighbours.
+        left, result = self.avals[node.inputs[0]].shape, self.avals[node.outputs[0]].shape
+        if left is None or result is None:
+            return False
+        m, n, k = result[-2] or 0, result[-1] or 0, left[-2 if node.attrs.get("transpose_a", False) else -1] or 0
+        return n >= LEAST_COLUMNS and m * n * k >= LEAST_INTEGERS
 
     def blocks(self, node: Node) -> Geometry | None:
         """What is known of a convolution that has a kernel of its own, else None."""

@@ -35,6 +35,11 @@ def kernel_chunk(extent: int, per_unit: float) -> int:
     return chunk
 
 
+def gemm_size(dtype: str) -> int:
+    """Return the bytes of a float whose products take as long: those of int32 have no fused addition."""
+    return 4 if dtype == "float32" else 8
+
+
 def gemm_cost(batch: Sequence[int], m: int, n: int, k: int, size: int) -> float:
     """Return the estimated nanoseconds of a batch of products on one thread."""
     count = 1

@@ -19,7 +19,8 @@ from fastgraph import flags
 from fastgraph._blas import vector_bits
 from fastgraph._tensor import EagerTensor, from_array
 from fastgraph.compiler import spell_cpu as spell
-from fastgraph.compiler.costs import gemm_cost, gemm_shards
+from fastgraph.compiler.costs import gemm_cost, gemm_shards, gemm_size
+from fastgraph.compiler.formats import FLOATS
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.kernel_parts import NoPart, Part
 from fastgraph.compiler.mirrors import MOST_BYTES, mirrored, put_in_rows
@@ -440,10 +441,12 @@ class _Burst:
             raise _Unfit
         shapes = tuple([cast("tuple[int, ...]", aval.shape) for aval in given])
         *batch, m, n = shapes[2]
-        k, item = shapes[0][-2 if step.transpose_a else -1], given[0].dtype.size
+        k, dtype = shapes[0][-2 if step.transpose_a else -1], given[0].dtype.name
+        item = gemm_size(dtype)
         operands = [at(k) for k in step.inputs]
         number[step.outputs[0]] = result = self.keep(given[2])
-        if not batch and min(m, n) == 1 and max(m, n) <= FEW_SUMS and 1 <= k <= FEW_SUMS and vector_bits():
+        few = not batch and min(m, n) == 1 and max(m, n) <= FEW_SUMS and 1 <= k <= FEW_SUMS
+        if few and vector_bits() and dtype in FLOATS:
             self.cost += 4.0 + 0.1 * m * n * k
             turned = step.transpose_b if m == 1 else not step.transpose_a
             matrix, vector = operands[::-1] if m == 1 else operands

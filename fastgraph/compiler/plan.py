@@ -102,7 +102,7 @@ class GemmCall(StepSpec):
     a: int = 0
     b: int = 0
     c: int = 0
-    double: bool = False
+    dtype: str = "float32"  # or float64, int32
     transpose_a: bool = False
     transpose_b: bool = False
     m: int = 0

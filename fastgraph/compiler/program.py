@@ -77,7 +77,7 @@ class CountedStep(KernelStep):
 
 @dataclass(eq=False, repr=False, match_args=False)
 class GemmStep(Step):
-    """out[..., m, n] = op(a) @ op(b) in float32 or float64 by BLAS; batch dimensions are those of the output."""
+    """out[..., m, n] = op(a) @ op(b) by blocks or BLAS, floats or int32; batch dimensions are those of the output."""
 
     transpose_a: bool
     transpose_b: bool

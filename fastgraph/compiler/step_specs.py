@@ -13,7 +13,7 @@ import numpy as np
 
 from fastgraph._executor import Plan
 from fastgraph.compiler import plan as specs
-from fastgraph.compiler.costs import CALL_NS, gemm_cost, gemm_shards, kernel_chunk
+from fastgraph.compiler.costs import CALL_NS, gemm_cost, gemm_shards, gemm_size, kernel_chunk
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.placement import Placement
 from fastgraph.compiler.plan import Operand, Place, PlanSpec, Slot, StepSpec
@@ -178,13 +178,14 @@ class StepSpecs(Placement):
         m, n = c_shape[-2:]
         k = a_shape[-2] if step.transpose_a else a_shape[-1]
         batch = c_shape[:-2]
-        size = self.aval(a).dtype.size
+        dtype = self.aval(a).dtype.name
+        size = gemm_size(dtype)
         pieces, along_n, chunk = gemm_shards(batch, m, n, k, size)
         return specs.GemmCall(
             a=self.slot_of[a],
             b=self.slot_of[b],
             c=self.slot_of[step.outputs[0]],
-            double=size == 8,
+            dtype=dtype,
             transpose_a=step.transpose_a,
             transpose_b=step.transpose_b,
             m=m,

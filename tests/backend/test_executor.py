@@ -106,19 +106,19 @@ def test_wrong_inputs_are_refused() -> None:
         plan.run([np.ones(2, np.float32)])
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 @pytest.mark.parametrize("transpose_a", [False, True])
 @pytest.mark.parametrize("transpose_b", [False, True])
 @pytest.mark.parametrize("along_n", [False, True])
 def test_gemm(dtype: str, transpose_a: bool, transpose_b: bool, along_n: bool) -> None:
     rng = np.random.default_rng(0)
     m, n, k, batch = 37, 29, 13, 3
-    a = rng.normal(size=(batch, k, m) if transpose_a else (batch, m, k)).astype(dtype)
-    w = rng.normal(size=(n, k) if transpose_b else (k, n)).astype(dtype)
+    a = (3 * rng.normal(size=(batch, k, m) if transpose_a else (batch, m, k))).astype(dtype)
+    w = (3 * rng.normal(size=(n, k) if transpose_b else (k, n))).astype(dtype)
     b = Builder()
     sa, sw, out = b.input(a.shape, dtype), b.input(w.shape, dtype), b.block((batch, m, n), dtype)
     step = GemmCall(
-        a=sa, b=sw, c=out, double=dtype == "float64", transpose_a=transpose_a, transpose_b=transpose_b, m=m, n=n, k=k,
+        a=sa, b=sw, c=out, dtype=dtype, transpose_a=transpose_a, transpose_b=transpose_b, m=m, n=n, k=k,
         a_offsets=tuple(i * m * k for i in range(batch)), b_offsets=(0,) * batch, along_n=along_n, pieces=4, chunk=2,
     )  # fmt: skip
     b.step(step, (sa, sw), (out,))

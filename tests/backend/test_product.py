@@ -17,7 +17,7 @@ TURNED = [(False, False), (True, False), (False, True), (True, True)]
 
 @pytest.fixture(params=[512, 256, 0])
 def bits(request: pytest.FixtureRequest) -> Iterator[int]:
-    """Products by vectors of so many bits at most; 0: by BLAS."""
+    """Products by vectors of so many bits at most; 0: by BLAS, of integers by loops."""
     before = _blas.use_vectors(request.param)
     found = _blas.use_vectors(request.param)
     yield found
@@ -26,9 +26,13 @@ def bits(request: pytest.FixtureRequest) -> Iterator[int]:
 
 def operands(m: int, k: int, n: int, turned: tuple[bool, bool], batch: Any = ((), ()), dtype: str = "float32") -> Any:
     rng = np.random.default_rng(m * 10007 + k * 101 + n)
-    x = rng.standard_normal(batch[0] + ((k, m) if turned[0] else (m, k))).astype(dtype)
-    y = rng.standard_normal(batch[1] + ((n, k) if turned[1] else (k, n))).astype(dtype)
-    return x, y
+
+    def drawn(shape: tuple[int, ...]) -> Any:
+        if dtype == "int32":  # products and sums wrap
+            return rng.integers(-(2**31), 2**31, shape).astype(dtype)
+        return rng.standard_normal(shape).astype(dtype)
+
+    return drawn(batch[0] + ((k, m) if turned[0] else (m, k))), drawn(batch[1] + ((n, k) if turned[1] else (k, n)))
 
 
 def product(turned: tuple[bool, bool], **signature: Any) -> Any:
@@ -37,14 +41,17 @@ def product(turned: tuple[bool, bool], **signature: Any) -> Any:
 
 def check(function: Any, x: Any, y: Any, turned: tuple[bool, bool]) -> None:
     a, b = (np.swapaxes(v, -1, -2) if t else v for v, t in zip((x, y), turned, strict=True))
-    want = a.astype(np.float64) @ b.astype(np.float64)
+    want = a @ b if a.dtype == np.int32 else a.astype(np.float64) @ b.astype(np.float64)
     with flags.override(tier="last"):
         got = function(fg.constant(x), fg.constant(y)).numpy()
     assert got.shape == want.shape
+    if a.dtype == np.int32:
+        np.testing.assert_array_equal(got, want)
+        return
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5 * max(1, a.shape[-1]))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 @pytest.mark.parametrize("turned", TURNED)
 def test_every_rest_of_columns(bits: int, turned: tuple[bool, bool], dtype: str) -> None:
     function = product(turned, reduce_retracing=True)
@@ -53,7 +60,7 @@ def test_every_rest_of_columns(bits: int, turned: tuple[bool, bool], dtype: str)
             check(function, *operands(m, k, n, turned, dtype=dtype), turned)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 @pytest.mark.parametrize("turned", TURNED)
 def test_every_rest_of_rows_and_depth(bits: int, turned: tuple[bool, bool], dtype: str) -> None:
     function = product(turned, reduce_retracing=True)
@@ -68,7 +75,7 @@ def test_every_rest_of_rows_and_depth(bits: int, turned: tuple[bool, bool], dtyp
     [(70, 512, 1024), (300, 300, 300), (40, 2048, 64), (40, 2049, 64), (200, 260, 1056), (3, 1500, 700)],
 )
 def test_operands_that_are_copied(bits: int, m: int, k: int, n: int, turned: tuple[bool, bool]) -> None:
-    for dtype in ("float32", "float64"):
+    for dtype in ("float32", "float64", "int32"):
         check(product(turned), *operands(m, k, n, turned, dtype=dtype), turned)
 
 
@@ -78,15 +85,18 @@ BATCHES = [((3,), (3,)), ((2, 2), (2, 2)), ((), (3,)), ((3,), ()), ((1,), (3,)),
 @pytest.mark.parametrize("batch", BATCHES)
 @pytest.mark.parametrize("turned", TURNED)
 def test_batches(bits: int, batch: Any, turned: tuple[bool, bool]) -> None:
-    check(product(turned), *operands(15, 40, 33, turned, batch), turned)
+    for dtype in ("float32", "int32"):
+        check(product(turned), *operands(15, 40, 33, turned, batch, dtype), turned)
 
 
 def test_sizes_that_are_known_only_in_a_call(bits: int) -> None:
     unknown = fg.TensorSpec([None, None])
     for turned in TURNED:
         function = product(turned, input_signature=[unknown, unknown])
+        integers = product(turned, input_signature=[fg.TensorSpec([None, None], "int32")] * 2)
         for m, k, n in [(4, 3, 5), (90, 700, 40), (0, 1, 8), (5, 0, 4), (64, 30, 1000), (1, 1, 1), (300, 17, 48)]:
             check(function, *operands(m, k, n, turned), turned)
+            check(integers, *operands(m, k, n, turned, dtype="int32"), turned)
 
 
 def test_the_result_is_written_and_nothing_beside_it(bits: int) -> None:
@@ -124,7 +134,7 @@ def test_a_row_does_not_depend_on_its_neighbours() -> None:
     assert whole[31:120].tobytes() == part.tobytes()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 @pytest.mark.parametrize("turned", TURNED)
 def test_eager_products(bits: int, turned: tuple[bool, bool], dtype: str) -> None:
     for m, k, n in [
@@ -147,13 +157,16 @@ def test_eager_products(bits: int, turned: tuple[bool, bool], dtype: str) -> Non
 def check_eager(x: Any, y: Any, turned: tuple[bool, bool]) -> None:
     a, b = (np.swapaxes(v, -1, -2) if t else v for v, t in zip((x, y), turned, strict=True))
     got = fg.matmul(x, y, transpose_a=turned[0], transpose_b=turned[1]).numpy()
-    want = a.astype(np.float64) @ b.astype(np.float64)
+    want = a @ b if a.dtype == np.int32 else a.astype(np.float64) @ b.astype(np.float64)
     assert (got.dtype, got.shape) == (x.dtype, want.shape)
+    if a.dtype == np.int32:
+        np.testing.assert_array_equal(got, want)
+        return
     one = 1e-5 if x.dtype == np.float32 else 1e-14
     np.testing.assert_allclose(got, want, rtol=10 * one, atol=one * max(1, a.shape[-1]))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 @pytest.mark.parametrize("batch", [*BATCHES, ((70,), (70,)), ((70,), ()), ((3, 1, 30), (2, 1)), ((2, 0), (1,))])
 @pytest.mark.parametrize("turned", TURNED)
 def test_eager_batches(bits: int, batch: Any, turned: tuple[bool, bool], dtype: str) -> None:
@@ -162,7 +175,7 @@ def test_eager_batches(bits: int, batch: Any, turned: tuple[bool, bool], dtype: 
 
 
 @pytest.mark.parametrize("turned", TURNED)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 @pytest.mark.parametrize("shape", [(300, 300, 310), (1000, 40, 60), (60, 900, 700)])
 def test_eager_products_have_the_bits_of_functions_on_any_number_of_threads(
     shape: Any, dtype: str, turned: tuple[bool, bool]
@@ -231,7 +244,8 @@ def test_products_of_half_floats_are_those_of_float32_rounded_once(dtype: str, t
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "int16"])
 @pytest.mark.parametrize("batch", [((), ()), ((3,), (3,)), ((2, 3), ())])
 @pytest.mark.parametrize("turned", [False, True])
-def test_products_of_integers_go_row_by_row(dtype: str, batch: Any, turned: bool) -> None:
+@pytest.mark.parametrize("bits", [0], indirect=True)
+def test_products_of_integers_go_row_by_row(bits: int, dtype: str, batch: Any, turned: bool) -> None:
     """They wrap, and have NumPy's bits; small ones stay among their neighbours."""
     rng, info = np.random.default_rng(0), np.iinfo(dtype)
     function = product((turned, False), reduce_retracing=True)
