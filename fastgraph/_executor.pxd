@@ -176,8 +176,9 @@ cdef struct Frame:          # one run of one plan
 
 cdef class Plan:
     cdef CPlan c
-    cdef void** _taken      # memory of the structs
-    cdef int32_t _n_taken
+    cdef void** _chunks     # memory of the structs: each chunk begins with the address of the one before it
+    cdef char* _free        # in the last one
+    cdef int64_t _n_free
     cdef bint _linked
     cdef readonly bint needs_python   # a step of it, or of a plan in it, runs Python
     cdef list _held         # Python objects the structs point to

@@ -11,7 +11,7 @@ the next call, so that several threads may run one plan at once and a call alloc
 
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from fastgraph._blas cimport DOUBLE, INTEGER, SINGLE, Gemm, choose_way, gemm_units
@@ -49,6 +49,8 @@ cdef enum:
     MAX_IDLE = 8              # frames a plan keeps
     SMALL_ARENA = 1 << 16     # arenas up to this size stay with their frame
     STACK_BUFFERS = 48
+    ALIGNMENT = 16            # of the structs of a plan
+    CHUNK = 2048              # bytes of them that are taken at once
     SPIN_NS = 20000
     SIGNAL_NS = 50000000      # Ctrl-C is looked at this often
 

@@ -17,8 +17,9 @@ cdef class Plan:
     def __cinit__(self, spec):
         self.spec = spec
         self._held = []
-        self._n_taken = 0
-        self._taken = NULL
+        self._chunks = NULL
+        self._free = NULL
+        self._n_free = 0
 
     def __init__(self, spec):
         cdef CPlan* p = &self.c
@@ -69,6 +70,7 @@ cdef class Plan:
         global _all_plans
         cdef Frame* f
         cdef int32_t k
+        cdef void** chunk
         cdef CPlan* p = &self.c
         if self._linked:
             if p.previous != NULL:
@@ -84,21 +86,29 @@ cdef class Plan:
         if p.constants != NULL:
             for k in range(p.n_slots):
                 block_release(<Block*>p.constants[k])
-        for k in range(self._n_taken):
-            free(self._taken[k])
-        free(self._taken)
+        while self._chunks != NULL:
+            chunk = self._chunks
+            self._chunks = <void**>chunk[0]
+            free(chunk)
 
     cdef void* take(self, int64_t nbytes) except NULL:
-        """Zeroed memory that lives as long as the plan."""
-        cdef void** grown = <void**>realloc(self._taken, (self._n_taken + 1) * sizeof(void*))
-        if grown == NULL:
-            raise MemoryError()
-        self._taken = grown
-        grown[self._n_taken] = calloc(1, max(nbytes, 8))
-        if grown[self._n_taken] == NULL:
-            raise MemoryError()
-        self._n_taken += 1
-        return grown[self._n_taken - 1]
+        """Zeroed memory that lives as long as the plan: a piece of a chunk, for most are a few numbers."""
+        cdef void** chunk
+        cdef char* found
+        nbytes = (max(nbytes, 1) + ALIGNMENT - 1) & -ALIGNMENT
+        if nbytes > self._n_free:
+            self._n_free = max(nbytes, CHUNK)
+            chunk = <void**>calloc(1, ALIGNMENT + self._n_free)
+            if chunk == NULL:
+                self._n_free = 0
+                raise MemoryError()
+            chunk[0] = self._chunks
+            self._chunks = chunk
+            self._free = <char*>chunk + ALIGNMENT
+        found = self._free
+        self._free += nbytes
+        self._n_free -= nbytes
+        return found
 
     cdef int32_t* slots_of(self, slots) except NULL:
         cdef int32_t* found = <int32_t*>self.take(len(slots) * sizeof(int32_t))

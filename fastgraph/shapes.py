@@ -159,8 +159,14 @@ class Aval:
     @property
     def nbytes(self) -> int | None:
         """The bytes of the elements, or None if the shape is not known or they are not held in memory as such."""
-        size = self.size
-        return None if size is None or not self.dtype.size else size * self.dtype.size
+        total = self.dtype.size
+        if self.shape is None or not total:
+            return None
+        for dim in self.shape:  # no call of `size`: plans ask for every value
+            if dim is None:
+                return None
+            total *= dim
+        return total
 
     def without_value(self) -> Aval:
         """Return this aval with nothing said about the value."""

@@ -76,12 +76,14 @@ def n_shards(step: StepSpec) -> int:
 
 def worth_threads(steps: Sequence[StepSpec]) -> bool:
     """Return whether several threads would finish the steps enough earlier than one."""
-    total = 0.0
+    total = sum([step.cost for step in steps])
+    least = WAKE_NS + HANDOVER_NS * len(steps)
+    if total <= least:
+        return False
     longest = 0.0
     done = [0.0] * len(steps)
     for i, step in enumerate(steps):
-        total += step.cost
         begin = max([done[before] for before in step.after], default=0.0)
         done[i] = begin + step.cost / n_shards(step)
         longest = max(longest, done[i])
-    return total - longest > WAKE_NS + HANDOVER_NS * len(steps)
+    return total - longest > least

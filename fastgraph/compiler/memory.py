@@ -67,21 +67,18 @@ def _place(tenants: Sequence[Tenant], ended: Ended | None) -> tuple[list[int], i
     offsets = [0] * len(tenants)
     waits: list[Steps] = [frozenset()] * len(tenants)
     arena = _Arena(ended is None)
-    coming = sorted(range(len(tenants)), key=lambda t: (tenants[t].first, -tenants[t].nbytes, t))
-    going = sorted(range(len(tenants)), key=lambda t: (tenants[t].last, t))
-    gone = 0
-    for t in coming:
-        tenant = tenants[t]
-        while gone < len(going) and tenants[going[gone]].last < tenant.first:
-            old = going[gone]
-            arena.free(offsets[old], _padded(tenants[old].nbytes), tenants[old].users)
-            gone += 1
-        offsets[t], waits[t] = arena.take(_padded(tenant.nbytes), tenant.first, ended)
+    sizes = [_padded(tenant.nbytes) for tenant in tenants]
+    going = sorted([(tenant.last, t) for t, tenant in enumerate(tenants)], reverse=True)
+    for first, _, t in sorted([(tenant.first, -tenant.nbytes, t) for t, tenant in enumerate(tenants)]):
+        while going[-1][0] < first:
+            _, old = going.pop()
+            arena.free(offsets[old], sizes[old], tenants[old].users)
+        offsets[t], waits[t] = arena.take(sizes[t], first, ended)
     return offsets, arena.size, waits
 
 
 def _padded(nbytes: int) -> int:
-    return max(ALIGNMENT, (nbytes + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT)
+    return (nbytes + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT or ALIGNMENT
 
 
 class _Arena:

@@ -136,11 +136,14 @@ class Executable:
     @property
     def graph(self) -> Graph:
         """The optimised graph."""
-        with self._lock:
-            if self._optimised is None:
-                with resting:
-                    self._optimised = compile_graph(self.traced)
-            return self._optimised
+        found = self._optimised
+        if found is None:
+            with self._lock:
+                found = self._optimised
+                if found is None:
+                    with resting:
+                        found = self._optimised = compile_graph(self.traced)
+        return found
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         """The graph's outputs. Raises what its ops raise."""
@@ -166,14 +169,14 @@ class Executable:
         tier = flags.get("tier")
         if tier == "first":
             return None
-        shapes: Shapes = tuple([() if s is None else s for s in key])
         avals = [
             Aval(resource, ()) if s is None else Aval(v.aval.dtype, s)
             for v, s in zip(self.graph.parameters, key, strict=True)
         ]
-        made = self._planned(shapes, avals)
+        made = self._planned(avals)
         if made is not None:
             return self._kept(key, made)
+        shapes: Shapes = tuple([() if s is None else s for s in key])
         # Where these extents break what a witness promised, a Program is made for them alone.
         for stand_in in dict.fromkeys(self._witnesses(shapes)):
             version = self._version(stand_in, wait=tier == "last")
@@ -186,22 +189,20 @@ class Executable:
                 return None
             try:
                 with resting:
-                    return self._kept(key, version.planner.plan(version.program, avals))
+                    return self._kept(key, version.planner.make(version.program, avals))
             except CannotPlan:
                 continue  # if it goes on like this, the ops' bodies say what is wrong
         return None
 
-    def _planned(self, shapes: Shapes, avals: Sequence[Aval]) -> Plan | None:
+    def _planned(self, avals: Sequence[Aval]) -> Plan | None:
         """A plan of a Program that is there already and runs at these shapes, if the one used last does."""
         with self._lock:
             version = next(reversed(self._versions.values()), None)
         if version is None or not version.ready or version.planner is None or version.program is None:
             return None
-        if not fits(version.shapes, shapes):
-            return None
-        try:
+        try:  # whether the shapes fit the program is asked there
             with resting:
-                return version.planner.plan(version.program, avals)
+                return version.planner.make(version.program, avals)
         except CannotPlan:
             return None
 

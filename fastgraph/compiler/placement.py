@@ -5,7 +5,6 @@ Rule: memory is written over only where nobody reads it later, holds it, or know
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -40,9 +39,10 @@ class Placement(Settled):
 
     def _room(self, place: Place, number: int) -> int:
         """Return the bytes of a slot."""
-        if self.aval(number).dtype is string:
-            return 8 * (self.aval(number).size or 0)
-        return self._nbytes(number) if self.static(number) and place != Place.CELL else 0
+        aval = self.aval(number)
+        if aval.dtype is string:
+            return 8 * (aval.size or 0)
+        return 0 if place == Place.CELL else aval.nbytes or 0
 
     def _slot(self, place: Place, number: int, **fields: Any) -> int:
         nbytes = self._room(place, number)
@@ -170,14 +170,14 @@ class Placement(Settled):
 
         Which values share memory and what waits for what does not depend on sizes, as long as none of them is data.
         """
-        other = copy.copy(self)
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
         other.table = table
         other.avals = other._avals()
         if not other._all_known():
             return None
         if any((other._nbytes(a) == other._nbytes(b)) != same for a, b, same in self.as_large):
             return None
-        other.keep = []
         other.slots = [other._slot_again(slot, number) for slot, number in zip(self.slots, self.number_of, strict=True)]
         other.copies = {
             step: [(origin, made, other.slots[made].nbytes) for origin, made, _ in copies]
@@ -187,8 +187,10 @@ class Placement(Settled):
 
     def _slot_again(self, slot: Slot, number: int) -> Slot:
         """Return the slot of a value for the sizes known now."""
+        if slot.place == Place.CELL or number in self.program.constants:
+            return slot
         tensor = slot.tensor
-        if tensor is not None and number not in self.program.constants:
+        if tensor is not None:
             tensor = from_array(np.asarray(self.aval(number).value), self.aval(number).dtype)
         return Slot(slot.place, self._room(slot.place, number), 0, slot.index, tensor, device=slot.device)
 

@@ -53,22 +53,27 @@ class Planner:
             if found is not None:
                 plans.move_to_end(key)
                 return found
+        made = self.make(program, avals, own)
+        with self._lock:
+            made = plans.setdefault(key, made)
+            while len(plans) > PLANS_KEPT:
+                plans.popitem(last=False)
+        return made
+
+    def make(self, program: Program, avals: Sequence[Aval], own: tuple[int, ...] = ()) -> Plan:
+        """Return what `plan` does, made anew: the caller keeps it."""
         table = known_sizes(program, avals)
-        inputs = (*program.inputs, *program.captures)
         pattern = self._patterns.get((id(program), own))
         schedule = pattern.with_other_sizes(table) if pattern is not None else None
         if schedule is None:
+            inputs = (*program.inputs, *program.captures)
             schedule = _Schedule(self, program, table, range(len(program.steps)), inputs, own=[inputs[i] for i in own])
         try:
             made = Plan(schedule.spec())
         except OverflowError as error:  # more bytes than can be counted: the op that makes them says so
             raise CannotPlan(program.graph.nodes[-1], error) from error
-        with self._lock:
-            made = plans.setdefault(key, made)
-            if not schedule.later and not schedule.unsettled:
-                self._patterns.setdefault((id(program), own), schedule)
-            while len(plans) > PLANS_KEPT:
-                plans.popitem(last=False)
+        if pattern is None and not schedule.later and not schedule.unsettled:
+            self._patterns.setdefault((id(program), own), schedule)
         return made
 
 
@@ -94,20 +99,22 @@ class _Life(NamedTuple):
 class _Schedule(WithRest):
     """The making of one PlanSpec, of the steps `chosen` of a program."""
 
-    index: dict[int, int] | None = None  # where a step that is none in another shape stands in the plan
+    index: dict[int, int]  # where a step that is none in another shape stands in the plan
     waits: list[tuple[int, ...]]
-    lives: list[_Life] | None = None
+    steps: list[StepSpec] | None = None  # of the first plan: others' have other sizes
+    lives: dict[int, list[_Life]]  # in the arenas, by device
 
     def spec(self) -> PlanSpec:
         """Return what a Plan is made of."""
-        if self.index is None:
-            self._place_values()
-            kept = [new for new, old in enumerate(self.now) if not isinstance(self.program.steps[old], AliasStep)]
-            index = self.index = {new: i for i, new in enumerate(kept)}
-            after = self._after()
-            self.waits = [tuple(sorted({index[before] for before in after[new] if before in index})) for new in kept]
-        made = [self._step(new, self.program.steps[self.now[new]]) for new in self.index]
-        return self._finish([step for step in made if step is not None])
+        if self.steps is not None:
+            steps = [self._step_again(new, step) for new, step in zip(self.index, self.steps, strict=True)]
+            return self._finish(steps)
+        self._place_values()
+        kept = [new for new, old in enumerate(self.now) if not isinstance(self.program.steps[old], AliasStep)]
+        index = self.index = {new: i for i, new in enumerate(kept)}
+        after = self._after()
+        self.waits = [tuple(sorted({index[before] for before in after[new] if before in index})) for new in kept]
+        return self._finish([self._step(new, self.program.steps[self.now[new]]) for new in kept])
 
     # Order
 
@@ -127,7 +134,6 @@ class _Schedule(WithRest):
 
     def _finish(self, steps: list[StepSpec]) -> PlanSpec:
         """Order, memory, and the rest."""
-        assert self.index is not None
         for step, waits in zip(steps, self.waits, strict=True):
             step.after = waits
         outputs = [self._operand(number) for number in self.program.outputs if number in self.slot_of]
@@ -145,31 +151,37 @@ class _Schedule(WithRest):
             explain=FailedChecks(self.program, self.table),
         )
         spec.parallel = worth_threads(steps)
+        if self.steps is None:
+            self.steps = steps
+            self.lives = self._come_and_go(spec)
         self._place_slots(spec)
         return spec
 
-    def _place_slots(self, spec: PlanSpec) -> None:
-        """Decide when Blocks come and go, and where in the arena the other slots lie."""
-        if self.lives is None:
-            self.lives = _lives(spec)
-        ended = Ended([step.after for step in spec.steps]) if spec.parallel else None
-        tenants: dict[int, list[Tenant]] = {}  # by device: each has an arena of its own
-        homes: dict[int, list[int]] = {}
+    def _come_and_go(self, spec: PlanSpec) -> dict[int, list[_Life]]:
+        """Decide when Blocks come and go; return the lives of the slots in each device's arena."""
+        found: dict[int, list[_Life]] = {}
         short_lives = flags.get("fault") == "arena"  # planted, to show that tests find it
-        for life in self.lives:
+        for life in _lives(spec):
             if life.is_allocated:
                 spec.steps[life.first].allocate += (life.slot,)
             if life.is_released:
                 spec.steps[life.last].release += (life.slot,)
-            slot = self.slots[life.slot]
+            slot = spec.slots[life.slot]
             if slot.place == Place.ARENA:
-                tenant = Tenant(slot.nbytes, life.first, life.first if short_lives else life.last, life.users)
-                tenants.setdefault(slot.device, []).append(tenant)
-                homes.setdefault(slot.device, []).append(life.slot)
-        for device, wanted in tenants.items():
-            offsets, spec.arenas[device] = self._arena(spec, wanted, ended)
-            for number, offset in zip(homes[device], offsets, strict=True):
-                self.slots[number].offset = offset
+                found.setdefault(slot.device, []).append(life._replace(last=life.first) if short_lives else life)
+        return found
+
+    def _place_slots(self, spec: PlanSpec) -> None:
+        """Decide where in the arenas slots lie."""
+        ended = Ended([step.after for step in spec.steps]) if spec.parallel else None
+        for device, lives in self.lives.items():
+            slots = [spec.slots[life.slot] for life in lives]
+            tenants = [
+                Tenant(s.nbytes, life.first, life.last, life.users) for s, life in zip(slots, lives, strict=True)
+            ]
+            offsets, spec.arenas[device] = self._arena(spec, tenants, ended)
+            for slot, offset in zip(slots, offsets, strict=True):
+                slot.offset = offset
 
     def _arena(self, spec: PlanSpec, tenants: list[Tenant], ended: Ended | None) -> tuple[list[int], int]:
         """Return where each tenant lies in the arena of one device, and the arena's size."""

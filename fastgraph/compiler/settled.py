@@ -22,6 +22,7 @@ from fastgraph.compiler.program import (
     Step,
 )
 from fastgraph.compiler.sizes import CannotPlan, infer_graph
+from fastgraph.dtype import resource
 from fastgraph.graph.ir import Value
 from fastgraph.shapes import Aval
 
@@ -37,6 +38,10 @@ def known_sizes(
     if not fits(program.witness, [table[v].shape for n in program.graph.nodes for v in n.outputs]):
         raise CannotPlan(program.graph.nodes[-1], ValueError("the program was made for other extents"))
     return table
+
+
+def _partial(value: Value) -> Aval | None:
+    return value.aval if value.node.op.name == "partial_result" else None
 
 
 class Settled:
@@ -77,16 +82,17 @@ class Settled:
     def _avals(self) -> list[Aval | None]:
         """Return what is known of each value. Partial results are the program's alone: their shapes are fixed."""
         table = self.table
-        return [
-            table.get(value, value.aval if value.node.op.name == "partial_result" else None)
-            for value in self.program.values
-        ]
+        return [table.get(value) or _partial(value) for value in self.program.values]
 
     def aval(self, number: int) -> Aval:
         """Return what is known of a value."""
         aval = self.avals[number]
         assert aval is not None
         return aval
+
+    def _shape(self, number: int) -> tuple[int, ...]:
+        """Return the shape of a value whose size is known."""
+        return self.avals[number].shape  # type: ignore[union-attr,return-value]
 
     def static(self, number: int) -> bool:
         """Whether the value's shape is known (a resource has none to know)."""
@@ -113,9 +119,13 @@ class Settled:
 
     def _all_known(self) -> bool:
         """Whether no size is data: then there is nothing to wait for, and no step needs a look of its own."""
-        if any(self.avals[number] is None or self.aval(number).value is None for number in self.program.shape_values):
-            return False
-        return all(aval is not None and (aval.is_static or aval.dtype.name == "resource") for aval in self.avals)
+        avals = self.avals
+        for number in self.program.shape_values:
+            aval = avals[number]
+            if aval is None or aval.value is None:
+                return False
+        shapes = {None if aval is None else aval.shape for aval in avals if aval is None or aval.dtype is not resource}
+        return None not in shapes and not any(None in shape for shape in shapes)  # type: ignore[operator]
 
     def _ready(self, step: Step) -> bool:
         sizes = (*step.sizes, step.extent, *step.cost_dims) if isinstance(step, KernelStep) else ()

@@ -13,6 +13,8 @@ from fastgraph.graph.ir import Graph, Node, Value, infer
 from fastgraph.graph.rewrite import attrs_key
 from fastgraph.shapes import Aval, Shape
 
+_WITH_GRAPHS = frozenset(("cond", "while", "call"))
+
 
 class CannotPlan(Exception):
     """The ops do not fit these shapes. The caller runs the graph by the ops' bodies, which say what is wrong."""
@@ -43,12 +45,15 @@ def infer_graph(
     numbers = alike or {}
     found: dict[tuple[Any, ...] | None, Sequence[Aval]] = {}
     for node in graph.nodes:
-        if node.outputs and node.outputs[-1] in table and all(value in table for value in node.outputs):
+        outputs = node.outputs
+        if outputs and outputs[-1] in table and all(value in table for value in outputs):
             continue
         inputs = [table[value] for value in node.inputs]
         number = numbers.get(node)
         key = None if number is None else _key(number, inputs)
         avals = found.get(key)
+        if not inputs and node.op.name == "const":
+            avals = (outputs[0].aval,)
         try:
             if avals is None:
                 avals = infer_node(node, inputs)
@@ -57,9 +62,10 @@ def infer_graph(
         except Exception as error:  # whatever inference raises, the bodies raise better
             if not partial:
                 raise error if isinstance(error, CannotPlan) else CannotPlan(node, error, inputs) from error
-            avals = [value.aval for value in node.outputs]
-        for value, aval in zip(node.outputs, avals, strict=True):
-            table.setdefault(value, narrowed(aval, value.aval.shape))
+            avals = [value.aval for value in outputs]
+        for value, aval in zip(outputs, avals, strict=True):
+            shape = aval.shape
+            table.setdefault(value, aval if shape and None not in shape else narrowed(aval, value.aval.shape))
     return table
 
 
@@ -76,7 +82,7 @@ def alike_nodes(graph: Graph) -> dict[Node, int]:
     numbers: dict[tuple[Any, ...], int] = {}
     nodes: dict[int, list[Node]] = {}
     for node in graph.nodes:
-        if node.inputs and node.op.name not in ("cond", "while", "call"):
+        if node.inputs and node.op.name not in _WITH_GRAPHS:
             key = (node.op, attrs_key(node.attrs), *[value.aval.dtype for value in node.inputs])
             nodes.setdefault(numbers.setdefault(key, len(numbers)), []).append(node)
     return {node: number for number, those in nodes.items() if len(those) > 1 for node in those}
@@ -100,15 +106,15 @@ def infer_outputs(graph: Graph, arguments: Sequence[Aval]) -> list[Aval]:
 def infer_node(node: Node, inputs: list[Aval]) -> Sequence[Aval]:
     """Return the avals of a node's results, those of its subgraphs' shapes included."""
     name = node.op.name
+    if name not in _WITH_GRAPHS:
+        return infer(node.op, inputs, node.attrs)
     if name == "cond":
         then = infer_outputs(node.attrs["then_graph"], inputs[1:])
         other = infer_outputs(node.attrs["else_graph"], inputs[1:])
         return [Aval(a.dtype, merged(a.shape, b.shape)) for a, b in zip(then, other, strict=True)]
     if name == "while":
         return infer_loop(node, inputs)
-    if name == "call":
-        return infer_outputs(node.attrs["graph"], inputs)
-    return infer(node.op, inputs, node.attrs)
+    return infer_outputs(node.attrs["graph"], inputs)
 
 
 def infer_loop(node: Node, inputs: Sequence[Aval]) -> list[Aval]:

@@ -48,14 +48,33 @@ class StepSpecs(Placement):
             total *= avals[number].shape[axis] or 0  # type: ignore[union-attr,index]
         return total
 
-    def _step(self, new: int, step: Step) -> StepSpec | None:
+    def _step_again(self, new: int, earlier: StepSpec) -> StepSpec:
+        """Return what a step of a plan is for the sizes known now."""
+        step = earlier.source
+        if isinstance(step, KernelStep):
+            sized = self._kernel_sizes(step)
+        elif isinstance(step, GemmStep):
+            sized = self._gemm_sizes(step)
+        else:
+            made = self._step(new, step)
+            made.allocate, made.release = earlier.allocate, earlier.release
+            return made
+        if earlier.copies:
+            sized["copies"] = tuple(self.copies[new])
+        return earlier.with_fields(sized)
+
+    def _step(self, new: int, step: Step) -> StepSpec:
         common: dict[str, Any] = {
             "copies": tuple(self.copies.get(new, ())),
             "name": step.name,
             "source": step,
         }
         if isinstance(step, KernelStep):
-            return self._kernel(step, tuple(self.updates.get(new, ())), common)
+            address, updates = self._address(step.kernel), tuple(self.updates.get(new, ()))
+            buffers = tuple([self.slot_of[number] for number in step.buffers])
+            return specs.KernelCall(
+                address=address, buffers=buffers, updates=updates, **self._kernel_sizes(step), **common
+            )
         if isinstance(step, GemmStep):
             return self._gemm(step, common)
         if isinstance(step, ReadStep):
@@ -91,7 +110,7 @@ class StepSpecs(Placement):
             return self._branch(step, common)
         if isinstance(step, WhileStep):
             return self._loop(step, common)
-        return None  # an alias
+        raise TypeError(f"{step.name}: no step of a plan")
 
     def _list(self, new: int, step: ListStep, common: dict[str, Any]) -> StepSpec:
         node, operands, outputs = step.node, self._operands(step.inputs), self._operands(step.outputs)
@@ -129,36 +148,34 @@ class StepSpecs(Placement):
     def _variable_name(self, number: int) -> str:
         return str(self.program.values[number].node.name)
 
-    def _kernel(self, step: KernelStep, updates: tuple[tuple[int, int, int], ...], common: dict[str, Any]) -> StepSpec:
+    def _kernel_sizes(self, step: KernelStep) -> dict[str, Any]:
+        """Return what sizes decide of a KernelCall."""
         extent = self._size(step.extent)
         is_list = step.nodes[0].op.step == "list_set"  # which looks at its index even if elements are empty
-        any_elements = any(self.aval(number).size for number in step.outputs)
-        if not (any_elements or is_list or isinstance(step, CountedStep)):
+        if not (is_list or isinstance(step, CountedStep) or [n for n in step.outputs if 0 not in self._shape(n)]):
             extent = 0  # no element is computed, so no check may fail
         per_unit, operations = step.cost, step.operations * extent
         for factor in step.cost_dims:
             per_unit *= self._size(factor)
             operations *= self._size(factor)
         chunk = kernel_chunk(extent, per_unit) if step.shardable else extent
-        return specs.KernelCall(
-            address=self._address(step.kernel),
-            buffers=tuple([self.slot_of[number] for number in step.buffers]),
-            sizes=tuple([self._size(size) for size in step.sizes]),
-            extent=extent,
-            chunk=chunk,
-            cost=CALL_NS + extent * per_unit,
-            operations=operations,
-            operands=self._operands(step.inputs) if step.fallible else (),
-            updates=updates,
-            products=tuple([self._gemm(each, {}) for each in step.products]),  # type: ignore[misc,arg-type]
-            **self._rows(step),
-            **common,
-        )
+        sized = {
+            "sizes": tuple([self._size(size) for size in step.sizes]),
+            "extent": extent,
+            "chunk": chunk,
+            "cost": CALL_NS + extent * per_unit,
+            "operations": operations,
+        }
+        if step.fallible:
+            sized["operands"] = self._operands(step.inputs)
+        if step.products:
+            sized["products"] = tuple([self._gemm(each, {}) for each in step.products])  # type: ignore[arg-type]
+        if isinstance(step, CountedStep):
+            sized.update(self._rows(step))
+        return sized
 
-    def _rows(self, step: KernelStep) -> dict[str, Any]:
+    def _rows(self, step: CountedStep) -> dict[str, Any]:
         """Return what a kernel whose results are counted has besides."""
-        if not isinstance(step, CountedStep):
-            return {}
         counted = self._operand(step.outputs[0])
         row = tuple([int(n or 0) for n in (self.aval(step.outputs[0]).shape or ())[1:]])
         n = self.aval(step.counts).size or 0
@@ -171,35 +188,40 @@ class StepSpecs(Placement):
         self.keep.append(linked)
         return int(linked.address)
 
-    def _gemm(self, step: GemmStep, common: dict[str, Any]) -> StepSpec:
+    def _gemm(self, step: GemmStep, common: dict[str, Any]) -> specs.GemmCall:
         a, b = step.inputs
-        shapes = step.shapes or [_dims(self.aval(number)) for number in (a, b, step.outputs[0])]
-        a_shape, b_shape, c_shape = shapes
-        m, n = c_shape[-2:]
-        k = a_shape[-2] if step.transpose_a else a_shape[-1]
-        batch = c_shape[:-2]
-        dtype = self.aval(a).dtype.name
-        size = gemm_size(dtype)
-        pieces, along_n, chunk = gemm_shards(batch, m, n, k, size)
         return specs.GemmCall(
             a=self.slot_of[a],
             b=self.slot_of[b],
             c=self.slot_of[step.outputs[0]],
-            dtype=dtype,
+            dtype=self.aval(a).dtype.name,
             transpose_a=step.transpose_a,
             transpose_b=step.transpose_b,
-            m=m,
-            n=n,
-            k=k,
-            a_offsets=_batch_offsets(a_shape, batch),
-            b_offsets=_batch_offsets(b_shape, batch),
-            along_n=along_n,
-            pieces=pieces,
-            chunk=chunk,
-            cost=gemm_cost(batch, m, n, k, size),
-            operations=2.0 * math.prod(batch) * m * n * k,
+            **self._gemm_sizes(step),
             **common,
         )
+
+    def _gemm_sizes(self, step: GemmStep) -> dict[str, Any]:
+        """Return what sizes decide of a GemmCall."""
+        a, b = step.inputs
+        a_shape, b_shape, c_shape = step.shapes or [self._shape(number) for number in (a, b, step.outputs[0])]
+        m, n = c_shape[-2:]
+        k = a_shape[-2] if step.transpose_a else a_shape[-1]
+        batch = c_shape[:-2]
+        size = gemm_size(self.aval(a).dtype.name)
+        pieces, along_n, chunk = gemm_shards(batch, m, n, k, size)
+        return {
+            "m": m,
+            "n": n,
+            "k": k,
+            "a_offsets": _batch_offsets(a_shape, batch),
+            "b_offsets": _batch_offsets(b_shape, batch),
+            "along_n": along_n,
+            "pieces": pieces,
+            "chunk": chunk,
+            "cost": gemm_cost(batch, m, n, k, size),
+            "operations": 2.0 * math.prod(batch) * m * n * k,
+        }
 
     def _branch(self, step: CondStep, common: dict[str, Any]) -> StepSpec:
         avals = [self.aval(number) for number in step.inputs[1:]]

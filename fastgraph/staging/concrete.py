@@ -6,6 +6,7 @@ arguments of the graph.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import weakref
 from collections.abc import Sequence
@@ -255,20 +256,24 @@ class ConcreteFunction(FastCall):
         found = None if plan is None else plan(operands)
         if found is None:
             return
+        call = (*args, *kwargs.values()), tuple(kwargs), parts, captures, self._runner.candidates
+        result, structure = self._packing
+        caller.remember(*call, result, self.pack if result == "packed" else structure, found, recording, self)
+
+    @functools.cached_property
+    def _packing(self) -> tuple[str, Any]:
+        """How an Entry packs the flat results, and the structure that it needs for that."""
         structure = self._structure
         flat_tensors = all(self._kept) and all(isinstance(leaf, Tensor) for leaf in self._flat)
         if self._single and self._kept[0]:
-            result, structure = "single", None
-        elif structure is None or structure == ():
-            result = "constant"
-        elif type(structure) in (tuple, list) and len(structure) == len(self._flat) and flat_tensors:
-            result, structure = type(structure).__name__, None
-        elif _is_plain(structure):
-            result, structure = "nested", self.pack(range(len(self._trace.graph.outputs)))
-        else:
-            result, structure = "packed", self.pack
-        call = (*args, *kwargs.values()), tuple(kwargs), parts, captures, self._runner.candidates
-        caller.remember(*call, result, structure, found, recording, self)
+            return "single", None
+        if structure is None or structure == ():
+            return "constant", structure
+        if type(structure) in (tuple, list) and len(structure) == len(self._flat) and flat_tensors:
+            return type(structure).__name__, None
+        if _is_plain(structure):
+            return "nested", self.pack(range(len(self._trace.graph.outputs)))
+        return "packed", None  # by `pack`, which kept here would keep this object
 
     def _in_order(self, n_positional: int, kwargs: dict[str, Any], given: list[Any], by_name: bool) -> bool:
         """Whether it shows that the graph takes what was given, the last of it by names, in just this order.

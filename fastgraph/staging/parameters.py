@@ -27,8 +27,16 @@ class Parameters:
         self.input_signature = _input_signature(input_signature, name)
         #: The parameters that an input_signature speaks of, in its order; *args takes what is left of it.
         self.specified = self.positional if self.variadic is not None else self.named
+        self._names = [parameter.name for parameter in self.specified]
+        #: Those that keep their defaults, and what the input_signature calls its tensors.
+        self._unspecified: list[inspect.Parameter] = []
+        self._tensor_names: list[str | None] = []
         if self.input_signature is not None:
             self._check_signature(is_method)
+            named = self._names[: len(self.input_signature)]
+            self._unspecified = [p for p in self.named if p.name not in named]
+            specs = nesting.flatten(self.input_signature, expand_composites=True)
+            self._tensor_names = [getattr(spec, "name", None) for spec in specs]
 
     def _check_signature(self, is_method: bool) -> None:
         """Raise TypeError if the input_signature leaves out a parameter that has no default, or says too much."""
@@ -101,11 +109,10 @@ class Parameters:
     def cast(self, named: dict[str, Any], args: Any, kwargs: Any) -> dict[str, Any]:
         """Return the arguments as tensors of the input_signature. Raises InputSignatureError if they cannot be."""
         signature = self.input_signature
-        names = [parameter.name for parameter in self.specified]
+        names = self._names
         extra = named.get("*" + (self.variadic or ""), ())
         values = [*[named[name] for name in names], *extra]
-        rest = [p for p in self.named if p.name not in names[: len(signature)]]  # which keep their defaults
-        if len(values) < len(signature) or not all(_is_default(named[p.name], p.default) for p in rest):
+        if len(values) < len(signature) or not all(_is_default(named[p.name], p.default) for p in self._unspecified):
             raise self._misfit(args, kwargs)
         if "**" + (self.keywords or "") in named:  # the one trace there is was made without them
             raise self._misfit(args, kwargs)
@@ -122,8 +129,7 @@ class Parameters:
 
     def rename(self, arguments: keys.Arguments) -> None:
         """Call the tensors of a call as the input_signature does."""
-        names = [getattr(spec, "name", None) for spec in nesting.flatten(self.input_signature, expand_composites=True)]
-        for i, name in enumerate(names[: len(arguments.names)]):
+        for i, name in enumerate(self._tensor_names[: len(arguments.names)]):
             if name and name != arguments.names[i]:  # else the path tells more
                 arguments.names[i] = arguments.paths[i] = name
 
