@@ -199,6 +199,10 @@ def test_casts():
     narrow = one(lambda b: b.cast(b.cast(b.input("float64"), dtype=f32), dtype=f64))
     assert narrow == "cast(cast(x, dtype=tf.float32), dtype=tf.float64)"
     assert one(lambda b: b.cast(b.cast(b.input("float32"), dtype=f64), dtype=f32)) == "x"
+    assert one(lambda b: b.cast(b.cast(b.input("int32"), dtype=f64), dtype=i32)) == "x"
+    for name in ("int64", "uint64"):  # more bits than float64 has
+        rounded = one(lambda b, name=name: b.cast(b.cast(b.input(name), dtype=f64), dtype=as_dtype(name)))
+        assert rounded == f"cast(cast(x, dtype=tf.float64), dtype=tf.{name})"
 
 
 def test_transposes():
