@@ -195,6 +195,24 @@ def _complex_product(build: Rebuild, applied: Application) -> Value | None:
     return build.emit("complex", (real, imag), {"dtype": dtype})[0]
 
 
+def _transposed_operand(build: Rebuild, applied: Application) -> Value | None:
+    """A product of a transposed matrix reads the matrix itself the other way: products are as fast either way."""
+    inputs, attrs = list(applied.inputs), dict(applied.attrs)
+    for i, flag in enumerate(("transpose_a", "transpose_b")):
+        inner = inputs[i].node
+        perm = inner.attrs.get("perm") if inner.op.name == "transpose" else None
+        if not isinstance(perm, tuple) or len(perm) < 2:
+            continue
+        turned = (*range(len(perm) - 2), len(perm) - 1, len(perm) - 2)
+        if tuple([int(axis) % len(perm) for axis in perm]) == turned and build.spend(
+            f"transposed operand of {applied.op.name}"
+        ):
+            inputs[i], attrs[flag] = inner.inputs[0], not attrs[flag]
+    if attrs == applied.attrs:
+        return None
+    return build.emit(applied.op, tuple(inputs), attrs, applied.avals)[0]
+
+
 def _custom_identity(build: Rebuild, applied: Application) -> tuple[Value, ...] | None:
     """A custom gradient has had its say: its values stay."""
     if build.spend("custom_gradient_identity -> its values"):
@@ -321,6 +339,7 @@ def algebra_rules() -> dict[str, list[Rule]]:
             ("tile", _unchanged),
             ("pad", _unchanged),
             ("concat", _single),
+            ("matmul", _transposed_operand),
             ("matmul", _complex_product),
             ("sum", _sum_nothing),
             ("mean", _sum_nothing),

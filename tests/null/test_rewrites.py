@@ -218,6 +218,30 @@ def test_transposes():
     np.testing.assert_array_equal(run(passes.algebra(graph), x)[0], x.transpose(1, 0, 2).transpose(0, 2, 1))
 
 
+def test_products_of_transposes():
+    """A transpose of the last two axes is the product's own; of others, and of one axis among them, it stays."""
+
+    def product(perm, other, flags=(False, False), shapes=((2, 4, 3), (2, 5, 4))):
+        def built(b):
+            x, y = b.input(shape=shapes[0]), b.input(shape=shapes[1], name="y")
+            x, y = (b.transpose(v, perm=p) if p else v for v, p in ((x, perm), (y, other)))
+            return b.matmul(x, y, transpose_a=flags[0], transpose_b=flags[1])
+
+        return built
+
+    both = product((0, 2, 1), (0, 2, 1))
+    assert one(both) == "matmul(x, y, transpose_a=True, transpose_b=True)"
+    right = product(None, (1, 0), (True, True), ((4, 3), (4, 5)))
+    assert one(right) == "matmul(x, y, transpose_a=True, transpose_b=False)"
+    heads = product((1, 0, 2), None, (True, True), ((4, 2, 3), (2, 5, 4)))
+    assert "transpose(x, perm=(1, 0, 2))" in one(heads)
+    for made, shapes in ((both, ((2, 4, 3), (2, 5, 4))), (right, ((4, 3), (4, 5)))):
+        b = Build()
+        graph = b.done(made(b))
+        given = [np.arange(float(np.prod(shape)), dtype=np.float32).reshape(shape) for shape in shapes]
+        np.testing.assert_array_equal(run(passes.algebra(graph), *given)[0], run(graph, *given)[0])
+
+
 def test_reshapes():
     assert one(lambda b: b.reshape(b.reshape(b.input(shape=(2, 6)), shape=(12,)), shape=(3, 4))) == (
         "reshape(x, shape=(3, 4))"
