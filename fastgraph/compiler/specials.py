@@ -111,9 +111,10 @@ def digamma(x: Lane) -> Lane:
     inverse = 1.0 / (z * z)
     series = polynomial(inverse, tuple(b / (2 * k + 2) for k, b in enumerate(_BERNOULLI)))
     value = log(z) - 0.5 / z - (z < INF).select(inverse * series, 0.0) - before
-    turn = wide - wide.floor()
-    # psi(x) = psi(1 - x) - pi / tan(pi x), which has the period 1.
-    turn = (turn > 0.5).select(turn - 1.0, turn)
+    # psi(x) = psi(1 - x) - pi / tan(pi x), which has the period 1. Both differences are exact, just below 0 too.
+    whole = wide.floor()
+    turn = wide - whole
+    turn = (turn > 0.5).select(wide - (whole + 1.0), turn)
     reflected = value - math.pi / tan_near(turn * math.pi)
     reflected = (turn.equals(0.0) | (wide <= -INF)).select(NAN, reflected)
     return below.select(reflected, value).to(x.dtype)

@@ -111,7 +111,9 @@ def mean_p(x: Array, *, axes: tuple[int, ...] | None, keepdims: bool) -> Any:
     if x.dtype.kind in "iu":
         total = np.sum(x, axis=axes, dtype=np.uint64 if x.dtype.kind == "u" else np.int64, keepdims=keepdims)
         divisor = np.asarray(max(count, 1), total.dtype)
-        quotient = np.abs(total) // divisor * np.sign(total) if x.dtype.kind == "i" else total // divisor
+        quotient = total // divisor
+        if x.dtype.kind == "i":  # towards zero; the least integer has no absolute value
+            quotient = quotient + ((total < 0) & (quotient * divisor != total))
         return np.asarray(quotient).astype(x.dtype)
     wide = x.astype(np.float32) if is_half(x.dtype) else x
     total = block_sum(wide, axes, keepdims)

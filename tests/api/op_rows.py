@@ -138,6 +138,8 @@ VALUES = [
     ("tf.reduce_mean([[1,2],[4,4]])", ("int32", 2)),
     ("tf.reduce_mean([[1.,2.],[3.,5.]],1)", ("float32", [1.5, 4.0])),
     ("tf.reduce_mean(tf.constant([-1,-2]))", ("int32", -1)),
+    ("tf.reduce_mean(tf.constant([-2**63,-3,1],tf.int64))", ("int64", 3074457345618258602)),
+    ("tf.reduce_mean(tf.constant([-2**63],tf.int64))", ("int64", -(2**63))),
     ("tf.reduce_mean(tf.zeros([0]))", ("float32", nan)),
     ("tf.reduce_mean(tf.zeros([0],tf.int32))", ("int32", 0)),
     ("tf.reduce_max([[1,5],[7,3]],axis=-1)", ("int32", [5, 7])),

@@ -106,6 +106,12 @@ def differences(function: Callable[[Any], Any], x: Any, step: float = 1e-4) -> A
     return (4 * fine - coarse) / 3
 
 
+def test_digamma_just_below_nought() -> None:
+    """There it is -1 / x and little more; 1 + x has lost most of x, or all."""
+    x = np.array([-1e-3, -1e-8, -1e-12, -1e-16, -1e-45, -1e-300])
+    np.testing.assert_allclose(compiled(lambda x: tf.math.digamma(x))(x), special.psi(1 + x) - 1 / x, rtol=1e-14)
+
+
 @pytest.mark.parametrize("name", OF_ONE)
 def test_gradients_of_both_orders(name: str) -> None:
     reference = OF_ONE[name][0]
