@@ -351,6 +351,8 @@ def _stack(node: Node, row: list[Any], name: str, dtype: Any, made: list[Definit
 
 def _print(node: Node) -> list[Definition]:
     pieces = node.attrs["pieces"]
+    if node.attrs.get("bare"):
+        return [Definition(node, "PrintV2", node.inputs, {"output_stream": node.attrs["stream"], "end": pieces[-1]})]
     end = "\n" if pieces[-1].endswith("\n") else ""
     template = "{}".join([*pieces[:-1], pieces[-1][: len(pieces[-1]) - len(end)]])
     text = Node(node.op, (), {}, (Aval(_string(), ()),), scoped(node, "StringFormat"), node.source)

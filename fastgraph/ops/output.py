@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph._tensor import Tensor, convert
-from fastgraph.dtype import float64
+from fastgraph.dtype import float64, string
 from fastgraph.nesting import map_structure
 from fastgraph.ops.arguments import named
 from fastgraph.ops.families import Array, bind_named, custom, public
@@ -147,19 +147,29 @@ def write_text(stream: str, text: str) -> None:
 
 @custom(
     op="PrintV2",
-    infer=lambda *values, pieces, summarize, stream, ragged=(): (),
+    infer=lambda *values, pieces, summarize, stream, ragged=(), bare=False: (),
     groups=("-",),
     n_outputs=0,
     effect="host",
     reason="it writes to a Python stream",
 )
 def print_p(
-    *values: Array, pieces: tuple[str, ...], summarize: int, stream: str, ragged: tuple[tuple[int, int], ...] = ()
+    *values: Array,
+    pieces: tuple[str, ...],
+    summarize: int,
+    stream: str,
+    ragged: tuple[tuple[int, int], ...] = (),
+    bare: bool = False,
 ) -> Any:
     """Write the tensors between the pieces of text to a stream. t[*s]... -> nothing.
 
-    `ragged` says where so many of them are the values and the row splits of one ragged tensor.
+    `ragged` says where so many of them are the values and the row splits of one ragged tensor. `bare`: the tensor is one
+    text, which is written as it is.
     """
+    if bare:
+        word = values[0].item()
+        write_text(stream, pieces[0] + (word.decode(errors="replace") if isinstance(word, bytes) else word) + pieces[1])
+        return ()
     text, i, parts = pieces[0], 0, dict(ragged)
     while i < len(values):
         n = parts.get(i, 1)
@@ -227,6 +237,8 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
     parts = sep.join(texts).split("\0")  # text, number, text, number, ..., text
     order = [int(n) for n in parts[1::2]]
     pieces = (*parts[0::2][:-1], parts[-1] + end)
+    # TensorFlow, too, puts no quotes round a string tensor that is all there is to print
+    bare = len(inputs) == 1 and pieces == ("", end) and tensors[0].dtype is string and tensors[0].shape.rank == 0
     bind_named(
         name,
         get("print"),
@@ -236,6 +248,7 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
             "summarize": int(summarize),
             "stream": _stream_name(sys.stderr if stream is None else stream),
             **({"ragged": tuple((order.index(i), n) for i, n in ragged.items())} if ragged else {}),
+            **({"bare": True} if bare else {}),
         },
     )
 

@@ -23,6 +23,8 @@ TEXTS: list[tuple[Callable[[], Any], dict[str, Any], str]] = [
     (lambda: (fg.range(10),), {"summarize": -1}, "[0 1 2 3 4 5 6 7 8 9]\n"),
     (lambda: ({"a": fg.constant(1), "b": [fg.constant(2.0), (3, "x")]},), {}, "{'a': 1, 'b': [2, (3, 'x')]}\n"),
     (lambda: (fg.constant("hi"), fg.constant(["a", "b"]), "s"), {}, '"hi" ["a" "b"] s\n'),
+    (lambda: (fg.constant('hi "you"\n'),), {"end": "!"}, 'hi "you"\n!'),
+    (lambda: ([fg.constant("hi")],), {}, '["hi"]\n'),
     (lambda: (fg.constant([0.150836706, 0.575092077, 1e-10]),), {}, "[0.150836706 0.575092077 1e-10]\n"),
     (lambda: (fg.constant([1 / 3, np.nan, np.inf]),), {}, "[0.333333343 nan inf]\n"),
     (lambda: (fg.constant(1 / 3, fg.float64), fg.constant(1 / 3, fg.float16)), {}, "0.33333333333333331 0.333251953\n"),
@@ -42,6 +44,15 @@ def test_print_writes_tensorflows_text(row: Any, capsys: Any) -> None:
     assert capsys.readouterr().err == text
     fg.function(lambda: fg.print(*make(), **options))()
     assert capsys.readouterr().err == text
+
+
+def test_a_printed_string_tensor_is_in_the_graph_as_it_is(capsys: Any) -> None:
+    concrete = fg.function(lambda x: fg.print(x)).get_concrete_function(fg.TensorSpec([], fg.string))
+    definition = concrete.graph.as_graph_def()
+    (node,) = [node for node in definition.node if node.op == "PrintV2"]
+    assert list(node.input) == ["x"]
+    fg.function(lambda x: fg.import_graph_def(definition, input_map={"x": x}))(fg.constant("as it is"))
+    assert capsys.readouterr().err == "as it is\n"
 
 
 def test_print_goes_where_it_is_told(capsys: Any, tmp_path: Any) -> None:
