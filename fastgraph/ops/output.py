@@ -163,8 +163,8 @@ def print_p(
 ) -> Any:
     """Write the tensors between the pieces of text to a stream. t[*s]... -> nothing.
 
-    `ragged` says where so many of them are the values and the row splits of one ragged tensor. `bare`: the tensor is one
-    text, which is written as it is.
+    `ragged` says where so many of them are the values and the row splits of one ragged tensor. `bare`: there is
+    one tensor, a text that is written as it is.
     """
     if bare:
         word = values[0].item()

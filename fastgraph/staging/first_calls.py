@@ -48,10 +48,7 @@ def lifted(initial: Any, trace: GraphTrace, leaves: list[Any]) -> Any:
 def _evaluate(tensor: SymbolicTensor, trace: GraphTrace, leaves: list[Any]) -> Any:
     """Compute a symbolic tensor from the arguments of the first call."""
     if tensor.trace is not trace:
-        raise ValueError(
-            f"A tf.Variable made inside a condition or loop of a tf.function starts from {tensor!r}, which has no "
-            "value there. Create the Variable outside of it."
-        )
+        return _evaluate_within(tensor, trace, leaves)
     needed = ir.reachable([tensor.value])
     used = [leaf for leaf, value in zip(leaves, trace.graph.inputs, strict=True) if value.node in needed]
     if any(not isinstance(leaf, EagerTensor) for leaf in used):
@@ -59,11 +56,32 @@ def _evaluate(tensor: SymbolicTensor, trace: GraphTrace, leaves: list[Any]) -> A
             f"The initial value of a tf.Variable made while tracing {trace.graph.name!r} depends on its arguments, "
             "which have no values here. Call the function once, or create the Variable outside of it."
         )
-    graph = ir.Graph(trace.graph.name)
-    graph.nodes = [node for node in trace.graph.nodes if node in needed or node.op.name == "placeholder"]
-    graph.inputs, graph.captures = trace.graph.inputs, trace.graph.captures
-    graph.outputs = [tensor.value]
-    captured = [held() if isinstance(held, weakref.ref) else held for held, _ in graph.captures]
+    captures = trace.graph.captures
+    captured = [held() if isinstance(held, weakref.ref) else held for held, _ in captures]
+    return _computed(tensor, needed, [*trace.graph.inputs, *[value for _, value in captures]], [*leaves, *captured])
+
+
+def _evaluate_within(tensor: SymbolicTensor, trace: GraphTrace, leaves: list[Any]) -> Any:
+    """Compute a tensor of a condition or loop: it may depend on what is around that, not on what a loop carries."""
+    inner, needed = tensor.trace, ir.reachable([tensor.value])
+    operands = {inner.value_of(operand): operand for operand in inner.operands}
+    own = [value for value in inner.graph.inputs if value not in operands]
+    if inner.kind != "branch" or any(value.node in needed for value in own):
+        raise ValueError(
+            f"A tf.Variable made inside a condition or loop of a tf.function starts from {tensor!r}, which has no "
+            "value there. Create the Variable outside of it."
+        )
+    used = {value: operand for value, operand in operands.items() if value.node in needed}
+    return _computed(tensor, needed, list(used), [lifted(operand, trace, leaves) for operand in used.values()])
+
+
+def _computed(tensor: SymbolicTensor, needed: set[ir.Node], inputs: list[ir.Value], arguments: list[Any]) -> Any:
+    """Run the part of a trace that a tensor needs."""
+    traced = tensor.trace.graph
+    graph = ir.Graph(traced.name)
+    given = {value.node for value in inputs}
+    graph.nodes = [node for node in traced.nodes if node in needed or node in given]
+    graph.inputs, graph.outputs = inputs, [tensor.value]
     with init_scope():
-        value = interpret(passes.inline(graph), [*leaves, *captured])[0]
+        value = interpret(passes.inline(graph), arguments)[0]
     return value

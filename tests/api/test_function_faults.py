@@ -119,6 +119,40 @@ def test_lifted_variables() -> None:
         plain(x, "b")
 
 
+def test_variables_made_first_in_a_staged_loop_or_branch_start_from_what_is_around_it() -> None:
+    slots: list[Any] = []
+    factor = fg.Variable(10.0)
+
+    def slot(start: Any) -> Any:
+        if not slots:
+            slots.append(fg.Variable(start()))
+        return slots[0]
+
+    @fg.function
+    def f(x: Any, n: Any) -> Any:
+        doubled = x * 2.0
+        for i in fg.range(n):
+            if i > 0:
+                slot(lambda: fg.ones_like(doubled) + doubled * factor).assign_add(x)
+        return doubled
+
+    x = fg.constant([1.0, 2.0])
+    for expected in ([23.0, 45.0], [25.0, 49.0]):
+        f(x, 3)
+        assert slots[0].numpy().tolist() == expected
+
+    slots.clear()
+
+    @fg.function
+    def g(n: Any) -> Any:
+        for i in fg.range(n):
+            slot(lambda: i * 2).assign_add(1)  # noqa: B023
+        return n
+
+    with pytest.raises(ValueError, match="made inside a condition or loop"):
+        g(fg.constant(3))
+
+
 def test_variables_made_each_time_are_not_lifted() -> None:
     f = fg.function(lambda x: fg.Variable(1.0) + x, autograph=False, experimental_lift_variables=True)
     for _ in range(2):

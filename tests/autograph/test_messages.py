@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -428,7 +429,16 @@ def none_in_expression(x: Any) -> Any:
     return x if x > 0 else None
 
 
+def attribute_that_a_loop_makes(x: Any) -> Any:
+    thing = SimpleNamespace(made=None)
+    for _ in fg.range(x):
+        if thing.made is None:
+            thing.made = fg.Variable(1.0)
+    return thing.made.shape
+
+
 CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+    (attribute_that_a_loop_makes, AttributeError, r"initialize thing\.made .*only some paths have set it"),
     (branch_dtype, TypeError, r"'y' has dtype int32 in the main branch, but dtype float32 in the else branch"),
     (branch_structure, TypeError, r"'y' must have the same nested structure in the main and else branches"),
     (branch_none, ValueError, r"'y' is None at the end of the else branch"),

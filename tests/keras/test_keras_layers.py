@@ -185,6 +185,13 @@ def test_dropout() -> None:
     np.testing.assert_array_equal(layers.Dropout(1.0)(x, training=True).numpy(), np.zeros((100, 100)))
 
 
+def test_dropout_with_a_tensor_for_training() -> None:
+    run = fg.function(layers.Dropout(0.5))
+    x = fg.ones((100, 100))
+    assert (run(x, training=fg.constant(True)).numpy() == 0).any()
+    np.testing.assert_array_equal(run(x, training=fg.constant(False)).numpy(), x.numpy())
+
+
 def test_embedding() -> None:
     layer = layers.Embedding(4, 3)
     rows = layer(np.array([[1, 3], [1, 0]])).numpy()

@@ -201,6 +201,26 @@ def test_config_and_names() -> None:
         _ = fg.keras.callbacks
 
 
+@pytest.mark.parametrize("make", [Adam, lambda: SGD(0.1, momentum=0.9), lambda: RMSprop(0.1, centered=True), Adagrad])
+def test_slots_are_made_in_staged_loops_and_branches(make: Callable[[], Optimizer]) -> None:
+    def train(optimizer: Optimizer, w: Any, n: Any) -> None:
+        for i in fg.range(n):
+            with fg.GradientTape() as tape:
+                loss = fg.reduce_sum(w * w)
+            if i != 1:
+                optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+
+    results = []
+    for run in (train, fg.function(train)):
+        w = fg.Variable([1.0, -2.0])
+        optimizer = make()
+        for _ in range(2):
+            run(optimizer, w, fg.constant(4))
+        results.append([w.numpy(), *(v.numpy() for v in optimizer.variables)])
+    for plain, staged in zip(*results, strict=True):
+        np.testing.assert_allclose(staged, plain, rtol=1e-6)
+
+
 def test_second_optimizer_is_refused() -> None:
     @fg.function
     def train_step(w: Any, x: Any, optimizer: Any) -> None:

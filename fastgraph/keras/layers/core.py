@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.graph.control_flow import cond
+from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.keras import activations, backend, constraints, initializers, regularizers
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import InputTensor
 from fastgraph.keras.layers.input_spec import InputSpec
 from fastgraph.ops.contraction import matmul, tensordot
-from fastgraph.ops.elementwise import cast
+from fastgraph.ops.elementwise import cast, identity
 from fastgraph.ops.exponentials import exp
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import reshape, shape, transpose
@@ -346,9 +348,12 @@ class Dropout(Layer):
         self.seed = seed
 
     def call(self, inputs: Any, training: Any = None) -> Any:
-        """Return the inputs, some of them dropped if `training`."""
-        if not training:
-            return inputs
+        """Return the inputs, some of them dropped if `training`, which may be a bool tensor."""
+        if isinstance(training, SymbolicTensor):
+            return cond(cast(training, "bool"), lambda: self._dropped(inputs), lambda: identity(inputs))
+        return self._dropped(inputs) if training else inputs
+
+    def _dropped(self, inputs: Any) -> Any:
         if self.rate == 1:
             return inputs * cast(0, inputs.dtype)
         noise = self.noise_shape

@@ -113,7 +113,15 @@ class Perhaps:
         return self.value
 
     def __fg_tensor__(self, dtype: Any = None) -> Any:
-        raise ValueError(f"{self.why}. It is read where only some paths have set it: set it before them")
+        raise ValueError(self._unread())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AttributeError(self._unread())
+
+    def _unread(self) -> str:
+        return f"{self.why}. It is read where only some paths have set it: set it before them"
 
 
 def inner(value: Any) -> Any:
