@@ -79,6 +79,7 @@ class Carried:
         self.of_several = False  # whether it may be a list or dict that other names hold too
         self.get = get
         self.put = put
+        self.before = value  # before the loop, its lists as they are
         self.begin(value)
 
     def begin(self, value: Any, shapes: list[Any] | None = None) -> None:
@@ -229,6 +230,7 @@ class CarriedLists(Carried):
             self.rows.add(path, at(start, path), at(value, path))
         held = self.rows.taken_apart(start)
         super().__init__(of.name, held, of.get, of.put)
+        self.before = of.before
         self.of_several = of.of_several
         self.begin(held, self.rows.shapes(start))
 

@@ -62,7 +62,10 @@ def in_reach(leaf: Any) -> bool:
 
 
 class Attributes:
-    """The attributes of an object that hold tensors or numbers, as a container; not those that were out of scope."""
+    """What an object's attributes hold, as a container, but for tensors that were out of scope and what is no data.
+
+    An object or a function is there if it has taken the place of something else.
+    """
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
@@ -70,13 +73,14 @@ class Attributes:
 
     def copy(self) -> dict[str, Any]:
         """Return the attributes by name."""
+        others = self.others
         return {key: item for key, item in vars(self.owner).items()
-                if _is_carried(item) or (_holds_tensor(item) and item is not self.others.get(key))}  # fmt: skip
+                if _is_carried(item) or (item is not others.get(key) and (_is_data(item) or key in others))}  # fmt: skip
 
     def update(self, held: dict[str, Any]) -> None:
         """Set the attributes; those that `held` has not hold what they have held besides, or are deleted."""
         now = vars(self.owner)
-        for key in [key for key, item in now.items() if _holds_tensor(item) and key not in held]:
+        for key in [key for key, item in now.items() if key not in held and (key in self.others or _is_data(item))]:
             if key in self.others:
                 now[key] = self.others[key]
             else:
@@ -84,12 +88,16 @@ class Attributes:
         now.update(held)
 
 
+def _is_data(item: Any) -> bool:
+    return item is None or isinstance(item, (str, bytes, list, tuple, dict, StagedList)) or _holds_tensor(item)
+
+
 def _holds_tensor(item: Any) -> bool:
     return is_tensor(item) and not is_variable(item)
 
 
 def _is_carried(item: Any) -> bool:
-    return _holds_tensor(item) and in_reach(item)
+    return _is_data(item) and (not isinstance(item, SymbolicTensor) or in_reach(item))
 
 
 class Variable:
@@ -466,7 +474,7 @@ def _count(found: Found, held: Any) -> str:
     if isinstance(found.container, Variable):
         return "a value" if held else "no value"
     if isinstance(held, dict):
-        return f"the {'tensors as attributes' if isinstance(found.container, Attributes) else 'keys'} {list(held)}"
+        return f"the {'attributes' if isinstance(found.container, Attributes) else 'keys'} {list(held)}"
     return f"{len(held)} element{'s' * (len(held) != 1)}"
 
 

@@ -300,7 +300,7 @@ class Loop:
 
     def _names_of_lists(self) -> LoopLists:
         """Return what tells of the lists that the names, and the containers that are carried, hold."""
-        starts = [*self.start, *(carried.value for carried in self.carried[len(self.names) :])]
+        starts = [*self.start, *(carried.before for carried in self.carried[len(self.names) :])]
         names = [carried.name for carried in self.carried]
         return LoopLists(
             names, list(map(inner, starts)), list(map(inner, self._placed)), self.same, self.outer, len(self.names)
@@ -437,7 +437,7 @@ class Loop:
     def _follow(self, found: Found, after: Any) -> None:
         """Carry a container that an iteration has changed. Raises ValueError where that cannot be."""
         known = next((each for each in self.carried[len(self.names) :] if each.name == found.name), None)
-        if known is not None and not alike(found.before, after):
+        if (known is not None or is_keyed(found)) and not alike(found.before, after):
             raise changed_in_loop(found, after)
         before = self._changed_in(found, after, known) if is_keyed(found) else None
         if known is not None:

@@ -239,7 +239,9 @@ def _branches(
     values_met: list[tuple[str, Any, Any, Any, bool, Any]] = [
         (names[k], *end, start[k], lenient, None) for k, end in zip(kept, zip(main, other, strict=True), strict=True)
     ]
-    values_met += [(found.name, *ends, found.before, False, found) for found, ends in both_ends]
+    for found, ends in both_ends:
+        left_in = [_as_left(end, held) if is_keyed(found) else end for end, held in zip(ends, helds, strict=True)]
+        values_met.append((found.name, *left_in, found.before, False, found))
     for name, one, two, began, may_be_unset, found in values_met:
         rows = [NestedRows(name), NestedRows(name)]
         for path in unlike(one, two):
