@@ -181,13 +181,6 @@ def key_that_a_method_sets_read(x: Any) -> Any:
     return d["b"]
 
 
-def key_that_may_be_missing(x: Any) -> Any:
-    d: dict[str, Any] = {}
-    for i in fg.range(x):
-        d["t"] = i
-    return fg.add_n(list(d.values()))
-
-
 class Held:
     """An object with an attribute."""
 
@@ -462,7 +455,6 @@ CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (key_in_one_branch, ValueError, rf"'d\['a'\]' {MUST}"),
     (keys_by_a_method, ValueError, r"dict 'd' is changed in an if .*test_messages\.py:\d+\).*keys \['a', 'b'\] after"),
     (keys_in_a_loop, ValueError, r"dict 'd' is changed in a loop .*test_messages\.py:\d+\).*keys \['a'\] before"),
-    (key_that_may_be_missing, ValueError, r"initialize d\['t'\] .*only some paths have set it"),
     (
         attribute_of_one_or_another_object,
         ValueError,

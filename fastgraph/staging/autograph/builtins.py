@@ -41,16 +41,19 @@ from fastgraph.staging.autograph.iterables import (
     zip_,
 )
 from fastgraph.staging.autograph.left import check as check_left
+from fastgraph.staging.autograph.left import n_items, note_unsure
 from fastgraph.staging.autograph.lists import StagedList, as_tuple, lists_differ, mapped, may_be_rows
 from fastgraph.staging.autograph.moved import current
 from fastgraph.staging.autograph.rows import as_rows
 from fastgraph.staging.autograph.state import (
+    Perhaps,
     condition,
     in_state,
     is_tensor,
     is_undefined,
     leaves_of,
     named,
+    part,
     results_instead,
     user_place,
 )
@@ -255,6 +258,8 @@ def len_(value: Any) -> Any:
     value = current(value)
     if isinstance(value, StagedList):
         return value.length()
+    if type(value) is dict and (n := n_items(value)) is not None:
+        return n
     value = decisive(value)
     if not decides(value):
         return len(value)
@@ -262,6 +267,20 @@ def len_(value: Any) -> Any:
         raise ValueError("len requires a non-scalar tensor")
     known = None if value.shape.rank is None else value.shape[0]
     return known if known is not None else movement.shape(value)[0]
+
+
+def hasattr_(owner: Any, name: str) -> Any:
+    """hasattr(owner, name), of an attribute that only some paths have set whether one was taken."""
+    found = getattr(owner, "__dict__", {}).get(name)
+    return convert(found.defined) if type(found) is Perhaps else hasattr(owner, name)
+
+
+def getattr_(owner: Any, name: str, *default: Any) -> Any:
+    """getattr(owner, name), of an attribute that only some paths have set the default where none was taken."""
+    found = getattr(owner, name, *default)
+    if type(found) is not Perhaps or not default:
+        return part(found)
+    return if_exp(found.defined, lambda: found.value, lambda: default[0], f"{name!r} is set")
 
 
 def print_(*values: Any, **options: Any) -> None:
@@ -456,7 +475,7 @@ def tuple_(*values: Any) -> Any:
 def item(owner: Any, index: Any) -> Any:
     """owner[index], of a list or tuple whose elements are alike by a tensor as well."""
     if type(owner) not in (list, tuple) or not decides(index):
-        return owner[index]
+        return part(owner[index])
     if in_state():
         return None  # the list is carried as a whole
     if any(map(_is_mutable, owner)):
@@ -497,6 +516,8 @@ class _Slots:
             )
         else:
             owner[index] = value
+            if type(value) is Perhaps and type(owner) is dict:
+                note_unsure(owner)
 
     def _put(self, index: Any, value: Any) -> None:
         """Have each element be `value` or what it was, whichever `index` says."""
@@ -538,5 +559,5 @@ class Attributes:
 BUILTINS: dict[Any, Callable[..., Any]] = {
     print: print_, range: range_, len: len_, int: int_, float: float_, bool: bool_, any: any_, all: all_, max: max_,
     min: min_, sum: sum_, sorted: sorted_, abs: abs_, round: round_, list: list_, tuple: tuple_, enumerate: enumerate_,
-    zip: zip_, map: map_, filter: filter_, reversed: reversed_,
+    zip: zip_, map: map_, filter: filter_, reversed: reversed_, hasattr: hasattr_, getattr: getattr_,
 }  # fmt: skip

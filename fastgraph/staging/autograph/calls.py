@@ -39,19 +39,42 @@ _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 
 def callee(function: Any) -> Any:
     """Return what converted code calls where the user calls `function`."""
+    from fastgraph.staging.autograph import left
+
+    found = _callee(function)
+    # What is not converted, and is not `len`, sees a dict as a whole.
+    return functools.partial(_of_wholes, found) if left.any_unsure() and _looks_inside(function) else found
+
+
+def _looks_inside(function: Any) -> bool:
+    target, _ = autograph.underlying(function)
+    return function not in (len, print) if target is None else autograph.leaves(target.__code__, str(target.__module__))
+
+
+def _of_wholes(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    from fastgraph.staging.autograph import left
+
+    for value in (*args, *kwargs.values()):
+        left.settle(value)
+    return function(*args, **kwargs)
+
+
+def _callee(function: Any) -> Any:
     if type(function) is types.BuiltinMethodType:
         if type(function.__self__) is list and function.__name__ == "extend":
             from fastgraph.staging.autograph import lists
 
             return functools.partial(lists.extend, function.__self__)
+        by_key = isinstance(function.__self__, dict) and function.__name__ in ("get", "setdefault", "pop")
         if function.__name__ in _READING:
             from fastgraph.staging.autograph import left
 
-            left.check(function.__self__)
+            if not by_key:
+                left.check(function.__self__)
         owner = current(function.__self__)
         if owner is not function.__self__:
             return getattr(owner, function.__name__)
-        if isinstance(owner, dict) and function.__name__ in ("get", "setdefault"):
+        if by_key and isinstance(owner, dict):
             return functools.partial(_looked_up, owner, function)
     overload = overloaded(function)
     again = getattr(function, "__fg_decorator__", None)
@@ -66,12 +89,15 @@ def callee(function: Any) -> Any:
     return autograph.convert(function)
 
 
-def _looked_up(owner: dict[Any, Any], function: Any, /, key: Any, default: Any = None) -> Any:
-    """What get or setdefault of a dict gives: a key that only some paths have set may hold the default."""
-    from fastgraph.staging.autograph import builtins
+def _looked_up(owner: dict[Any, Any], function: Any, /, key: Any, *defaults: Any) -> Any:
+    """What get, setdefault or pop of a dict gives: a key that only some paths have set may hold the default."""
+    from fastgraph.staging.autograph import builtins, left
     from fastgraph.staging.autograph.state import Perhaps
 
-    found = function(key, default)
+    if function.__name__ == "pop":
+        left.check(owner, key)
+    found = function(key, *defaults)
+    default = defaults[0] if defaults else None
     if type(found) is not Perhaps:
         return found
     if default is None:

@@ -73,9 +73,12 @@ class Attributes:
 
     def copy(self) -> dict[str, Any]:
         """Return the attributes by name."""
-        others = self.others
-        return {key: item for key, item in vars(self.owner).items()
-                if _is_carried(item) or (item is not others.get(key) and (_is_data(item) or key in others))}  # fmt: skip
+        now = vars(self.owner)
+        return {key: item for key, item in now.items() if _is_carried(item) or self._is_in_place(key, item)}
+
+    def _is_in_place(self, key: str, item: Any) -> bool:
+        """Say whether an attribute has another value than one that is not carried."""
+        return item is not self.others.get(key) and (_is_data(item) or key in self.others)
 
     def update(self, held: dict[str, Any]) -> None:
         """Set the attributes; those that `held` has not hold what they have held besides, or are deleted."""

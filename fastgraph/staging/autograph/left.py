@@ -6,9 +6,11 @@ every iteration finds there must not matter: a loop leaves something only if an 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
+from fastgraph import dtype as dtypes
 from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
@@ -16,7 +18,15 @@ from fastgraph.ops import elementwise
 from fastgraph.shapes import generalises
 from fastgraph.staging.autograph.containers import Attributes, Found, Variable, in_reach, replace
 from fastgraph.staging.autograph.growing import owner_of
-from fastgraph.staging.autograph.state import is_tensor, is_text, is_variable, leaves_of, packed, same_structure
+from fastgraph.staging.autograph.state import (
+    Perhaps,
+    is_tensor,
+    is_text,
+    is_variable,
+    leaves_of,
+    packed,
+    same_structure,
+)
 
 
 class Left:
@@ -46,6 +56,60 @@ class Left:
         """Return the tensors of graphs in it."""
         values = self.held if isinstance(self.held, list) else self.held.values()
         return [leaf for each in values for leaf in _symbolic(each)]
+
+
+class _Unsure:
+    """A dict of which only some paths have set a key, in a trace."""
+
+    def __init__(self, container: dict[Any, Any], trace: Any) -> None:
+        self.container = container
+        self.trace = trace
+
+    def perhaps(self) -> dict[Any, Perhaps]:
+        """Return what it holds under such keys."""
+        return {key: item for key, item in self.container.items() if type(item) is Perhaps}
+
+
+def note_unsure(container: dict[Any, Any]) -> None:
+    """Have `settle`, `check` and `n_items` know that a dict holds a Perhaps."""
+    trace = _function_traced()
+    if trace is not None:
+        if trace.unsure is None:
+            trace.unsure = {}
+        trace.unsure[id(container)] = _Unsure(container, current_trace())
+
+
+def any_unsure() -> bool:
+    """Say whether there may be a dict of which only some paths have set a key."""
+    trace = _function_traced()
+    return trace is not None and trace.unsure is not None
+
+
+def _unsure(value: Any) -> _Unsure | None:
+    if type(value) is not dict or not any_unsure():
+        return None
+    noted: _Unsure | None = _function_traced().unsure.get(id(value))
+    return noted if noted is not None and noted.container is value else None
+
+
+def settle(value: Any) -> Any:
+    """Return `value`, which is read as a whole: the graph stops where no path was taken that has set a key of it."""
+    noted = _unsure(value)
+    for key, item in noted.perhaps().items() if noted is not None else ():
+        found = item.read()
+        if noted is not None and noted.trace is current_trace():
+            value[key] = found
+    return value
+
+
+def n_items(value: Any) -> Any:
+    """Return how many items a dict has of which only some paths have set one; None where all are there."""
+    noted = _unsure(value)
+    perhaps = [] if noted is None else list(noted.perhaps().values())
+    if not perhaps:
+        return None
+    flags = [elementwise.cast(convert(each.defined), dtypes.int32) for each in perhaps]
+    return functools.reduce(elementwise.add, flags, convert(len(value) - len(perhaps)))
 
 
 class _Noted:
@@ -84,8 +148,11 @@ def _note(left: Left, container: Any) -> None:
 def check(value: Any, *key: Any) -> None:
     """Raise where a list or dict is asked how much, or what, is in it, and a staged statement has left more than was.
 
-    A dict may be asked for one `key`. The tensors themselves are out of scope where they are used.
+    A dict may be asked for one `key`. The tensors themselves are out of scope where they are used. Where only some
+    paths have set a key of a dict the graph stops if none was taken.
     """
+    if not key:
+        settle(value)
     trace = _function_traced() if type(value) in (list, dict) else None
     noted = None if trace is None or trace.left is None else trace.left.get(id(value))
     if noted is not None and noted.container is value and noted.is_there() and (not key or key[0] in noted.keys):

@@ -132,13 +132,21 @@ def _place(node: Any, around: _Origin) -> None:
 class _Run(ast.NodeTransformer):
     """Leaves out what malt's own runtime needs, and calls from where the user calls."""
 
-    def __init__(self, attributes: set[str], operators: set[str], blocks: set[str], variables: Sequence[str]) -> None:
+    def __init__(
+        self,
+        attributes: set[str],
+        operators: set[str],
+        blocks: set[str],
+        variables: Sequence[str],
+        parts: set[tuple[type, Any]],
+    ) -> None:
         self.scopes: set[str] = set()
         self.blocks = blocks
         self.variables = variables
         self.attributes = attributes
         self.operators = operators
-        self.sets_state = False
+        self.parts = parts
+        self.sets_state = self.is_state = False
 
     def visit_With(self, node: ast.With) -> Any:
         scope = node.items[0].context_expr
@@ -152,11 +160,14 @@ class _Run(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        outer, self.sets_state = self.sets_state, node.name.startswith("set_state")
+        outer = self.sets_state, self.is_state
+        self.sets_state, self.is_state = (
+            node.name.startswith(each) for each in ("set_state", ("set_state", "get_state"))
+        )
         try:
             return self._function(node)
         finally:
-            self.sets_state = outer
+            self.sets_state, self.is_state = outer
 
     def _function(self, node: ast.FunctionDef) -> Any:
         node.decorator_list = [each for each in node.decorator_list if not _is_name(each, "autograph_artifact")]
@@ -173,7 +184,17 @@ class _Run(ast.NodeTransformer):
             node.args.kw_defaults.append(ast.Constant(None))
         return self.generic_visit(node)
 
+    def _read(self, made: Any, node: Any) -> Any:
+        """Return what reads a part of a value: only some paths may have set one that is part of a block's state."""
+        is_part = isinstance(node.ctx, ast.Load) and not self.is_state and _part(node) in self.parts
+        is_part = is_part and not (isinstance(node.value, ast.Name) and node.value.id == "ag__")
+        return _like(_operation("part", made), node) if is_part else made
+
     def _operator(self, node: Any) -> Any:
+        made = self._operated(node)
+        return self._read(made, node) if made is node and isinstance(node, ast.Subscript) else made
+
+    def _operated(self, node: Any) -> Any:
         name = autograph.operator_of(node)
         self.generic_visit(node)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and (
@@ -199,6 +220,12 @@ class _Run(ast.NodeTransformer):
             operands = [node.left, node.comparators[0] if isinstance(node, ast.Compare) else node.right]
         return _like(_operation("operate", ast.Constant(name), *operands), node)
 
+    def visit_Dict(self, node: ast.Dict) -> Any:
+        self.generic_visit(node)
+        node.values = [value if key is not None else _like(_operation("settle", value), value)
+                       for key, value in zip(node.keys, node.values, strict=True)]  # fmt: skip
+        return node
+
     visit_BinOp = visit_UnaryOp = visit_Compare = visit_Subscript = visit_AugAssign = _operator
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
@@ -206,7 +233,7 @@ class _Run(ast.NodeTransformer):
         if self.sets_state and isinstance(node.ctx, ast.Store):
             node.value = _like(_operation("Attributes", node.value), node)
         if node.attr not in self.attributes or not isinstance(node.ctx, ast.Load) or _is_name(node, node.attr):
-            return node
+            return self._read(node, node)
         return _like(_operation("attribute", node.value, ast.Constant(node.attr)), node)
 
     def visit_Call(self, node: ast.Call) -> Any:
@@ -229,6 +256,24 @@ class _Run(ast.NodeTransformer):
 
 def _operation(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Name("ag__", ast.Load()), name, ast.Load()), list(arguments), [])
+
+
+def _part(node: ast.AST) -> tuple[type, Any] | None:
+    """Return which part of a value an expression stands for: an attribute, or what is at a constant index."""
+    if isinstance(node, ast.Attribute):
+        return ast.Attribute, node.attr
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return ast.Subscript, node.slice.value
+    return None
+
+
+def _state_parts(node: ast.AST) -> set[tuple[type, Any]]:
+    """Return the parts of values that blocks have in their state."""
+    setters = [
+        each for each in ast.walk(node) if isinstance(each, ast.FunctionDef) and each.name.startswith("set_state")
+    ]
+    parts = {_part(each) for setter in setters for each in ast.walk(setter)}
+    return {each for each in parts if each is not None}
 
 
 def _is_indexed(node: ast.AST) -> bool:
@@ -305,7 +350,7 @@ def compiled(node: Any, function: types.FunctionType, names: dict[str, str | Non
     code = function.__code__
     looks = not _LOOKING.isdisjoint(code_names(code))
     variables = (*code.co_varnames, *code.co_cellvars, *code.co_freevars) if looks else ()
-    node = _Run(*autograph.special_names(function), blocks, variables).visit(node)
+    node = _Run(*autograph.special_names(function), blocks, variables, _state_parts(node)).visit(node)
     arguments = node.args if isinstance(node, ast.FunctionDef) else node.value.args
     for each in ast.walk(arguments):
         if isinstance(each, ast.arg):

@@ -15,6 +15,7 @@ from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import elementwise, reduction
 from fastgraph.staging.autograph.left import check
 from fastgraph.staging.autograph.lists import StagedList
+from fastgraph.staging.autograph.state import Perhaps
 
 _STATEMENTS = "fastgraph.staging.autograph.statements"
 _STAGING = ("fastgraph.staging.autograph.", "fastgraph.graph.control_flow", "fastgraph.graph.branches")
@@ -32,6 +33,8 @@ def in_(value: Any, container: Any) -> Any:
         return reduction.reduce_any(elementwise.equal(container, value))
     if isinstance(container, dict):
         check(container, value)
+        if not isinstance(value, SymbolicTensor) and type(item := container.get(value)) is Perhaps:
+            return convert(item.defined)
     items = isinstance(container, (list, tuple))
     if not isinstance(value, SymbolicTensor) and not (
         items and any(isinstance(item, SymbolicTensor) for item in container)

@@ -33,6 +33,9 @@ class Moved:
             raise AttributeError(name)
         raise self._error()
 
+    def __repr__(self) -> str:
+        return f"<the elements of the list '{self.name}', whose length a tensor decides>"
+
     def _error(self) -> ValueError:
         return ValueError(
             f"a staged loop or branch has changed the length of the list '{self.name}', and this is another name of "

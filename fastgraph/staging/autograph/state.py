@@ -171,6 +171,11 @@ def ld(value: Any) -> Any:
     return value
 
 
+def part(value: Any) -> Any:
+    """Return what an element or attribute holds where the user's code reads it."""
+    return value.read() if type(value) is Perhaps and not in_state() else value
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Leaves
 

@@ -31,7 +31,7 @@ from fastgraph.staging.autograph.elements import one_of_several
 from fastgraph.staging.autograph.growing import MOST_LISTS, UNLIKE, Grow, Owner, added, grow, grown, owning
 from fastgraph.staging.autograph.identity import is_list
 from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterable
-from fastgraph.staging.autograph.left import by_branches, is_keyed
+from fastgraph.staging.autograph.left import by_branches, is_keyed, settle
 from fastgraph.staging.autograph.lists import StagedList, may_be_rows
 from fastgraph.staging.autograph.loops import Loop
 from fastgraph.staging.autograph.nested_rows import NestedRows, at, unlike
@@ -240,7 +240,8 @@ def _branches(
         (names[k], *end, start[k], lenient, None) for k, end in zip(kept, zip(main, other, strict=True), strict=True)
     ]
     for found, ends in both_ends:
-        left_in = [_as_left(end, held) if is_keyed(found) else end for end, held in zip(ends, helds, strict=True)]
+        is_rows = isinstance(found.container, StagedList)
+        left_in = [end if is_rows else _as_left(end, held) for end, held in zip(ends, helds, strict=True)]
         values_met.append((found.name, *left_in, found.before, False, found))
     for name, one, two, began, may_be_unset, found in values_met:
         rows = [NestedRows(name), NestedRows(name)]
@@ -556,5 +557,5 @@ def ret(value: Any, did_return: Any) -> Any:
     if isinstance(value, Perhaps):
         if not surely_true(did_return) and not recursion.leaves_out():
             raise ValueError(value.why)
-        return value.value
-    return value
+        return value.value if surely_true(value.defined) or recursion.leaves_out() else value.read()
+    return settle(value)

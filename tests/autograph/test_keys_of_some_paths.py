@@ -1,0 +1,103 @@
+"""Keys and attributes that only a staged loop, or a branch in one, sets: read, counted and looked for as in Python."""
+
+from __future__ import annotations
+
+import gc
+import linecache
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+
+
+class Holder:
+    """An object whose attributes come to be in a loop."""
+
+
+def made(reading: str) -> Any:
+    """Return a function that sets a key and an attribute in a loop, and then runs a statement."""
+    text = f"""
+def f(n, range):
+    g, o = {{'k': 5}}, Holder()
+    for i in range(n):
+        g['n'] = i + 1
+        o.w = i + 1
+    {reading}
+"""
+    name = f"<{reading}>"
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    scope: dict[str, Any] = {"Holder": Holder, "__name__": __name__}
+    exec(compile(text, name, "exec"), scope)
+    return scope["f"]
+
+
+ALWAYS = (
+    "return len(g)", "return 'n' in g", "return 'n' not in g", "return hasattr(o, 'w')", "return getattr(o, 'w', 7)",
+    "return g.get('n', 7)", "return g.pop('n', 7)", "return g['n'] + o.w if n > 0 else 7",
+    "g.update(m=1)\n    return len(g)",
+)  # fmt: skip
+WHERE_THERE = (
+    "return g['n']", "return g['n'] * 2", "return o.w", "return o.w * 2", "return getattr(o, 'w')", "return g", "return o.w, g['n']",
+    "return g.pop('n')", "return sum(g.values())", "return len(sorted(g))", "return len(set(g))", "return len(dict(g))",
+    "return len({**g})", "return len(g.copy())", "return len(list(g))", "return sum([v for k, v in g.items()])",
+    "h = {}\n    h.update(g)\n    return len(h)", "r = n * 0\n    for k in g:\n        r += g[k]\n    return r",
+)  # fmt: skip
+
+
+def numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: numbers(each) for key, each in value.items()}
+    return [numbers(each) for each in value] if isinstance(value, tuple) else np.asarray(value).tolist()
+
+
+@pytest.mark.parametrize("reading", [*ALWAYS, *WHERE_THERE])
+def test_as_python_has_it_or_stopped(reading: str) -> None:
+    f = made(reading)
+    staged = fg.function(f)
+    assert numbers(staged(fg.constant(3), fg.range)) == numbers(f(3, range))
+    if reading in ALWAYS:
+        assert numbers(staged(fg.constant(0), fg.range)) == numbers(f(0, range))
+    else:
+        with pytest.raises(fg.errors.InvalidArgumentError, match="at least once to initialize"):
+            staged(fg.constant(0), fg.range)
+
+
+def test_what_other_functions_read_of_it() -> None:
+    o = Holder()
+
+    def read(owner: Any) -> Any:
+        if owner is None:
+            return 0
+        return owner.w
+
+    @fg.function
+    def f(n: Any) -> Any:
+        o = Holder()
+        for i in fg.range(n):
+            o.w = i
+        return read(o)
+
+    assert int(f(fg.constant(3))) == 2
+    with pytest.raises(fg.errors.InvalidArgumentError, match="at least once"):
+        f(fg.constant(0))
+    assert not hasattr(o, "w")
+
+
+def test_the_objects_of_a_trace_are_not_kept() -> None:
+    alive = []
+
+    @fg.function
+    def f(n: Any) -> Any:
+        o = Holder()
+        alive.append(weakref.ref(o))
+        g = {"o": o}
+        for i in fg.range(n):
+            g["n"] = i
+        return len(g)
+
+    assert int(f(fg.constant(2))) == 2
+    gc.collect()
+    assert alive[0]() is None
