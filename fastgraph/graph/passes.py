@@ -196,7 +196,9 @@ def _complex_product(build: Rebuild, applied: Application) -> Value | None:
 
 
 def _transposed_operand(build: Rebuild, applied: Application) -> Value | None:
-    """A product of a transposed matrix reads the matrix itself the other way: products are as fast either way."""
+    """A product of a transposed matrix reads the matrix itself the other way, where that is as fast: of floats."""
+    if not applied.avals[0].dtype.is_floating:
+        return None
     inputs, attrs = list(applied.inputs), dict(applied.attrs)
     for i, flag in enumerate(("transpose_a", "transpose_b")):
         inner = inputs[i].node
