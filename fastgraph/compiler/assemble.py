@@ -17,7 +17,6 @@ from fastgraph.compiler.arrange import FlatNest, arrange
 from fastgraph.compiler.cost import cost, operations
 from fastgraph.compiler.emit_cpu import Emitted, emit
 from fastgraph.compiler.extents import FIRST_WITNESS, Witnesses, witness_avals
-from fastgraph.compiler.formats import FLOATS
 from fastgraph.compiler.fusion import UPDATES, Cluster, Fusion, lowerable
 from fastgraph.compiler.ordered import KINDS, ordered
 from fastgraph.compiler.program import (
@@ -40,6 +39,7 @@ from fastgraph.compiler.program import (
 from fastgraph.compiler.register_blocks import Geometry
 from fastgraph.compiler.scalar import Scalar, walk
 from fastgraph.compiler.sizes import CannotPlan, infer_loop
+from fastgraph.compiler.spell_cpu import FLOATS
 from fastgraph.compiler.split import few_at_a_time, split
 from fastgraph.dtype import as_dtype
 from fastgraph.graph import ir

@@ -20,7 +20,6 @@ from fastgraph._blas import vector_bits
 from fastgraph._tensor import EagerTensor, from_array
 from fastgraph.compiler import spell_cpu as spell
 from fastgraph.compiler.costs import gemm_cost, gemm_shards, gemm_size
-from fastgraph.compiler.formats import FLOATS
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.kernel_parts import NoPart, Part
 from fastgraph.compiler.mirrors import MOST_BYTES, mirrored, put_in_rows
@@ -446,7 +445,7 @@ class _Burst:
         operands = [at(k) for k in step.inputs]
         number[step.outputs[0]] = result = self.keep(given[2])
         few = not batch and min(m, n) == 1 and max(m, n) <= FEW_SUMS and 1 <= k <= FEW_SUMS
-        if few and vector_bits() and dtype in FLOATS:
+        if few and vector_bits() and dtype in spell.FLOATS:
             self.cost += 4.0 + 0.1 * m * n * k
             turned = step.transpose_b if m == 1 else not step.transpose_a
             matrix, vector = operands[::-1] if m == 1 else operands
