@@ -14,7 +14,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from numba import jit
-from numba.core import cgutils, codegen, compiler, cpu, target_extension, typed_passes, types, untyped_passes
+from numba.core import (
+    cgutils, codegen, compiler, cpu, imputils, target_extension, typed_passes, types, untyped_passes,
+)  # fmt: skip
 from numba.core.compiler_machinery import PassManager
 from numba.core.typing.context import Context
 from numba.extending import intrinsic
@@ -25,6 +27,10 @@ class _Typing(Context):
 
     def load_additional_registries(self) -> None:
         """Leave out what NumPy's arrays, lists, sets, dictionaries and foreign functions are."""
+
+    def resolve_value_type(self, val: Any) -> Any:
+        """The type of a global. Of a class Numba asks first whether it is one of its lists', which it then imports."""
+        return self._lookup_global(val) if val is range or val is bool else super().resolve_value_type(val)
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
         """The signature of a call. Equal types have equal ones: a kernel asks for the same few again and again."""
@@ -62,6 +68,19 @@ class _Target(cpu.CPUContext):
         super().init()
         self._internal_codegen._library_class = _Library
         self._sizes: dict[Any, int] = {}
+        self._is_filled = False
+
+    def refresh(self) -> None:
+        """Fill the tables; later on take in what intrinsics have registered since.
+
+        Numba asks for this whenever it misses an implementation, be it that of a constant index, for which it then
+        takes another one; and would import all that there is for the types that it knows and no kernel has.
+        """
+        if self._is_filled:
+            self.install_registry(imputils.builtin_registry)
+        else:
+            super().refresh()
+            self._is_filled = True
 
     def get_abi_sizeof(self, ty: Any) -> int:
         """Bytes of a type. Numba asks for every variable of a kernel, and LLVM parses a module for each answer."""
@@ -175,13 +194,14 @@ class FrontEnd:
         flags.no_cpython_wrapper = True
         flags.no_cfunc_wrapper = True
         flags.error_model = "numpy"
-        return compiler.compile_extra(
-            self._typing,
-            self._target,
-            function,
-            signature.args,
-            signature.return_type,
-            flags,
-            {},
-            pipeline_class=_Compiler,
-        )
+        with target_extension.target_override("fastgraph"):
+            return compiler.compile_extra(
+                self._typing,
+                self._target,
+                function,
+                signature.args,
+                signature.return_type,
+                flags,
+                {},
+                pipeline_class=_Compiler,
+            )

@@ -8,6 +8,7 @@ parent, however that ends.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import queue
@@ -55,6 +56,7 @@ def serve(pairs: list[tuple[int, int]]) -> None:
     from fastgraph.compiler.kernel import KernelSpec
 
     objectcode.prepare()
+    gc.freeze()  # what is imported stays: the collector would walk it all in the middle of a kernel
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a twin that ends leaves no zombie
     answers = os.fdopen(pairs[0][1], "wb", closefd=False)
     send(answers, {"ready": True})

@@ -396,3 +396,30 @@ def test_in_place_by_choice_warns_nothing(tmp_path: Path, monkeypatch: pytest.Mo
         check(kernels.request(specs(2)))
     assert fresh.statistics.compiled_in_place == 2 and not fresh.workers
     fresh.close()
+
+
+def test_a_kernel_needs_none_of_the_types_that_kernels_do_not_have() -> None:
+    """Numba has its arrays, strings and lists imported for a class among the globals, or an index that is a constant."""
+    source = (
+        "def kernel(buffers, sizes, begin, end):\n"
+        "    x = buffers[0]\n"
+        "    first = x[0]\n"
+        "    for i in range(begin, end):\n"
+        "        if i > sizes[0] or i < sizes[1]:\n"
+        "            x[i] = max(i, 3) * (first / x[i])\n"
+        "    return 0\n"
+    )
+    program = (
+        "import sys, types\n"
+        "package = types.ModuleType('fastgraph')\n"
+        f"package.__path__ = [{os.path.dirname(os.path.dirname(worker.__file__))!r}]\n"
+        "sys.modules.update(fastgraph=package, scipy=None)\n"
+        "from fastgraph.compiler import objectcode\n"
+        "from fastgraph.compiler.kernel import KernelSpec\n"
+        f"spec = KernelSpec({source!r}, ('float32',), 2, ('max_int64',))\n"
+        "assert objectcode.compile_kernel(spec, 'key').code and not objectcode.refused\n"
+        "print([name for name in sys.modules if name.startswith(('numba.np.arrayobj', 'numba.typed.typed', "
+        "'numba.cpython.unicode', 'numba.cpython.listobj'))])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
