@@ -41,7 +41,44 @@ SMALL = 1 << 16
 SAVING = 0.1
 #: Nanoseconds per element up to which a producer is recomputed by each of its consumers.
 CHEAP = 0.045
+#: Ops that read every element of their operands, some of them under a condition on the index.
+WHOLE = frozenset(
+    {"transpose", "reshape", "expand_dims", "squeeze", "concat", "stack", "reverse", "pad", "tile", "roll"}
+)
 _NUMERIC = frozenset(expr.DTYPES)
+
+
+@dataclass
+class _Facts:
+    """What is asked of each node before it is part of a kernel."""
+
+    is_cheap: bool
+    checks: bool  # each element, not only something that is the same for all of them
+    always_read: tuple[bool, ...]  # of each operand: whether all of it is read
+
+
+def _checks_elements(nest: LoopNest) -> bool:
+    return any(t.op == "check" and t.args[0].free for t in walk([s.scalar for s in nest.stores]))
+
+
+def _always_read(node: Node, nest: LoopNest) -> tuple[bool, ...]:
+    """Whether each operand's elements are all read, whatever the numbers are."""
+    if node.op.name in WHOLE:
+        return (True,) * len(node.inputs)
+    if node.op.family not in ("elementwise", "reduction", "contraction"):
+        return (False,) * len(node.inputs)
+    found: set[Any] = set()
+    seen: set[Any] = set()
+    terms = [store.scalar for store in nest.stores]
+    while terms:
+        term = terms.pop()
+        if term in seen:
+            continue
+        seen.add(term)
+        if term.op == "load":
+            found.add(term.attr)
+        terms += term.args[:1] if term.op == "select" else term.args
+    return tuple([value in found for value in node.inputs])
 
 
 @dataclass(eq=False)
@@ -102,11 +139,14 @@ class Fusion:
         self.outputs = frozenset([*graph.outputs, *checks])
         self.cluster: dict[Node, Cluster] = {}
         self.absorbed: Collection[Node] = ()
-        self._cheap: dict[tuple[Any, ...], bool] = {}
+        self._facts: dict[tuple[Any, ...], _Facts] = {}
+        self._facts_of: dict[Node, _Facts] = {}
         self._sources: dict[Node, list[Node]] = {}
         self._prices: dict[tuple[Any, ...], float] = {}
         self._order: Order[Cluster | Node] = Order(self._waits_for)
         fuse = "fuse" in flags.get("passes")
+        if fuse:
+            self.outputs |= self._partly_read()
         cheap = self._absorb() if fuse else {}
         for node in graph.nodes:
             if node in self.absorbed:
@@ -151,11 +191,53 @@ class Fusion:
 
     def _is_cheap(self, node: Node) -> bool:
         """Whether consumers compute the node in place: data movement, casts, or some arithmetic on one number."""
-        key, _ = self._described([node], node.outputs[:1])
-        found = self._cheap.get(key)
+        return self._of(node).is_cheap
+
+    def _of(self, node: Node) -> _Facts:
+        """What the loop nest of a node by itself says."""
+        found = self._facts_of.get(node)
         if found is None:
-            found = self._cheap[key] = self._costs_little(node)
+            key, _ = self._described([node], node.outputs[:1])
+            found = self._facts.get(key)
+            if found is None:
+                nest = self._build([node], [node.outputs[0]])
+                cheap = self._costs_little(node, nest)
+                found = self._facts[key] = _Facts(cheap, _checks_elements(nest), _always_read(node, nest))
+            self._facts_of[node] = found
         return found
+
+    def _partly_read(self) -> set[Value]:
+        """Find the values that are stored because a check goes with them, and what reads them reads a part only.
+
+        A slice of a gather, or a choice between a quotient and something else, would leave out the checks of the other
+        elements: the program would fail on the first tier and not in kernels.
+        """
+        nodes = [node for node in self.graph.nodes if node in self.kernels]
+        checked: set[Value] = set()
+        for node in nodes:
+            if self._of(node).checks or not checked.isdisjoint(node.inputs):
+                checked.update(node.outputs)
+        if not checked:
+            return set()
+        stored: set[Value] = set()
+        whole: set[Value] = set()  # every element of them is computed
+        for node in reversed(nodes):
+            for value in node.outputs:
+                consumers = self.consumers.get(value, ())
+                if value in self.outputs or any(self._reads_whole(c, value, whole) for c in consumers):
+                    whole.add(value)
+                elif value in checked and consumers:
+                    stored.add(value)
+                    whole.add(value)
+        return stored
+
+    def _reads_whole(self, consumer: Node, value: Value, whole: set[Value]) -> bool:
+        if consumer not in self.kernels:
+            return True
+        if whole.isdisjoint(consumer.outputs):
+            return False
+        read = self._of(consumer).always_read
+        return any(v is value and read[i] for i, v in enumerate(consumer.inputs))
 
     def _described(self, nodes: Iterable[Node], roots: Collection[Value]) -> tuple[tuple[Any, ...], list[Value]]:
         """All that the loop nest of some nodes depends on, a graph has many that are alike; and the values in it."""
@@ -177,9 +259,8 @@ class Fusion:
                 number[value] = len(number)
         return tuple(described), list(number)
 
-    def _costs_little(self, node: Node) -> bool:
+    def _costs_little(self, node: Node, nest: LoopNest) -> bool:
         size = max((self.avals[v].size or 0) for v in node.outputs)
-        nest = self._build([node], [node.outputs[0]])
         terms = walk([s.scalar for s in nest.stores])
         if any(t.op in ("reduce", "check") for t in terms) or len(node.outputs) > 1:
             return False

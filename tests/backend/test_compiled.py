@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -226,6 +227,44 @@ def test_a_failing_check_names_the_line() -> None:
     with pytest.raises(fg.errors.InvalidArgumentError, match=r"indices\[1\] = 7 is not in \[0, 3\)"):
         f(x, fg.constant([0, 7]))
     np.testing.assert_allclose(f(x, fg.constant([0, 2])), (np.asarray(x)[[0, 2]] + 1) * 2, rtol=1e-6)
+
+
+INTEGERS = (fg.constant([4, 5]), fg.constant([1, 0]))
+PLACES = (fg.constant([1.0, 2.0, 3.0]), fg.constant([0, 9]))
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (lambda x, i: fg.gather(x, i)[:1] + 1.0, PLACES, "9 is not in"),
+        (lambda x, i: fg.math.divide_no_nan(fg.gather(x, i), x[:2] * fg.constant([1.0, 0.0])), PLACES, "9 is not in"),
+        (lambda x, y: fg.transpose((x // y) * 2 + 1)[:1], INTEGERS, "division by zero"),
+        (lambda x, y: fg.where(y == 0, x, x // y), INTEGERS, "division by zero"),
+        (lambda x, y: fg.gather(x % y, [0]), INTEGERS, "division by zero"),
+        (lambda x, y: fg.reduce_sum(fg.pow(y, -x)[1:1]), INTEGERS, "negative integer powers"),
+        (
+            lambda x: fg.debugging.check_numerics(fg.math.log(x), "m")[:1],
+            (fg.constant([1.0, -1.0]),),
+            "m : Tensor had NaN",
+        ),
+    ],
+    ids=["slice of gather", "unused quotient", "moved on", "choice", "gather", "none of it", "numerics"],
+)
+def test_what_is_read_in_part_is_checked_as_a_whole(function: Any, arguments: Any, message: str) -> None:
+    """As in TensorFlow and on the first tier: ops fail for elements that nobody reads."""
+    for tier in ("first", "last"):
+        with flags.override(tier=tier), pytest.raises(fg.errors.InvalidArgumentError, match=message):
+            fg.function(function)(*arguments)
+
+
+def test_one_check_for_all_elements_stores_no_row() -> None:
+    """`x[i][j]` computes one element: whether i is a row is asked there as well."""
+    f = fg.function(lambda x, i, j: fg.exp(x)[i][j])
+    concrete = f.get_concrete_function(f32(3, 4), fg.constant(1), fg.constant(2))
+    concrete.wait()
+    assert len(re.findall(r"^  \d+ kernel: .* -> %\d+  ", concrete.explain(), re.MULTILINE)) == 1
+    with pytest.raises(fg.errors.InvalidArgumentError, match="slice index 3 of dimension 0 out of bounds"):
+        f(f32(3, 4), fg.constant(3), fg.constant(2))
 
 
 def test_an_unused_failing_op_does_not_fail() -> None:
