@@ -35,7 +35,8 @@ def sqrt(x: Array) -> Any:
     op="Rsqrt",
     expr="rsqrt(x)",
     dtypes="fractional",
-    vjp=dict(x=lambda dy, out: dy * (-0.5) * (conj(out) * conj(out) * conj(out))),
+    # From the left: the cube of a small or a large root alone is 0 or infinite where the gradient is neither.
+    vjp=dict(x=lambda dy, out: dy * (-0.5) * conj(out) * conj(out) * conj(out)),
     domain=(0.2, 4),
 )
 def rsqrt(x: Array) -> Any:

@@ -66,6 +66,21 @@ def test_gradients_at_edges(name: str, f: F, x: Any, first: Any, second: Any, ti
         np.testing.assert_allclose(got[1].numpy(), second, rtol=1e-6, atol=1e-20)
 
 
+@pytest.mark.parametrize("tier", ["first", "last"])
+def test_cubes_beyond_the_range(tier: str) -> None:
+    """The gradient of rsqrt: the cube of the result alone is 0, or infinite, where the product with dy is neither."""
+
+    def gradient(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.math.rsqrt(x) * tf.constant([1e30, 1e-30])
+        return tape.gradient(y, x)
+
+    with flags.override(tier=tier):
+        for call in (gradient, tf.function(gradient)):
+            np.testing.assert_allclose(call(tf.constant([1e36, 1e-36])), [-5e-25, -5e23], rtol=1e-5)
+
+
 def test_second_gradient_of_a_weighted_variance_goes_through_the_mean() -> None:
     x, w = tf.constant([1.0, 2.0, 4.0]), tf.constant([1.0, 1.0, 2.0])
     _, second = gradients(lambda t: tf.nn.weighted_moments(t, [0], w)[1], x)
