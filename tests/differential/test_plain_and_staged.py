@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import closure_functions
 import effect_functions
 import float_functions
 import flow_functions
@@ -29,6 +30,7 @@ import fastgraph as fg
 from fastgraph import flags
 
 MODULES = (
+    closure_functions,
     effect_functions,
     float_functions,
     flow_functions,

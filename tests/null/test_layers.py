@@ -101,6 +101,7 @@ LATE_MODULES = {
     "staging.autograph.unpacking",
     "staging.autograph.unrolling",
     "staging.autograph.statements",
+    "staging.autograph.closures",
     "staging.autograph.conversion",
     "staging.autograph.walks",
     "staging.autograph.converter",

@@ -15,7 +15,6 @@ from malt.converters import (
     call_trees,
     conditional_expressions,
     continue_statements,
-    control_flow,
     directives,
     functions,
     logical_expressions,
@@ -27,7 +26,7 @@ from malt.impl import api
 from malt.pyct import anno, inspect_utils, naming, qual_names, transformer
 
 from fastgraph.locks import Lock
-from fastgraph.staging.autograph import lines, rewrites, sources, walks
+from fastgraph.staging.autograph import closures, lines, rewrites, sources, walks
 from fastgraph.staging.autograph.sources import ConversionError
 
 #: What malt calls the functions that get and set the state of a block, which the user did not write.
@@ -140,7 +139,7 @@ class Translator(api.PyToPy):  # type: ignore[misc]
         lines.fill(node)  # before what stands in a block moves into a function
         warned, call_trees.set_trace_warned = call_trees.set_trace_warned, True  # debuggers do land in the user's code
         try:
-            node = control_flow.transform(call_trees.transform(node, ctx), ctx)
+            node = closures.stage(call_trees.transform(node, ctx), ctx)
         finally:
             call_trees.set_trace_warned = warned
         node = variables.transform(_Logical(ctx).visit(_Conditional(ctx).visit(node)), ctx)

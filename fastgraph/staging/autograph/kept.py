@@ -23,7 +23,8 @@ from fastgraph.staging.autograph import sources
 
 #: The files whose text decides what a function is converted to.
 _FILES = (
-    "__init__.py", "conversion.py", "converter.py", "kept.py", "lines.py", "rewrites.py", "sources.py", "walks.py",
+    "__init__.py", "closures.py", "conversion.py", "converter.py", "kept.py", "lines.py", "rewrites.py", "sources.py",
+    "walks.py",
 )  # fmt: skip
 Made = tuple[types.CodeType, dict[str, bool]]
 
