@@ -11,6 +11,12 @@ import pytest
 import fastgraph as fg
 
 
+def flat(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: flat(each) for key, each in value.items()}
+    return [flat(each) for each in value] if isinstance(value, (list, tuple)) else np.asarray(value).tolist()
+
+
 def reversed_or_appended(n: Any, x: Any) -> Any:
     a, b = [x[0]], [x[1]]
     rows = [[a], [b]]
@@ -81,9 +87,165 @@ def in_a_dict(n: Any, x: Any) -> Any:
     in_a_dict,
 ])  # fmt: skip
 def test_as_python_has_it(f: Callable[..., Any]) -> None:
-    def flat(value: Any) -> Any:
-        return [flat(each) for each in value] if isinstance(value, (list, tuple)) else np.asarray(value).tolist()
+    staged = fg.function(f)
+    for n in (0, 1, 3):
+        assert flat(staged(fg.constant(n), fg.constant([3, 11]))) == flat(f(n, [3, 11])), n
 
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Lists that one branch alone has made
+
+
+def returned_from_branches_in_a_loop(n: Any, x: Any) -> Any:
+    for i in fg.range(n):
+        if n > 0:
+            if n > 1:
+                return [i + 1, i + 2]
+        else:
+            x = x + x
+    return [n + 5, n]
+
+
+def returned_dict(n: Any, x: Any) -> Any:
+    for i in fg.range(n):
+        if n > 0:
+            if n > 1:
+                return {"a": i + 1, "b": [i]}
+    return {"a": n, "b": [x[0]]}
+
+
+def set_in_branches_in_a_loop(n: Any, x: Any) -> Any:
+    for i in fg.range(n):
+        if n > 0:
+            if n > 1:
+                rows = [[i + 1], [x[0]]]
+    if n > 1:
+        n = n + rows[0][0] + rows[1][0]
+    return n
+
+
+@pytest.mark.parametrize("f", [
+    returned_from_branches_in_a_loop, returned_dict, set_in_branches_in_a_loop,
+])  # fmt: skip
+def test_lists_that_one_branch_alone_has_made(f: Callable[..., Any]) -> None:
+    staged = fg.function(f)
+    for n in (0, 1, 3):
+        assert flat(staged(fg.constant(n), fg.constant([3, 11]))) == flat(f(n, [3, 11])), n
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Slices that are assigned
+
+
+def first_as_two(n: Any, x: Any) -> Any:
+    a = [x[0]]
+    a[1:] = [x[1]]
+    for i in fg.range(n):
+        a[:1] = [i, i]
+    return a, len(a)
+
+
+def all_of_it(n: Any, x: Any) -> Any:
+    a, b = [x[0]], []
+    if n > 0:
+        a[:] = [n, n]
+        b[:] = a
+    return a, b, len(b)
+
+
+def some_taken_away(n: Any, x: Any) -> Any:
+    a = [x[0], x[1]]
+    b = a
+    for i in fg.range(n):
+        a.append(i)
+        b[1:-1] = []
+        a[5:] = b[::-1]
+    return a, len(b)
+
+
+@pytest.mark.parametrize("f", [first_as_two, all_of_it, some_taken_away])
+def test_slices_that_are_assigned(f: Callable[..., Any]) -> None:
+    staged = fg.function(f)
+    for n in (0, 1, 3):
+        assert flat(staged(fg.constant(n), fg.constant([3, 11]))) == flat(f(n, [3, 11])), n
+
+
+def test_a_slice_with_a_step_is_refused() -> None:
+    @fg.function
+    def f(n: Any) -> Any:
+        a = [n, n]
+        for _ in fg.range(n):
+            a.append(n)
+            a[::2] = [n, n]
+        return a
+
+    with pytest.raises(NotImplementedError, match="slice with a step of the list"):
+        f(fg.constant(2))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Lists of Python's that get the elements of one whose length a tensor decides
+
+
+class Holder:
+    """An object with a list, and a method without control flow that makes it longer."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def add(self, values: Any) -> None:
+        self.values += values
+
+
+def with_staged(n: Any, x: Any) -> Any:
+    a = [x[0]]
+    for i in fg.range(n):
+        a.append(i)
+    return a
+
+
+def by_another_name(n: Any, x: Any) -> Any:
+    b = c = [x[1]]
+    b += with_staged(n, x)
+    return b, c
+
+
+def by_a_method(n: Any, x: Any) -> Any:
+    b = [x[1]]
+    o = Holder(b)
+    a = with_staged(n, x)
+    if n > 1:
+        o.add(a)
+    return a, o.values, b
+
+
+def by_a_key(n: Any, x: Any) -> Any:
+    b = [x[1]]
+    table = {"k": b}
+    table["k"] += with_staged(n, x)
+    return table["k"], b
+
+
+def extended_in_a_loop(n: Any, x: Any) -> Any:
+    a, b = with_staged(n, x), [x[1]]
+    c = b
+    for _ in fg.range(n):
+        c.extend(a)
+    return a, b, c
+
+
+def extended_in_a_branch(n: Any, x: Any) -> Any:
+    a, b, c = with_staged(n, x), [], [x[1]]
+    if n > 0:
+        b.extend(a)
+        c += a
+    return b, c, [0, *b] + a
+
+
+@pytest.mark.parametrize("f", [
+    by_another_name, by_a_method, by_a_key, extended_in_a_loop, extended_in_a_branch,
+])  # fmt: skip
+def test_lists_that_get_the_elements_of_a_staged_one(f: Callable[..., Any]) -> None:
     staged = fg.function(f)
     for n in (0, 1, 3):
         assert flat(staged(fg.constant(n), fg.constant([3, 11]))) == flat(f(n, [3, 11])), n

@@ -42,7 +42,14 @@ from fastgraph.staging.autograph.iterables import (
 )
 from fastgraph.staging.autograph.left import check as check_left
 from fastgraph.staging.autograph.left import n_items, note_unsure
-from fastgraph.staging.autograph.lists import StagedList, as_tuple, lists_differ, mapped, may_be_rows
+from fastgraph.staging.autograph.lists import (
+    StagedList,
+    as_staged,
+    as_tuple,
+    lists_differ,
+    mapped,
+    may_be_rows,
+)
 from fastgraph.staging.autograph.moved import current
 from fastgraph.staging.autograph.rows import as_rows
 from fastgraph.staging.autograph.state import (
@@ -506,6 +513,9 @@ class _Slots:
         if is_undefined(value):  # of a block's state: there is no such item
             if isinstance(owner, dict):
                 owner.pop(index, None)
+        elif isinstance(index, slice) and type(owner) is list and isinstance(value, StagedList):
+            if not in_state():
+                as_staged(owner, value)[index] = value
         elif type(owner) is list and decides(index):
             if not in_state():
                 self._put(index, value)

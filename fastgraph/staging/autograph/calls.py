@@ -333,6 +333,9 @@ class _Context:
 
 def augment(name: str, left: Any, right: Any) -> Any:
     """An augmented assignment's operator: the left operand's own, or the plain one."""
+    if name == "add" and isinstance(left, list):
+        left += right
+        return left
     if hasattr(type(left), f"__i{name.rstrip('_')}__"):
         return getattr(operator, f"i{name.rstrip('_')}")(left, right)
     return operate(name, left, right)

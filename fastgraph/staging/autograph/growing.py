@@ -105,7 +105,9 @@ def added(found: Found, *ends: Any) -> Any:
     Where there is none an element that was there, which the list may have got inside of the statement; else None.
     """
     before = {id(element) for element in found.before}
-    new = [each for end in (*ends, found.before) for each in end if not isinstance(each, Moved)]
+    new = [each.to.structure if isinstance(each, Moved) and isinstance(each.to, StagedList) else each
+           for end in (*ends, found.before) for each in end]  # fmt: skip
+    new = [each for each in new if not isinstance(each, Moved)]
     return next((each for each in new if id(each) not in before), new[0] if new else None)
 
 

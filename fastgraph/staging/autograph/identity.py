@@ -8,7 +8,7 @@ one after the other has been changed in place, for a graph cannot tell whether t
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fastgraph import nesting
@@ -330,6 +330,11 @@ def _with(made: Any, items: dict[Any, Any]) -> Any:
     for key, item in items.items():
         base.__setitem__(made, key, item)
     return made
+
+
+def mapped(value: Any, function: Callable[[Any, Any], Any]) -> Any:
+    """Return a list, tuple or dict with function(key, item) for each item; a list or dict gets them itself."""
+    return _with(value, {key: function(key, item) for key, item in _items(value, {})})
 
 
 def decided(results: Sequence[tuple[str, Any, Sequence[Any]]], held: Sequence[Mapping[int, Any]] = ({}, {})) -> None:

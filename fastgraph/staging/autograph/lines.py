@@ -198,7 +198,7 @@ class _Run(ast.NodeTransformer):
         name = autograph.operator_of(node)
         self.generic_visit(node)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and (
-            self.sets_state or _is_indexed(node)
+            self.sets_state or _is_indexed(node) or isinstance(node.slice, ast.Slice)
         ):  # fmt: skip
             node.value = _like(_operation("slots", node.value), node)
             return node

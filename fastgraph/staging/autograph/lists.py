@@ -6,7 +6,9 @@ what its iterations append (the list is then recorded); any other loop or branch
 
 from __future__ import annotations
 
+import dis
 import reprlib
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Self
 
@@ -72,9 +74,12 @@ class StagedList(ListRows):
         result.extend(values)
         return result
 
-    def __radd__(self, values: Any) -> StagedList:
+    def __radd__(self, values: Any) -> Any:
         if not isinstance(values, list):
             return NotImplemented
+        if type(values) is list and _assigns(sys._getframe(1)):
+            extend(values, self)
+            return current(values)
         result = self.copy()
         if values:
             result._put(values, lambda row: row[:0], lambda row: row)
@@ -247,14 +252,27 @@ class StagedList(ListRows):
 
     def __delitem__(self, index: Any) -> None:
         if isinstance(index, slice):
-            if index.step not in (None, 1):
-                raise self._unsupported("del of a slice with a step")
-            n = self._n()
-            start, stop = (self._bound(bound, n, default) for bound, default in ((index.start, 0), (index.stop, n)))
-            stop = elementwise.maximum(start, stop)
+            start, stop = self._bounds(index, "del of a slice with a step")
             self._cut(lambda row: row[:start], lambda row: row[stop:])
         else:
             self.pop(index)
+
+    def _set_slice(self, index: slice, values: Any) -> None:
+        """Put the elements of a list, or the rows of a tensor, in the place of those of a slice."""
+        start, stop = self._bounds(index, "assigning to a slice with a step")
+        new = self[:0]
+        new.extend(values)
+        pairs = list(zip(self._known(), new._known(), strict=True))
+        pairs = [(fitted(row, added), fitted(added, row)) for row, added in pairs]
+        self._hold([joining.concat([row[:start], added, row[stop:]], 0) for row, added in pairs])
+
+    def _bounds(self, index: slice, what: str) -> tuple[Any, Any]:
+        """Return where a slice begins and ends. Raises NotImplementedError, saying `what`, for one with a step."""
+        if index.step not in (None, 1):
+            raise self._unsupported(what)
+        n = self._n()
+        start, stop = (self._bound(bound, n, default) for bound, default in ((index.start, 0), (index.stop, n)))
+        return start, elementwise.maximum(start, stop)
 
     def _bound(self, bound: Any, n: Any, default: Any) -> Any:
         if bound is None:
@@ -273,7 +291,8 @@ class StagedList(ListRows):
         if in_state():
             return
         if isinstance(index, slice):
-            raise self._unsupported("assigning to a slice")
+            self._set_slice(index, value)
+            return
         at = self._place(index)
         self.row(at)  # stops the graph where there is no such element
         self._put([value], lambda row: row[:at], lambda row: row[at + 1 :])
@@ -313,6 +332,19 @@ class StagedList(ListRows):
 
     def __repr__(self) -> str:
         return f"<list '{self.name}' of a staged loop>"
+
+
+#: The instruction of `a += b`: for a list of Python's on the left it is its right side that Python asks first.
+_IN_PLACE = next(
+    bytes((step.opcode, step.arg or 0)) for step in dis.get_instructions(compile("a += b", "", "exec"))
+    if step.opname in ("BINARY_OP", "INPLACE_ADD")
+)  # fmt: skip
+
+
+def _assigns(frame: Any) -> bool:
+    """Say whether a frame is at an augmented assignment by +=."""
+    at = frame.f_lasti
+    return bool(frame.f_code.co_code[at : at + 2] == _IN_PLACE)
 
 
 def _first_axis_to(rows: Any, axis: int) -> Any:
@@ -383,11 +415,17 @@ def as_list(value: Any, other: Any, name: str) -> StagedList:
     return (StagedTuple if isinstance(value, tuple) else StagedList)(name, *made)
 
 
+def as_staged(values: list[Any], other: StagedList) -> StagedList:
+    """Return what stands for a list of Python's from now on, a staged one of elements like those of `other`."""
+    if type(current(values)) is list:
+        values[:] = [Moved(other.name, as_list(values, other, other.name))]
+    found: StagedList = current(values)
+    return found
+
+
 def extend(values: list[Any], more: Any) -> None:
     """values.extend(more) of a list of Python's, which becomes a staged one if it gets the elements of such."""
-    if isinstance(more, StagedList) and type(current(values)) is list:
-        values[:] = [Moved(more.name, as_list(values, more, more.name))]
-    current(values).extend(more)
+    (as_staged(values, more) if isinstance(more, StagedList) else current(values)).extend(more)
 
 
 def mapped(n: Any, element: Callable[[Any], Any], name: str) -> StagedList:

@@ -436,6 +436,8 @@ class Loop:
 
     def _follow(self, found: Found, after: Any) -> None:
         """Carry a container that an iteration has changed. Raises ValueError where that cannot be."""
+        if type(found.container) is list and any(isinstance(each, Moved) for each in after):
+            grow(found, added(found, after), changed_in_loop(found, after))
         known = next((each for each in self.carried[len(self.names) :] if each.name == found.name), None)
         if (known is not None or is_keyed(found)) and not alike(found.before, after):
             raise changed_in_loop(found, after)

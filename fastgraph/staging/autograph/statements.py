@@ -26,7 +26,15 @@ from fastgraph.staging import recursion
 from fastgraph.staging.autograph import identity, options
 from fastgraph.staging.autograph.builtins import and_, decides, decisive
 from fastgraph.staging.autograph.chosen import settled
-from fastgraph.staging.autograph.containers import Containers, alike, contents, own_names, replace, unlike_branches
+from fastgraph.staging.autograph.containers import (
+    Containers,
+    alike,
+    contents,
+    in_reach,
+    own_names,
+    replace,
+    unlike_branches,
+)
 from fastgraph.staging.autograph.elements import one_of_several
 from fastgraph.staging.autograph.growing import MOST_LISTS, UNLIKE, Grow, Owner, added, grow, grown, owning
 from fastgraph.staging.autograph.identity import is_list
@@ -34,6 +42,7 @@ from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterab
 from fastgraph.staging.autograph.left import by_branches, is_keyed, settle
 from fastgraph.staging.autograph.lists import StagedList, may_be_rows
 from fastgraph.staging.autograph.loops import Loop
+from fastgraph.staging.autograph.moved import Moved, current
 from fastgraph.staging.autograph.nested_rows import NestedRows, at, unlike
 from fastgraph.staging.autograph.returns import surely_true
 from fastgraph.staging.autograph.rows import are_alike
@@ -46,6 +55,7 @@ from fastgraph.staging.autograph.state import (
     condition,
     inner,
     is_undefined,
+    leaves_of,
     of_state,
     output_of,
     without,
@@ -190,7 +200,7 @@ def _branches(
         if parts is not None:
             both_ends[k] = found, parts[0]
             left.append(parts[1])
-        elif not alike(*ends):
+        elif not alike(*ends) or any(isinstance(each, Moved) for end in ends for each in end):
             refused = unlike_branches(found, *ends)
             if not isinstance(found.container, (list, StagedList)):
                 raise refused
@@ -293,11 +303,24 @@ def _branches(
 def _with_own_lists(value: Any, sides: tuple[Any, Any], helds: tuple[dict[int, Any], dict[int, Any]]) -> Any:
     """Return what a name holds after a conditional, with the lists that both branches have left at the same place."""
     ends = [None if is_undefined(side) else inner(side) for side in sides]
-    if isinstance(value, Perhaps):  # where one branch alone sets the name, it holds what that has set
-        ends = [ends[1] if ends[0] is None else ends[0], ends[0] if ends[1] is None else ends[1]]
-        value.value = identity.joined(ends[0], ends[1], value.value, *helds)
+    if isinstance(value, Perhaps):
+        if None in ends:  # where one branch alone sets the name, it holds what that has set
+            value.value = _where_there(ends[1] if ends[0] is None else ends[0], value.value)
+        else:
+            value.value = identity.joined(ends[0], ends[1], value.value, *helds)
         return value
     return identity.joined(ends[0], ends[1], value, *helds)
+
+
+def _where_there(one: Any, made: Any) -> Any:
+    """Return `made`, what stands for `one` after a branch, with the lists that were there before the branch."""
+    one = current(one)
+    held = list(one.rows or ()) if isinstance(one, StagedList) else one
+    if is_list(one) and all(map(in_reach, leaves_of(held))):
+        return one
+    if not isinstance(made, (list, tuple, dict)) or type(one) not in (list, tuple, dict) or len(one) != len(made):
+        return made
+    return identity.mapped(made, lambda key, item: _where_there(one[key], item))
 
 
 def _as_left(value: Any, held: dict[int, Any]) -> Any:
