@@ -84,7 +84,9 @@ PRIMITIVES: dict[str, str] = {
         "as_string reduce_join string_format string_join string_length string_lower string_split string_split_v2 "
         "string_strip string_upper substr to_number"
     ),
-    "tensor_lists": "list_blank list_extend list_get list_grow list_push list_reserve list_set list_trim",
+    "tensor_lists": (
+        "list_begin list_blank list_extend list_get list_grow list_push list_push_begin list_reserve list_set list_trim"
+    ),
     "tridiagonal": "eigh_tridiagonal tridiagonal_solve",
 }
 

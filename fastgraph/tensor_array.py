@@ -107,12 +107,14 @@ class TensorArray:
             pieces = parts_of(self._entries, self._dtype)
             return (*pieces, self.size()) if self._dynamic_size else pieces
         dims = self._element_shape
-        if any(entry is not None for entry in self._entries) or (self._entries and dims and None not in dims):
+        begun = any(entry is not None for entry in self._entries)
+        if begun or (self._entries and dims and None not in dims):
             whole = self.stack()
         else:  # nothing says how large an entry is: what is not known is 0 (ops/tensor_lists.py)
             element = (0,) if dims is None and self._entries else [n or 0 for n in dims or ()]
             whole = zeros((len(self._entries), *element), self._dtype)
-        return (whole, self.size()) if self._dynamic_size else (whole,)
+        flag = convert_to_tensor(begun)
+        return (whole, self.size(), flag) if self._dynamic_size else (whole, flag)
 
     @property
     def flow(self) -> Any:

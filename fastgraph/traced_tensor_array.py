@@ -2,8 +2,9 @@
 
 Rule: as long as places are known and nothing takes the array as a whole, its entries are symbolic tensors in a tuple;
 after that it is one buffer [n, *element] (`ops/tensor_lists.py`), which loops, branches and Functions carry as they
-carry any tensor. What the elements' shape is may be learnt from a write that comes after the buffer was made, or in
-another graph (a loop's body): `ListShape` then tells all tensors that stand for the list.
+carry any tensor, with a flag that says whether anything was written: elements may be empty. What the elements' shape is
+may be learnt from a write that comes after the buffer was made, or in another graph (a loop's body): `ListShape` then
+tells all tensors that stand for the list.
 """
 
 from __future__ import annotations
@@ -17,107 +18,61 @@ import numpy as np
 from fastgraph._tape import user_place
 from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.conversion import convert_to_tensor
-from fastgraph.dtype import DType, DTypeLike, as_dtype, int32
+from fastgraph.dtype import DType, DTypeLike, as_dtype, bool_, int32
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.list_shape import ListShape, reaches
 from fastgraph.nesting import flatten
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.checks import Assert
 from fastgraph.ops.creation import zeros
-from fastgraph.ops.elementwise import cast, maximum
-from fastgraph.ops.gathering import gather
+from fastgraph.ops.elementwise import cast, equal, greater, invert, logical_or, maximum
+from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import reshape
 from fastgraph.ops.movement import shape as shape_of_tensor
-from fastgraph.ops.reduction import reduce_max, reduce_prod
+from fastgraph.ops.reduction import reduce_max
 from fastgraph.ops.scatter import tensor_scatter_update_p
-from fastgraph.ops.tensor_lists import list_blank, list_get, list_grow, list_push, list_reserve, list_set, list_trim
-from fastgraph.primitive import get
-from fastgraph.shapes import Shape, ShapeLike, TensorShape, TensorSpec, TypeSpec, as_dims, compatible, dims_text
+from fastgraph.ops.tensor_lists import (
+    list_begin,
+    list_blank,
+    list_get,
+    list_grow,
+    list_push,
+    list_push_begin,
+    list_reserve,
+    list_set,
+    list_trim,
+)
+from fastgraph.shapes import (
+    Shape,
+    ShapeLike,
+    TensorShape,
+    TensorSpec,
+    TypeSpec,
+    as_dims,
+    common_shape,
+    compatible,
+    dims_text,
+)
 from fastgraph.tensor_array import TensorArray
 
 
-def _reaches(trace: Any, outer: Any) -> bool:
-    """Whether `trace` is `outer`, or inside of it."""
-    while trace is not None and trace is not outer:
-        trace = trace.outer
-    return trace is not None
-
-
-def _merged(known: Shape, more: Shape) -> Shape:
-    """What two shapes say together: what is known, where they contradict one another."""
-    if known is None or more is None or len(known) != len(more):
-        return more if known is None else known
-    return tuple([b if a is None else a for a, b in zip(known, more, strict=True)])
-
-
-class ListShape:
-    """What is known of a list's shape, and the tensors of the graphs under construction that stand for the list."""
-
-    def __init__(self, rows: int | None, element: Shape, trace: Any) -> None:
-        self.rows = rows  # None: known only when the graph runs, or it changes
-        self.element = element
-        self.trace = trace
-        self.tensors: list[Any] = []
-        self.alike: list[ListShape] = []  # of the same list: in another branch, after an iteration
-        self.from_none = False  # whether only writes have made rows, as of a list that grows from none
-        self.ranks: set[int | None] = set()  # where entries may differ: those of what was written, None: not known
-
-    @property
-    def whole(self) -> bool:
-        """Whether the shape of the elements is all known."""
-        return self.element is not None and None not in self.element
-
-    def serves(self, trace: Any) -> bool:
-        """Whether `trace` is the one this was made in, or inside of it."""
-        return _reaches(trace, self.trace)
-
-    def add(self, tensor: Any) -> None:
-        """Let `tensor` know what becomes known."""
-        node = tensor.value.node
-        if node.op.name == "placeholder" and tensor.trace.kind == "function":
-            return  # an argument: its callers go by the signature
-        self.tensors.append(tensor)
-        if self.element is not None:
-            self._tell(tensor)
-
-    def learn(self, element: Shape) -> None:
-        """Note what is known of the shape of an element besides; of `alike` too."""
-        merged = _merged(self.element, element)
-        if merged != self.element:
-            self.element = merged
-            for tensor in self.tensors:
-                self._tell(tensor)
-        for other in self.alike:
-            if _merged(other.element, self.element) != other.element:
-                other.learn(self.element)
-
-    def note_rank(self, rank: int | None) -> None:
-        """Note that an entry of this rank is written; of `alike` too."""
-        if rank not in self.ranks:
-            self.ranks.add(rank)
-            for other in self.alike:
-                other.note_rank(rank)
-
-    def _tell(self, tensor: Any) -> None:
-        assert self.element is not None
-        node = tensor.value.node
-        if node.op.name == "list_blank" and self.whole:
-            node.op = get("list_reserve")
-        if node.op.name in ("list_blank", "list_reserve"):
-            node.attrs = {**node.attrs, "element": self.element}
-        if tensor.aval.shape is None or _merged(tensor.aval.shape[1:], self.element) != tensor.aval.shape[1:]:
-            tensor.set_shape((self.rows, *self.element))
-            if node.op.name == "placeholder":
-                node.attrs = {**node.attrs, "shape": tensor.aval.shape}
-
-
 def unify(a: TensorArray, b: TensorArray) -> None:
-    """Let two that stand in the same place (of two branches, before and after an iteration) have one element shape."""
+    """Let two that stand in the same place (of two branches, before and after an iteration) have one element shape.
+
+    Raises TypeError for two that a graph holds in different ways.
+    """
     if isinstance(a, TracedTensorArray) and isinstance(b, TracedTensorArray) and a._shape is not b._shape:
+        kinds = [(each._dynamic_size, _is_uneven(each._infer_shape, each._shape.element)) for each in (a, b)]
+        if type(a) is not type(b) or kinds[0] != kinds[1]:
+            raise TypeError(f"No common supertype of {a._type_spec} and {b._type_spec}.")
+        if not compatible(a._shape.element, b._shape.element):
+            a._shape.common = b._shape.common = common_shape(a._shape.element, b._shape.element)
+            return
         if b._shape not in a._shape.alike:
             a._shape.alike.append(b._shape)
             b._shape.alike.append(a._shape)
-        a._shape.from_none = b._shape.from_none = a._shape.from_none and b._shape.from_none
+        a._shape.given = b._shape.given = a._shape.given or b._shape.given
         a._shape.learn(b._shape.element)
         b._shape.learn(a._shape.element)
         for one, two in ((a._shape, b._shape), (b._shape, a._shape)):
@@ -176,8 +131,8 @@ class TensorArraySpec(TypeSpec):
 
             pieces = (TensorSpec((None,), self._dtype), TensorSpec((None, WIDTH), int32), TensorSpec((), int32))
             return (*pieces, TensorSpec((), int32)) if self._dynamic_size else pieces
-        buffer = TensorSpec(None if dims is None else (None, *dims), self._dtype)
-        return (buffer, TensorSpec((), int32)) if self._dynamic_size else (buffer,)
+        buffer, begun = TensorSpec(None if dims is None else (None, *dims), self._dtype), TensorSpec((), bool_)
+        return (buffer, TensorSpec((), int32), begun) if self._dynamic_size else (buffer, begun)
 
     def _to_components(self, value: Any) -> tuple[Any, ...]:
         if not isinstance(value, TracedTensorArray):
@@ -186,21 +141,21 @@ class TensorArraySpec(TypeSpec):
             value = value._now()
         if _is_uneven(self._infer_shape, as_dims(self._element_shape)):
             return value.pieces()  # type: ignore[no-any-return]
-        buffer = value._buffer_here()
-        return (buffer, value._count) if self._dynamic_size else (buffer,)
+        buffer, begun = value._buffer_here(), convert(value._begun)
+        return (buffer, value._count, begun) if self._dynamic_size else (buffer, begun)
 
     def _from_components(self, components: Any) -> TensorArray:
         buffer = components[0]
         if not isinstance(buffer, Tensor):
             return components  # type: ignore[no-any-return]
-        uneven = _is_uneven(self._infer_shape, as_dims(self._element_shape))
-        count = components[-1] if self._dynamic_size else None
-        if uneven:
-            return _of_pieces(self, components[:3], count)
+        if _is_uneven(self._infer_shape, as_dims(self._element_shape)):
+            return _of_pieces(self, components[:3], components[3] if self._dynamic_size else None)
+        count, begun = components[1] if self._dynamic_size else None, components[-1]
         if current_trace() is None and not hasattr(buffer, "trace"):
-            return _eager(self, buffer, count)
+            return _eager(self, buffer, count, begun)
         made: TracedTensorArray = TracedTensorArray.__new__(TracedTensorArray)
         made._become(self, buffer, count)
+        made._begun = begun
         return made
 
     @classmethod
@@ -233,15 +188,13 @@ def _of_pieces(spec: TensorArraySpec, pieces: Any, count: Any) -> TensorArray:
     return made
 
 
-def _eager(spec: TensorArraySpec, buffer: Any, count: Any) -> TensorArray:
-    """The TensorArray whose entries are the rows of a buffer that a graph gave."""
+def _eager(spec: TensorArraySpec, buffer: Any, count: Any, begun: Any) -> TensorArray:
+    """The TensorArray whose entries are the rows of a buffer that a graph gave, if something was written to it."""
     n = int(buffer.shape[0]) if count is None else int(count)
     made = TensorArray(
         spec._dtype, n, spec._dynamic_size, infer_shape=spec._infer_shape, element_shape=spec._element_shape
     )
-    element = tuple(buffer.shape)[1:]
-    blank = 0 in element and as_dims(spec._element_shape) != element  # nothing was written
-    return made.unstack(buffer[:n]) if n and not blank else made
+    return made.unstack(buffer[:n]) if n and bool(begun) else made
 
 
 class TracedTensorArray(TensorArray):
@@ -252,6 +205,7 @@ class TracedTensorArray(TensorArray):
     def _begin(self, size: Any, element: Shape) -> None:
         self._count: Any = None  # the number of entries of one that can grow, once it has a buffer
         self._buffer: Any = None
+        self._begun: Any = False  # of what has a buffer: whether an entry was written, which says the shape of all
         self._entries: Any = None
         if size is None and self._dynamic_size:
             size = 0
@@ -290,6 +244,7 @@ class TracedTensorArray(TensorArray):
         made._dtype, made._dynamic_size, made._infer_shape = dtype, dynamic_size, infer_shape
         made._clear_after_read = False
         made._buffer = made._count = None
+        made._begun = False
         made._entries = tuple(entries)
         made._shape = ListShape(None if dynamic_size else len(entries), element, trace)
         if _is_uneven(infer_shape, element):
@@ -329,8 +284,10 @@ class TracedTensorArray(TensorArray):
 
     @property
     def _type_spec(self) -> TensorArraySpec:
-        spec = TensorArraySpec(self.element_shape, self._dtype, self._dynamic_size, self._infer_shape)
-        spec._shape = self._shape
+        apart = self._shape.common is not False
+        element = TensorShape(self._shape.common) if apart else self.element_shape
+        spec = TensorArraySpec(element, self._dtype, self._dynamic_size, self._infer_shape)
+        spec._shape = None if apart else self._shape
         return spec
 
     def size(self, name: str | None = None) -> Any:
@@ -385,10 +342,11 @@ class TracedTensorArray(TensorArray):
         if self._dynamic_size:
             self._count = maximum(self._count, cast(at, int32) + 1)
         self._entries = None
-        if self._dynamic_size:
-            self._set_buffer(list_push(buffer, at, entry, from_none=self._shape.from_none and not self._shape.whole))
+        if self._shape.said or self._begun is True:
+            self._set_buffer((list_push if self._dynamic_size else list_set)(buffer, at, entry))
         else:
-            self._set_buffer(list_set(buffer, at, entry))
+            self._set_buffer((list_push_begin if self._dynamic_size else list_begin)(buffer, at, entry, self._begun))
+        self._begun = True
         return self
 
     def read(self, index: Any, name: str | None = None) -> Any:
@@ -403,14 +361,10 @@ class TracedTensorArray(TensorArray):
             self._entries[place] is not None or not self._has_blanks()
         ):  # fmt: skip
             return self._entry(place)
-        buffer = self._buffer_here()
-        if self._shape.element is None or _is_blank(buffer):  # nothing was written yet, and perhaps nothing ever is
-            Assert(
-                reduce_prod(shape_of_tensor(buffer)[1:]) > 0,
-                ["Trying to read an uninitialized tensor but element_shape is not fully defined: "
-                 f"{dims_text(self._shape.element)} and no list element is set, at index", at],
-            )  # fmt: skip
-        found = list_get(buffer, at, self.size())
+        buffer, n = self._buffer_here(), self.size()
+        if not self._shape.said and self._begun is not True:  # perhaps nothing is ever written
+            n = where(self._begun, n, invert(n))
+        found = list_get(buffer, at, n)
         if self._shape.element is not None and self._infer_shape:
             found.set_shape(self._shape.element)
         return found
@@ -418,18 +372,23 @@ class TracedTensorArray(TensorArray):
     # All of them.
 
     def stack(self, name: str | None = None) -> Any:
-        """Return all entries along a new first axis. -> t[n, *element]. Raises ValueError where shapes differ."""
+        """Return all entries along a new first axis. -> t[n, *element].
+
+        Raises ValueError where shapes differ and, when the graph runs, InvalidArgumentError where no entry was written
+        and no shape is known.
+        """
         if self._entries is not None and (self._entries or self._shape.whole):
             if not self._entries:
                 return zeros((0, *self._shape.element), self._dtype)  # type: ignore[misc]
             if not self._has_blanks():
                 return stack([self._entry(i) for i in range(len(self._entries))], name=name)
-        if self._shape.element is None:
+        buffer_is_made = self._buffer is not None and self._entries is None
+        if self._shape.element is None and (self._begun is False or not buffer_is_made):
             raise ValueError(
                 "Tried to stack elements of an empty list with non-fully-defined element_shape: <unknown>: write an "
                 "entry, or give element_shape"
             )
-        return self._rows()
+        return self._rows("stack")
 
     def gather(self, indices: Any, name: str | None = None) -> Any:
         """Return the entries that `indices` names along a new first axis. i[n] -> t[n, *element]."""
@@ -437,7 +396,7 @@ class TracedTensorArray(TensorArray):
         numbers = [] if places is None or self._entries is None else [int(i) for i in np.ravel(places)]
         if numbers and all(0 <= i < len(self._entries) for i in numbers) and not self._has_blanks():
             return stack([self._entry(i) for i in numbers], name=name)
-        return gather(self._rows(), indices, name=name)
+        return gather(self._rows("gather"), indices, name=name)
 
     def concat(self, name: str | None = None) -> Any:
         """Return all entries joined along their first axis. -> t[sum of n, *rest].
@@ -450,7 +409,8 @@ class TracedTensorArray(TensorArray):
             )
         if self._entries and not self._has_blanks():
             return concat([self._entry(i) for i in range(len(self._entries))], 0, name=name)
-        whole = self._rows()
+        rest = (None,) if self._shape.element is None else self._shape.element[1:]
+        whole = self._rows("concat", none=None not in rest)
         dims = shape_of_tensor(whole)
         joined = reshape(whole, concat([reshape(dims[0] * dims[1], [1]), dims[2:]], 0), name)
         if self._shape.element is not None:
@@ -480,6 +440,8 @@ class TracedTensorArray(TensorArray):
         made._shape.alike.append(self._shape)
         self._shape.alike.append(made._shape)
         made._count = shape_of_tensor(whole)[0] if self._dynamic_size else None
+        # Where none grows from no rows, the first that is written may say another shape.
+        made._begun = greater(made._count, 0) if self._dynamic_size and not n else True
         made._set_buffer(list_grow(whole, made._count - 1) if self._dynamic_size else whole)
         return made
 
@@ -503,6 +465,10 @@ class TracedTensorArray(TensorArray):
             buffer = list_grow(buffer, last)
             self._shape.add(buffer)
             changed._count = maximum(changed._count, last + 1)
+        if not self._shape.said and self._begun is not True:  # the first row says the shape of all
+            buffer = list_begin(buffer, reshape(at, [-1])[0], whole[0], self._begun)
+            self._shape.add(buffer)
+        changed._begun = True
         changed._set_buffer(tensor_scatter_update_p(buffer, reshape(at, [-1, 1]), whole))
         return changed
 
@@ -594,7 +560,7 @@ class TracedTensorArray(TensorArray):
         self._unused = None
         trace: Any = current_trace()
         if self._buffer is not None and self._entries is None:
-            if not hasattr(self._buffer, "value") or not _reaches(trace, self._buffer.trace):
+            if not hasattr(self._buffer, "value") or not reaches(trace, self._buffer.trace):
                 return self._buffer  # an eager tensor; or somebody only asks what this was made of
             if trace is not self._buffer.trace:
                 here = trace.tensor(trace.value_of(self._buffer))
@@ -613,13 +579,16 @@ class TracedTensorArray(TensorArray):
             else:
                 buffer = self._reserve(convert(n, int32))
                 self._shape.add(buffer)
+                begun = self._shape.whole
                 for i, entry in enumerate(self._entries):
-                    buffer = buffer if entry is None else list_set(buffer, i, entry)
+                    if entry is not None:
+                        buffer = list_set(buffer, i, entry) if begun else list_begin(buffer, i, entry, False)
+                        begun = True
         else:
             buffer = self._reserve(convert(n, int32))
             if self._dynamic_size:
                 self._shape.add(buffer)
-        self._shape.from_none = self._dynamic_size and written == n
+        self._begun = written > 0
         count = None
         if self._dynamic_size:
             buffer, count = list_grow(buffer, convert(n - 1, int32)), convert(n, int32)
@@ -632,9 +601,18 @@ class TracedTensorArray(TensorArray):
                 self._count = count
         return buffer
 
-    def _rows(self) -> Any:
-        """All entries as one tensor, without the room for more."""
+    def _rows(self, what: str, none: bool = False) -> Any:
+        """All entries as one tensor, without the room for more. Stops the graph where no shape of them is known.
+
+        `none`: there may be no entries.
+        """
         buffer = self._buffer_here()
+        if not self._shape.said and self._begun is not True:
+            Assert(
+                logical_or(self._begun, equal(self.size(), 0)) if none else self._begun,
+                [f"Tried to {what} list which only contains uninitialized tensors and has a non-fully-defined "
+                 f"element_shape: {dims_text(self._shape.element)}"],
+            )  # fmt: skip
         if self._count is None:
             return buffer
         rows = list_trim(buffer, self._count)
@@ -654,11 +632,6 @@ class TracedTensorArray(TensorArray):
         return f"<TensorArray of a graph, dtype={self._dtype.name}, {self.element_shape}>"
 
 
-def _is_blank(buffer: Any) -> bool:
-    """Whether a list has only just been made, of elements whose shape is not all known."""
-    return hasattr(buffer, "value") and buffer.value.node.op.name == "list_blank"
-
-
 def _is_scratch(trace: Any) -> bool:
     """Whether what is traced is thrown away: somebody only wants to know its types."""
     while trace is not None and trace.graph.name != "scratch":
@@ -674,7 +647,7 @@ def _integer(value: Any, what: str) -> Any:
     return tensor if tensor.dtype.name in ("int32", "int64") else cast(tensor, int32)
 
 
-__all__ = ["ListShape", "TensorArraySpec", "TracedTensorArray", "follow", "unify", "unify_all"]
+__all__ = ["TensorArraySpec", "TracedTensorArray", "follow", "unify", "unify_all"]
 
 
 TensorArray.__fg_unify__ = staticmethod(unify)  # type: ignore[attr-defined]  # where two values of a name come together

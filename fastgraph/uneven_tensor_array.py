@@ -12,6 +12,7 @@ from typing import Any
 
 from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.dtype import int32
+from fastgraph.list_shape import ListShape
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.checks import Assert
 from fastgraph.ops.creation import ones, range_, zeros
@@ -35,7 +36,7 @@ from fastgraph.ops.tensor_lists import (
 )
 from fastgraph.shapes import Shape, dims_text
 from fastgraph.tensor_array import TensorArray
-from fastgraph.traced_tensor_array import ListShape, TracedTensorArray
+from fastgraph.traced_tensor_array import TracedTensorArray
 
 MOST_DIMENSIONS = 8
 WIDTH = 2 + MOST_DIMENSIONS  # of a row of places

@@ -5,6 +5,7 @@ Rule: the message is the op's own: its body runs on the operands again, and rais
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,14 +39,8 @@ class FailedChecks:
         source = step.source
         name = step.name
         if isinstance(source, KernelStep):
-            values: dict[Value, Any] = {}
-            for number, tensor in zip(source.inputs, operands):
-                values[self.program.values[number]] = tensor
             try:
-                for node in source.nodes:
-                    inputs = tuple([self._value(values, value) for value in node.inputs])
-                    for value, result in zip(node.outputs, run_node(node, inputs), strict=True):
-                        values[value] = result
+                results_of(source, self.program.values, operands, self.table)
             except KeyError as error:  # an operand that the step does not read as such
                 name = f"{name} ({error})"
             except Exception as error:
@@ -54,12 +49,35 @@ class FailedChecks:
                 name = source.fallible[ordinal].node.name
         return errors.InternalError(None, None, f"{name}: check {ordinal} of the kernel failed at position {position}")
 
-    def _value(self, values: dict[Value, Any], value: Value) -> Any:
-        found = values.get(value)
-        if found is None and value.node.op.name == "const":
-            found = value.node.attrs["value"]
-        if found is None and self.table[value].value is not None:
-            found = from_array(np.asarray(self.table[value].value), self.table[value].dtype)
-        if found is None:
-            raise KeyError(value.name)
-        return found
+
+def readable(step: KernelStep, named: Sequence[Value], table: Mapping[Value, Aval]) -> bool:
+    """Whether `results_of` finds all that the step's ops take and gives all that it does: not where work is cut up."""
+    known = {named[number] for number in step.inputs}
+    for node in step.nodes:
+        if any(v not in known and v.node.op.name != "const" and table[v].value is None for v in node.inputs):
+            return False
+        known.update(node.outputs)
+    return all(named[number] in known for number in step.outputs)
+
+
+def results_of(
+    step: KernelStep, named: Sequence[Value], operands: Sequence[Any], table: Mapping[Value, Aval]
+) -> dict[Value, Any]:
+    """Return what the bodies of a step's ops give. Raises what they raise, KeyError for what the step does not read."""
+    values = {named[number]: tensor for number, tensor in zip(step.inputs, operands, strict=False)}
+    for node in step.nodes:
+        inputs = tuple([_value(values, value, table) for value in node.inputs])
+        for value, result in zip(node.outputs, run_node(node, inputs), strict=True):
+            values[value] = result
+    return values
+
+
+def _value(values: Mapping[Value, Any], value: Value, table: Mapping[Value, Aval]) -> Any:
+    found = values.get(value)
+    if found is None and value.node.op.name == "const":
+        found = value.node.attrs["value"]
+    if found is None and table[value].value is not None:
+        found = from_array(np.asarray(table[value].value), table[value].dtype)
+    if found is None:
+        raise KeyError(value.name)
+    return found

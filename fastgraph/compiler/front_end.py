@@ -15,7 +15,15 @@ from typing import Any
 
 from numba import jit
 from numba.core import (
-    cgutils, codegen, compiler, cpu, imputils, target_extension, typed_passes, types, untyped_passes,
+    cgutils,
+    codegen,
+    compiler,
+    cpu,
+    imputils,
+    target_extension,
+    typed_passes,
+    types,
+    untyped_passes,
 )  # fmt: skip
 from numba.core.compiler_machinery import PassManager
 from numba.core.typing.context import Context

@@ -35,7 +35,7 @@ from fastgraph.compiler.program import (
     WhileStep,
 )
 from fastgraph.compiler.sizes import CannotPlan, infer_graph
-from fastgraph.compiler.step_order import list_of, may_stop, only_written, writes_last, writes_row
+from fastgraph.compiler.step_order import list_of, looks_in_vain, may_stop, only_written, writes_last, writes_row
 from fastgraph.dtype import as_dtype
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.primitive import Primitive
@@ -415,6 +415,8 @@ class _Burst:
                 raise _Unfit
             if source is not None:
                 lines += self.copied(at(source), number[out])
+        if looks_in_vain(step, avals):
+            raise _Unfit
         is_list = step.nodes[0].op.step == "list_set"
         if not (is_list or any(avals[k].size for k in step.outputs)):
             return lines

@@ -406,25 +406,27 @@ def _permutation(node: Node, how: str, shapes: Shapes) -> Ordered:
 def _list_set(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     """The result lies over the list: one row is written; all of it, if the elements' shape was not known before.
 
-    Of a list that is written in order the first element says it; any other's is known by extents of 0.
+    Of a list that is written in order the first element says it; of any other, the first of one that is not begun.
     """
-    buffer, index, value = node.inputs
+    buffer, index, value, *begun = node.inputs
     out = node.outputs[0]
     if shapes.rank(buffer) != shapes.rank(value) + 1 or buffer is value:
         return None
     text = Text()
     rank = shapes.rank(value)
     differ = " or ".join([f"sizes[{2 + 2 * d}] != sizes[{3 + 2 * d}]" for d in range(rank)])
-    begun = "k != 0" if node.attrs.get("in_order") else " and ".join([f"sizes[{2 + 2 * d}] != 0" for d in range(rank)])
+    is_begun = "k != 0" if node.attrs.get("in_order") else "x2[0]" if begun else "True"
+    rows = f"x{2 + len(begun)}"
     blank = f"""if {differ}:
-        if {begun}:
+        if {is_begun}:
             return {1 << 48}
         for i in range(n * inner):
-            x2[i] = 0"""
+            {rows}[i] = 0"""
     source = f"""def kernel(buffers, sizes, begin, end):
     x0 = buffers[0]
     x1 = buffers[1]
     x2 = buffers[2]
+    {"x3 = buffers[3]" if begun else ""}
     n = sizes[0]
     inner = sizes[1]
     k = {text.call(f"cast_{index.aval.dtype.name}_int64", "x1[0]")}
@@ -432,14 +434,14 @@ def _list_set(node: Node, how: str, shapes: Shapes) -> Ordered | None:
         return {1 << 48}
     {blank if rank else ""}
     for i in range(inner):
-        x2[k * inner + i] = x0[i]
+        {rows}[k * inner + i] = x0[i]
     return 0
 """
     dtype = out.aval.dtype.name
     elements = [size for d in range(rank) for size in (shapes.of(buffer, d + 1, d + 2), shapes.of(value, d, d + 1))]
     sizes = (shapes.of(buffer, 0, 1), shapes.of(value), *elements)
-    spec = text.spec(source, (dtype, index.aval.dtype.name, dtype), len(sizes))
-    return Ordered(spec, (value, index, out), sizes, Size(), 5.0, (sizes[1],), True, buffer)
+    spec = text.spec(source, (dtype, index.aval.dtype.name, *(["bool"] if begun else []), dtype), len(sizes))
+    return Ordered(spec, (value, index, *begun, out), sizes, Size(), 5.0, (sizes[1],), True, buffer)
 
 
 _KINDS: dict[str, Callable[[Node, str, Shapes], Ordered | None]] = {

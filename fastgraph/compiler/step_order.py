@@ -5,12 +5,27 @@ Rule: an iteration that stops is done again by the executor, so whatever is need
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fastgraph.compiler.program import AliasStep, GemmStep, KernelStep, Program, Step
+from fastgraph.shapes import Aval
 
 
 def writes_row(step: Step) -> bool:
     """Whether it puts a row into a list."""
     return isinstance(step, KernelStep) and [node.op.step for node in step.nodes] == ["list_set"]
+
+
+def takes_element(step: KernelStep) -> bool:
+    """Whether a step takes an element of a list, where its check is."""
+    return any(node.op.name == "list_get" for node in step.nodes)
+
+
+def looks_in_vain(step: KernelStep, avals: Sequence[Aval | None]) -> bool:
+    """Whether a step takes an element of a list where elements are empty: none of its numbers is there to check by."""
+    return takes_element(step) and any(
+        aval is not None and aval.size == 0 for aval in [avals[number] for number in step.inputs]
+    )
 
 
 def list_of(step: KernelStep) -> int:

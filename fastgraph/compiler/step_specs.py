@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from fastgraph._executor import Plan
 from fastgraph.compiler import plan as specs
 from fastgraph.compiler.costs import CALL_NS, gemm_cost, gemm_shards, gemm_size, kernel_chunk
+from fastgraph.compiler.failed_checks import readable, results_of
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.placement import Placement
 from fastgraph.compiler.plan import Operand, Place, PlanSpec, Slot, StepSpec
@@ -34,8 +36,10 @@ from fastgraph.compiler.program import (
     WhileStep,
 )
 from fastgraph.compiler.sizes import CannotPlan
+from fastgraph.compiler.step_order import looks_in_vain, takes_element
 from fastgraph.dtype import string
 from fastgraph.graph.interpret import interpret, run_node
+from fastgraph.graph.ir import Value
 from fastgraph.shapes import Aval
 
 
@@ -48,10 +52,25 @@ class StepSpecs(Placement):
             total *= avals[number].shape[axis] or 0  # type: ignore[union-attr,index]
         return total
 
+    def with_other_sizes(self, table: dict[Value, Aval]) -> Self | None:
+        """Return what this is where the values have these sizes; None where more than sizes is another."""
+        other = super().with_other_sizes(table)
+        if other is not None and any(other._in_vain(step) != self._in_vain(step) for step in self._lookers):
+            return None
+        return other
+
+    @cached_property
+    def _lookers(self) -> list[KernelStep]:
+        steps = [self.program.steps[old] for old in self.now]
+        return [step for step in steps if isinstance(step, KernelStep) and takes_element(step)]
+
+    def _in_vain(self, step: KernelStep) -> bool:
+        return looks_in_vain(step, self.avals) and readable(step, self.program.values, self.table)
+
     def _step_again(self, new: int, earlier: StepSpec) -> StepSpec:
         """Return what a step of a plan is for the sizes known now."""
         step = earlier.source
-        if isinstance(step, KernelStep):
+        if isinstance(earlier, specs.KernelCall):
             sized = self._kernel_sizes(step)
         elif isinstance(step, GemmStep):
             sized = self._gemm_sizes(step)
@@ -70,6 +89,8 @@ class StepSpecs(Placement):
             "source": step,
         }
         if isinstance(step, KernelStep):
+            if self._in_vain(step):
+                return self._looked(step, common)
             address, updates = self._address(step.kernel), tuple(self.updates.get(new, ()))
             buffers = tuple([self.slot_of[number] for number in step.buffers])
             return specs.KernelCall(
@@ -120,7 +141,7 @@ class StepSpecs(Placement):
 
         shape = operands[0].shape or ()
         kind = node.op.step
-        written = operands[2].shape if len(operands) == 3 else None  # a row, or, to extend by, as many as there are
+        written = operands[2].shape if len(operands) > 2 else None  # a row, or, to extend by, as many as there are
         row, n_written = (written, int(written is not None))
         if kind == "dynamic.extend" and written:
             row, n_written = written[1:], written[0]
@@ -173,6 +194,17 @@ class StepSpecs(Placement):
         if isinstance(step, CountedStep):
             sized.update(self._rows(step))
         return sized
+
+    def _looked(self, step: KernelStep, common: dict[str, Any]) -> StepSpec:
+        """The nodes of a step as their bodies do them: no element is computed, by which a kernel would check."""
+        values, table = self.program.values, self.table
+
+        def function(*inputs: Any) -> list[Any]:
+            found = results_of(step, values, inputs, table)
+            return [found[values[number]] for number in step.outputs]
+
+        operands, outputs = self._operands(step.inputs), self._operands(step.outputs)
+        return specs.HostCall(function=function, operands=operands, outputs=outputs, cost=3000.0, pinned=True, **common)
 
     def _rows(self, step: CountedStep) -> dict[str, Any]:
         """Return what a kernel whose results are counted has besides."""

@@ -400,14 +400,14 @@ def _gather_add(a: Application) -> Any:
     return a.apply(a.full(0), a.full(1), a.full(2), axis=axis + 1, batch_dims=batch_dims + 1)
 
 
-@rule("list_get", "list_set")
+@rule("list_get", "list_set", "list_begin")
 def _list_element(a: Application) -> Any:
     """The same place of all lists: their rows come first."""
-    a.fixed(*range(1, len(a.args))) if a.node.op.name == "list_get" else a.fixed(1)
+    a.fixed(*[i for i in range(1, len(a.args)) if i != 2 or a.node.op.name == "list_get"])
     rows = moved(a.full(0), 0, 1)
     if a.node.op.name == "list_get":
         return a.apply(rows, *a.args[1:])
-    return moved(a.apply(rows, a.args[1], a.full(2)), 1, 0)
+    return moved(a.apply(rows, a.args[1], a.full(2), *a.args[3:]), 1, 0)
 
 
 def _numbered(a: Application, i: int) -> Any:

@@ -23,6 +23,7 @@ from fastgraph.names import name_scope
 from fastgraph.op_errors import message_name
 from fastgraph.primitive import get, public_function
 from fastgraph.shapes import Aval, TensorShape, generalises, shape_of
+from fastgraph.tensor_array import TensorArray
 from fastgraph.traced_tensor_array import unify_all
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -335,6 +336,8 @@ def _declared_shapes(flat: Sequence[Any], loop_vars: Any, shape_invariants: Any)
     shapes = nesting.flatten(
         nesting.map_structure(lambda item: item, _as_shapes(shape_invariants)), expand_composites=False
     )
+    if any(isinstance(leaf, TensorArray) for leaf in nesting.flatten(loop_vars)):
+        shapes = _by_part(shapes, loop_vars)
     if len(shapes) != len(flat):
         raise ValueError(
             f"shape_invariants must have the structure of loop_vars: {len(shapes)} shapes for {len(flat)} tensors "
@@ -342,6 +345,9 @@ def _declared_shapes(flat: Sequence[Any], loop_vars: Any, shape_invariants: Any)
         )
     declared = []
     for tensor, shape in zip(flat, shapes, strict=True):
+        if shape is None:
+            declared.append(tensor.aval.shape)
+            continue
         dims = shape.dims_tuple if isinstance(shape, _Shape) else TensorShape(shape)
         invariant = None if dims.rank is None else tuple(dims)
         if not generalises(invariant, tensor.aval.shape):
@@ -352,6 +358,19 @@ def _declared_shapes(flat: Sequence[Any], loop_vars: Any, shape_invariants: Any)
             )
         declared.append(invariant)
     return declared
+
+
+def _by_part(shapes: list[Any], loop_vars: Any) -> list[Any]:
+    """The shapes with None for each part of a TensorArray, whose shape is its own affair, in the place of the one."""
+    given, found = list(shapes), []
+    for leaf in nesting.flatten(loop_vars):
+        if isinstance(leaf, TensorArray):
+            given, parts = given[1:], [None] * len(nesting.flatten(leaf, expand_composites=True))
+        else:
+            n = len(nesting.flatten(leaf, expand_composites=True))
+            given, parts = given[n:], given[:n]
+        found += parts
+    return found + given
 
 
 class _Shape:

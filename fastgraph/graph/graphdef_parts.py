@@ -131,6 +131,11 @@ def list_set(node: Node) -> list[Definition]:
     return _updated(Parts(node), buffer, index, value)
 
 
+def list_begin(node: Node) -> list[Definition]:
+    """Nothing: which shape the list gets is data."""
+    raise Unwritable("a list of elements of unknown shape")
+
+
 def _updated(parts: Parts, buffer: Value, index: Value, value: Value) -> list[Definition]:
     """The last operation of a node: the list, one element updated."""
     shape = buffer.aval.shape
@@ -321,7 +326,9 @@ SEVERAL = {
     "list_set": list_set,
     "list_get": list_get,
     "list_grow": list_grow,
+    "list_begin": list_begin,
     "list_push": list_push,
+    "list_push_begin": list_begin,
     "list_extend": list_extend,
     "list_trim": list_trim,
     "search_sorted": search_sorted,

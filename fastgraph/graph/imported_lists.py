@@ -54,15 +54,21 @@ def _from_tensor(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 def _set_item(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     (elements, size), index, item = inputs
     if attrs.get("resize_if_index_out_of_bounds"):
-        elements = bind_named(None, get("list_grow"), (elements, index), {})
-        size = maximum(size, index + 1)
-    return TensorList(bind_named(name, get("list_set"), (elements, index, item), {}), size)
+        return TensorList(_put(name, "list_push", elements, index, item), maximum(size, index + 1))
+    return TensorList(_put(name, "list_set", elements, index, item), size)
+
+
+def _put(name: str, op: str, elements: Any, index: Any, item: Any) -> Any:
+    """The elements with another one; where their shape is not known, that of the first one that has numbers."""
+    if elements.aval.shape is not None and None not in elements.aval.shape[1:]:
+        return bind_named(name, get(op), (elements, index, item), {})
+    begun = public_function("reduce_all")(shape_of(elements)[1:] > 0)
+    return bind_named(name, get({"list_set": "list_begin"}.get(op, f"{op}_begin")), (elements, index, item, begun), {})
 
 
 def _push(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     (elements, size), item = inputs
-    longer = bind_named(None, get("list_grow"), (elements, size), {})
-    return TensorList(bind_named(name, get("list_set"), (longer, size, item), {}), size + 1)
+    return TensorList(_put(name, "list_push", elements, size, item), size + 1)
 
 
 def _get_item(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:

@@ -2,7 +2,8 @@
 
 Rule: values, never places: `list_set` gives a new list. Its kernel writes one row over the old list where that dies,
 so that a loop of n writes takes time in proportion to n. An element that was never written is zeros. Of a list whose
-element shape is not known yet the unknown extents are 0; the first element that is written says them.
+element shape is not known yet the unknown extents are 0; the first element that is written says them, in `list_begin`,
+which is told whether there was one: elements may have extents of 0.
 """
 
 from __future__ import annotations
@@ -113,10 +114,6 @@ def _infer_set(buffer: Aval, index: Aval, value: Aval, *, in_order: str = "") ->
     return Aval(value.dtype, None if value.shape is None else (rows, *value.shape))
 
 
-def _blank(element: Sequence[int]) -> bool:
-    return 0 in element
-
-
 @_list_op(
     op="TensorListSetItem",
     infer=_infer_set,
@@ -155,11 +152,12 @@ def _blank(element: Sequence[int]) -> bool:
         ]
         + [
             (
-                (np.ones([3, 2]), np.array(0, np.int32), np.ones([3])),
+                (np.ones([3, width]), np.array(0, np.int32), np.ones([3])),
                 {},
                 InvalidArgumentError,
                 r"Tried to set a tensor with incompatible shape at a list index. Item element shape: \[3\] list",
             )
+            for width in (2, 0)
         ]
         + [
             (
@@ -175,31 +173,84 @@ def _blank(element: Sequence[int]) -> bool:
 def list_set(buffer: Array, index: Array, value: Array, *, in_order: str = "") -> Any:
     """The list with another element at `index`. t[n, *element], i[], t[*element] -> t[n, *element].
 
-    `in_order` names a list whose elements are written from 0 on: what comes after its first is of that shape, even if
-    that has extents of 0, by which it looks as if there were none.
+    `in_order` names a list whose elements are written from 0 on: the first one says the shape of all.
     """
-    n, at = buffer.shape[0], int(index)
-    if not 0 <= at < n:
-        raise invalid(f"Trying to modify element {at} in a list with {n} elements.")
-    not_begun = at == 0 if in_order else _blank(buffer.shape[1:])
-    if buffer.shape[1:] == value.shape:
-        result = np.array(buffer)
-    elif not_begun:
-        result = _reserved(np.array(n), "string" if value.dtype == object else str(value.dtype), value.shape)
-    elif in_order:
+    if in_order and int(index) > 0 and buffer.shape[1:] != value.shape:
         raise invalid(
             f"the elements of the list '{in_order}' have shape {shape_text(buffer.shape[1:])}, and one that is added "
             f"has shape {shape_text(value.shape)}: a list that a staged statement makes longer has elements of one "
             "shape. Pad them, or write them to a tf.TensorArray(dtype, 0, dynamic_size=True, infer_shape=False) and "
             "use its concat()."
         )
+    return _with_element(buffer, int(index), value, not in_order)
+
+
+def _with_element(buffer: Array, at: int, value: Array, begun: bool) -> Any:
+    """The list with another element; that says the shape of all of a list that is not `begun`."""
+    n = buffer.shape[0]
+    if not 0 <= at < n:
+        raise invalid(f"Trying to modify element {at} in a list with {n} elements.")
+    if buffer.shape[1:] == value.shape:
+        result = np.array(buffer)
+    elif not begun:
+        result = _reserved(np.array(n), "string" if value.dtype == object else str(value.dtype), value.shape)
     else:
-        raise invalid(
-            "Tried to set a tensor with incompatible shape at a list index. Item element shape: "
-            f"{shape_text(value.shape)} list shape: {shape_text(buffer.shape[1:])}"
-        )
+        raise _unlike(buffer, value)
     result[at] = value[()]
     return result
+
+
+def _unlike(buffer: Array, value: Array) -> InvalidArgumentError:
+    return invalid(
+        "Tried to set a tensor with incompatible shape at a list index. Item element shape: "
+        f"{shape_text(value.shape)} list shape: {shape_text(buffer.shape[1:])}. Elements may differ in shape in a "
+        "tf.TensorArray(..., infer_shape=False)."
+    )
+
+
+def _infer_begin(buffer: Aval, index: Aval, value: Aval, begun: Aval) -> Aval:
+    return _infer_set(buffer, index, value)
+
+
+@_list_op(
+    op="TensorListSetItem",
+    infer=_infer_begin,
+    groups=("T", "Tindex", "T", "Tbegun"),
+    dtypes={**_INDEX, "Tbegun": "bool"},
+    step="list_set",
+    vjp=dict(
+        buffer=lambda dy, index, value: list_set(dy, index, zeros_like(value)),
+        value=lambda dy, index: gather(dy, index),
+    ),
+    samples=lambda: [
+        ((np.ones(dims, t), np.array(i, it), np.array([[7, 8], [9, 1]]).astype(t), np.array(begun)), {})
+        for t, it, i, dims, begun in (
+            ("float32", "int32", 0, (3, 2, 2), True),
+            ("float64", "int64", 2, (3, 2, 2), False),
+            ("int32", "int32", 1, (3, 0, 2), False),
+            ("bool", "int32", 1, (2, 0, 0), False),
+        )
+    ],
+    error_samples=lambda: [
+        (
+            (np.ones([3, width]), np.array(i, np.int32), np.ones([n]), np.array(begun)),
+            {},
+            InvalidArgumentError,
+            text,
+        )
+        for width, i, n, begun, text in (
+            (0, 3, 2, False, "Trying to modify element 3 in a list with 3 elements."),
+            (0, -1, 2, True, "Trying to modify element -1 in a list with 3 elements."),
+            (0, 1, 2, True, r"incompatible shape at a list index. Item element shape: \[2\] list shape: \[0\]"),
+            (1, 1, 0, True, r"incompatible shape at a list index. Item element shape: \[0\] list shape: \[1\]"),
+        )
+    ],
+)
+def list_begin(buffer: Array, index: Array, value: Array, begun: Array) -> Any:
+    """`list_set` of a list of which only the graph knows whether an element was written (`begun`): the first one says
+    the shape of all. t[n, *element], i[], t[*element], bool[] -> t[n, *element].
+    """
+    return _with_element(buffer, int(index), value, bool(begun))
 
 
 def _infer_get(buffer: Aval, index: Aval, size: Aval) -> Aval:
@@ -234,19 +285,38 @@ def _buffer_of_get(dy: Any, index: Any, buffer_shape: Any) -> Any:
         ((np.arange(12).reshape(3, 2, 2).astype(t), np.array(i, it), np.array(3, np.int32)), {})
         for t, it, i in (("float32", "int32", 0), ("float64", "int64", 2), ("int32", "int32", 1), ("bool", "int32", 1))
     ],
-    error_samples=lambda: [
-        (
-            (np.arange(3.0), np.array(i, np.int32), np.array(2, np.int32)),
-            {},
-            InvalidArgumentError,
-            f"Trying to access element {i} in a list with 2 elements.",
-        )
-        for i in (2, -1)
-    ],
+    error_samples=lambda: (
+        [
+            (
+                (np.arange(3.0), np.array(i, np.int32), np.array(2, np.int32)),
+                {},
+                InvalidArgumentError,
+                f"Trying to access element {i} in a list with 2 elements.",
+            )
+            for i in (2, -1)
+        ]
+        + [
+            (
+                (np.zeros([3, 1]), np.array(1, np.int32), np.array(-4, np.int32)),
+                {},
+                InvalidArgumentError,
+                "Trying to read an uninitialized tensor but element_shape is not fully defined and no list element is ",
+            )
+        ]
+    ),
 )
 def list_get(buffer: Array, index: Array, size: Array) -> Any:
-    """The element at `index` of the first `size`. t[n, *element], i[], i[] -> t[*element]."""
+    """The element at `index` of the first `size`. t[n, *element], i[], i[] -> t[*element].
+
+    A `size` below 0, ~n, is that of n elements of which none was written, and no shape is known.
+    """
     n, at = int(size), int(index)
+    if n < 0 and 0 <= at < ~n:
+        raise invalid(
+            "Trying to read an uninitialized tensor but element_shape is not fully defined and no list element is set, "
+            f"at index {at}"
+        )
+    n = ~n if n < 0 else n
     if not 0 <= at < min(n, buffer.shape[0]):
         raise invalid(f"Trying to access element {at} in a list with {n} elements.")
     return buffer[at]
@@ -283,8 +353,16 @@ def list_grow(buffer: Array, index: Array) -> Any:
     return np.concatenate([buffer, more])
 
 
-def _infer_push(buffer: Aval, index: Aval, value: Aval, *, from_none: bool = False) -> Aval:
+def _infer_push(buffer: Aval, index: Aval, value: Aval) -> Aval:
     return Aval(value.dtype, None if value.shape is None else (None, *value.shape))
+
+
+_PUSHED: dict[str, Callable[..., Any]] = dict(
+    buffer=lambda dy, index, value_shape, buffer_shape: list_trim(
+        list_set(dy, index, zeros(value_shape, dy.dtype)), convert(buffer_shape[0], int32)
+    ),
+    value=lambda dy, index: gather(dy, index),
+)
 
 
 @_list_op(
@@ -294,12 +372,7 @@ def _infer_push(buffer: Aval, index: Aval, value: Aval, *, from_none: bool = Fal
     dtypes=_INDEX,
     step="dynamic.push",
     reason="how long the list gets is data: a step of its own",
-    vjp=dict(
-        buffer=lambda dy, index, value_shape, buffer_shape: list_trim(
-            list_set(dy, index, zeros(value_shape, dy.dtype)), convert(buffer_shape[0], int32)
-        ),
-        value=lambda dy, index: gather(dy, index),
-    ),
+    vjp=_PUSHED,
     samples=lambda: [
         ((np.arange(6.0).reshape(3, 2).astype(t), np.array(i, it), np.array([7, 9]).astype(t)), {})
         for t, it, i in (("float32", "int32", 1), ("float64", "int64", 3), ("int32", "int32", 9))
@@ -319,22 +392,56 @@ def _infer_push(buffer: Aval, index: Aval, value: Aval, *, from_none: bool = Fal
         ),
     ],
 )
-def list_push(buffer: Array, index: Array, value: Array, *, from_none: bool = False) -> Any:
-    """The list with another element at `index`, longer where it has no room. t[n, *element] -> t[m, *element].
+def list_push(buffer: Array, index: Array, value: Array) -> Any:
+    """The list with another element at `index`, longer where it has no room. t[n, *element] -> t[m, *element]."""
+    return _pushed(buffer, int(index), value, True)
 
-    `from_none` says that only elements that were written have made room: where there is some, they have said the shape,
-    even if that has extents of 0.
-    """
-    n, at = buffer.shape[0], int(index)
+
+def _pushed(buffer: Array, at: int, value: Array, begun: bool) -> Any:
     if at < 0:
-        raise invalid(f"Trying to modify element {at} in a list with {n} elements.")
-    if from_none and n and buffer.shape[1:] != value.shape:
-        raise invalid(
-            "Tried to set a tensor with incompatible shape at a list index. Item element shape: "
-            f"{shape_text(value.shape)} list shape: {shape_text(buffer.shape[1:])}. Elements may differ in shape in a "
-            "tf.TensorArray(..., infer_shape=False)."
+        raise invalid(f"Trying to modify element {at} in a list with {buffer.shape[0]} elements.")
+    return _with_element(body_of(list_grow)(buffer, np.array(at)), at, value, begun)
+
+
+def _infer_push_begin(buffer: Aval, index: Aval, value: Aval, begun: Aval) -> Aval:
+    return _infer_push(buffer, index, value)
+
+
+@_list_op(
+    op="TensorListPushBack",
+    infer=_infer_push_begin,
+    groups=("T", "Tindex", "T", "Tbegun"),
+    dtypes={**_INDEX, "Tbegun": "bool"},
+    step="dynamic.push",
+    reason="how long the list gets is data: a step of its own",
+    vjp=_PUSHED,
+    samples=lambda: [
+        ((np.ones(dims, t), np.array(i, it), np.array([7, 9]).astype(t), np.array(begun)), {})
+        for t, it, i, dims, begun in (
+            ("float32", "int32", 1, (3, 2), True),
+            ("float64", "int64", 3, (3, 0), False),
+            ("int32", "int32", 9, (0, 0), False),
         )
-    return body_of(list_set)(body_of(list_grow)(buffer, index), index, value)
+    ],
+    error_samples=lambda: [
+        (
+            (np.ones([3, width]), np.array(i, np.int32), np.ones([2]), np.array(begun)),
+            {},
+            InvalidArgumentError,
+            text,
+        )
+        for width, i, begun, text in (
+            (0, -1, False, "Trying to modify element -1 in a list with 3 elements."),
+            (0, 1, True, r"incompatible shape at a list index. Item element shape: \[2\] list shape: \[0\]"),
+            (1, 3, True, r"incompatible shape at a list index. Item element shape: \[2\] list shape: \[1\]"),
+        )
+    ],
+)
+def list_push_begin(buffer: Array, index: Array, value: Array, begun: Array) -> Any:
+    """`list_push` to a list of which only the graph knows whether an element was written (`begun`): the first one says
+    the shape of all. t[n, *element], i[], t[*element], bool[] -> t[m, *element].
+    """
+    return _pushed(buffer, int(index), value, bool(begun))
 
 
 def _infer_extend(buffer: Aval, index: Aval, values: Aval) -> Aval:
@@ -441,4 +548,15 @@ def list_trim(buffer: Array, size: Array) -> Any:
     return buffer[:n]
 
 
-__all__ = ["list_blank", "list_extend", "list_get", "list_grow", "list_push", "list_reserve", "list_set", "list_trim"]
+__all__ = [
+    "list_begin",
+    "list_blank",
+    "list_extend",
+    "list_get",
+    "list_grow",
+    "list_push",
+    "list_push_begin",
+    "list_reserve",
+    "list_set",
+    "list_trim",
+]

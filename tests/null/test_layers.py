@@ -33,7 +33,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "L2 what can be computed",
         ("ops.", "gradient", "custom_gradients", "forward_mode", "_variable", "variable", "variable_ops", "variable_parts",
-         "module", "indexed_slices", "context", "resource_handles", "tensor_array", "traced_tensor_array",
+         "module", "indexed_slices", "context", "resource_handles", "tensor_array", "list_shape", "traced_tensor_array",
          "uneven_tensor_array", "random_generator",
          "sparse_tensor", "sparse_ops", "sparse_math", "sparse_lookups", "ragged_tensor", "ragged_rows", "ragged_indexing",
          "ragged_ops", "ragged_functions", "ragged_strings"),

@@ -67,6 +67,7 @@ HOST_STEPS = {
     "list_blank": "the shape of the elements is not known before one is written",
     "list_grow": "how long the list gets is data: a step of its own",
     "list_push": "how long the list gets is data: a step of its own",
+    "list_push_begin": "how long the list gets is data: a step of its own",
     "list_extend": "how long the list gets is data: a step of its own",
     "list_trim": "how long the list gets is data: a step of its own, which moves nothing",
     "dynamic_partition": COUNTED,

@@ -24,7 +24,7 @@ ONE_BY_ONE = {
     "mask_scatter": "which values are whose follows from counting",
     "range": "the elements would have different sizes",
     **dict.fromkeys(
-        ("list_reserve", "list_blank", "list_grow", "list_push", "list_extend", "list_trim"),
+        ("list_reserve", "list_blank", "list_grow", "list_push", "list_push_begin", "list_extend", "list_trim"),
         "the elements would have different sizes",
     ),
     "eye_dynamic": "the elements would have different sizes",

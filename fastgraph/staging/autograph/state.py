@@ -257,7 +257,7 @@ def same_structure(a: Any, b: Any) -> str | None:
         if nesting.is_nested(a) or hasattr(type(a), "__fg_unify__"):
             nesting.assert_same_structure(a, b, check_types=False)
             for x, y in zip(nesting.flatten(a), nesting.flatten(b), strict=True):
-                if hasattr(type(x), "__fg_unify__") and type(x) is type(y):
+                if hasattr(type(x), "__fg_unify__") and (isinstance(y, type(x)) or isinstance(x, type(y))):
                     type(x).__fg_unify__(x, y)
         nesting.assert_same_structure(a, b, expand_composites=True)
     except (TypeError, ValueError) as error:
