@@ -9,9 +9,7 @@ from __future__ import annotations
 #: The primitives of each module.
 PRIMITIVES: dict[str, str] = {
     "accumulation": "gather_add strided_slice_add",
-    "activations": (
-        "divide_no_nan elu leaky_relu leaky_relu_grad multiply_no_nan relu relu6 relu6_grad relu_grad selu softplus"
-    ),
+    "activations": "divide_no_nan elu leaky_relu leaky_relu_grad relu relu6 relu6_grad relu_grad selu softplus",
     "banded": "banded_triangular_solve",
     "bessel": (
         "bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1 bessel_k1e "
@@ -30,8 +28,9 @@ PRIMITIVES: dict[str, str] = {
     "elementwise": (
         "abs add apart bitwise_and bitwise_or bitwise_xor cast ceil complex complex_abs conj equal floor floordiv "
         "floormod greater greater_equal identity imag invert is_finite is_inf is_nan left_shift less less_equal "
-        "logical_and logical_not logical_or maximum minimum multiply negative not_equal ones_like real realdiv "
-        "reciprocal right_shift rint round select sign square squared_difference stop_gradient subtract zeros_like"
+        "logical_and logical_not logical_or maximum minimum multiply multiply_no_nan negative not_equal ones_like "
+        "real realdiv reciprocal right_shift rint round select sign square squared_difference stop_gradient subtract "
+        "zeros_like"
     ),
     "exponentials": (
         "acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp expm1 log log1p pow rsqrt sigmoid sin sinh "

@@ -12,7 +12,16 @@ import numpy as np
 from fastgraph._tensor import convert
 from fastgraph.dtype import as_dtype, float32
 from fastgraph.ops.arguments import as_tensor, named
-from fastgraph.ops.elementwise import cast_p, conj, fractions, negative, select, widened, zeros_like_p
+from fastgraph.ops.elementwise import (
+    cast_p,
+    conj,
+    fractions,
+    multiply_no_nan_p,
+    negative,
+    select,
+    widened,
+    zeros_like_p,
+)
 from fastgraph.ops.exponentials import erf, pow, sigmoid, tanh
 from fastgraph.ops.families import Array, elementwise, public
 
@@ -189,17 +198,6 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> A
 
 
 # ---- values that must not become NaN --------------------------------------------------------------------------------
-
-
-@elementwise(
-    op="MulNoNan",
-    expr="select(y == 0, 0, x * y)",
-    dtypes="floating",
-    vjp=dict(x=lambda dy, y: multiply_no_nan_p(dy, y), y=lambda dy, x: multiply_no_nan_p(x, dy)),
-)
-def multiply_no_nan_p(x: Array, y: Array) -> Any:
-    """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting. Source: MulNoNan."""
-    return np.where(y == 0, np.zeros((), x.dtype), np.multiply(x, y))
 
 
 @public("math.multiply_no_nan")

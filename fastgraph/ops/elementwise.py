@@ -202,11 +202,22 @@ def squared_difference(x: Array, y: Array) -> Any:
 
 
 @elementwise(
+    op="MulNoNan",
+    expr="select(y == 0, 0, x * y)",
+    dtypes="fractional",
+    vjp=dict(x=lambda dy, y: multiply_no_nan_p(dy, conj(y)), y=lambda dy, x: multiply_no_nan_p(conj(x), dy)),
+)
+def multiply_no_nan_p(x: Array, y: Array) -> Any:
+    """x * y, and 0 where y is 0 whatever x is. f[*s], f[*s] -> f[*s], broadcasting. Source: MulNoNan."""
+    return np.where(y == 0, np.zeros((), x.dtype), np.multiply(x, y))
+
+
+@elementwise(
     "math.reciprocal",
     op="Reciprocal",
     expr="1 / x",
     dtypes="fractional",
-    vjp=dict(x=lambda dy, out: -dy * conj(out * out)),
+    vjp=dict(x=lambda dy, out: multiply_no_nan_p(-conj(out * out), dy)),  # 0 where dy is, as in TensorFlow
     domain=(0.3, 3),
 )
 def reciprocal(x: Array) -> Any:

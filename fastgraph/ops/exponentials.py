@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.elementwise import conj, greater, not_equal, ones_like_p, select, widened, zeros_like_p
+from fastgraph.ops.elementwise import (
+    conj,
+    greater,
+    multiply_no_nan_p,
+    not_equal,
+    ones_like_p,
+    select,
+    widened,
+    zeros_like_p,
+)
 from fastgraph.ops.families import Array, elementwise
 
 # ---- roots and powers -----------------------------------------------------------------------------------------------
@@ -22,7 +31,7 @@ from fastgraph.ops.families import Array, elementwise
     op="Sqrt",
     expr="sqrt(x)",
     dtypes="fractional",
-    vjp=dict(x=lambda dy, out: dy * 0.5 / conj(out)),
+    vjp=dict(x=lambda dy, out: multiply_no_nan_p(0.5 / conj(out), dy)),  # 0 where dy is, as in TensorFlow
     domain=(0.1, 4),
 )
 def sqrt(x: Array) -> Any:
@@ -35,8 +44,12 @@ def sqrt(x: Array) -> Any:
     op="Rsqrt",
     expr="rsqrt(x)",
     dtypes="fractional",
-    # From the left: the cube of a small or a large root alone is 0 or infinite where the gradient is neither.
-    vjp=dict(x=lambda dy, out: dy * (-0.5) * conj(out) * conj(out) * conj(out)),
+    # One by one: the cube of a small or a large root alone is 0 or infinite where the gradient is neither.
+    vjp=dict(
+        x=lambda dy, out: multiply_no_nan_p(
+            conj(out), multiply_no_nan_p(conj(out), multiply_no_nan_p(-0.5 * conj(out), dy))
+        )
+    ),
     domain=(0.2, 4),
 )
 def rsqrt(x: Array) -> Any:

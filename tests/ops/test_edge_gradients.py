@@ -137,3 +137,32 @@ def test_special_functions_in_kernels_have_their_limits() -> None:
             np.testing.assert_allclose(tf.function(f)(x[:3]).numpy(), [1.6449341, 0.0, nan], rtol=1e-6)
         for f in cases[2:]:
             assert np.isnan(tf.function(f)(x).numpy()).all() and np.isnan(f(x).numpy()).all()
+
+
+@pytest.mark.parametrize("staged", [False, True])
+@pytest.mark.parametrize(
+    "function", [tf.sqrt, tf.math.rsqrt, tf.math.reciprocal, lambda x: tf.norm(x[:, None], axis=1)]
+)
+def test_what_is_not_chosen_gives_roots_no_nan(function: Any, staged: bool) -> None:
+    """As TensorFlow's SqrtGrad, RsqrtGrad and InvGrad: 0 where the gradient that comes in is."""
+
+    def gradient(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.where(x > 1.0, function(x), 3.0)
+        return tape.gradient(y, x)
+
+    found = (tf.function(gradient) if staged else gradient)(tf.constant([0.0, -0.0, 4.0]))
+    assert found.numpy()[:2].tolist() == [0.0, 0.0] and np.isfinite(found.numpy()).all()
+
+
+def test_second_gradient_of_a_root_where_the_first_is_0() -> None:
+    x = tf.constant([4.0, 9.0])
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = (tf.sqrt(x) - tf.constant([2.0, 1.0])) ** 2
+        first = inner.gradient(y, x)
+    np.testing.assert_allclose(first, [0.0, 2 / 3], rtol=1e-6)
+    np.testing.assert_allclose(outer.gradient(first, x), [2 / 16, 1 / (2 * 27)], rtol=1e-5)
