@@ -15,7 +15,10 @@ SHARD_NS = 30_000.0  # a kernel's shard: several times what handing it to anothe
 MAX_SHARDS = 64
 GEMM_PIECE_NS = 50_000.0
 GEMM_LEAST = 96  # rows or columns of a piece: below that BLAS packs more than it multiplies
-GEMM_FLOPS_NS = {4: 80.0, 8: 40.0}  # floating-point operations per nanosecond of one thread, by element size
+#: Floating-point operations per nanosecond of one thread, by element size. Written, not measured at the start: products
+#: are cut by it, and a plan is the same wherever it is made. Where a core does half or twice as many, a piece takes 100
+#: or 25 microseconds instead of 50, both hundreds of times what handing it to another thread costs.
+GEMM_FLOPS_NS = {4: 80.0, 8: 40.0}
 WAKE_NS = 30_000.0  # what must be gained by threads before any are woken
 HANDOVER_NS = 150.0  # queueing one step
 
