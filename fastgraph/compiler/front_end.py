@@ -14,18 +14,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from numba import jit
-from numba.core import (
-    cgutils,
-    codegen,
-    compiler,
-    cpu,
-    imputils,
-    target_extension,
-    typed_passes,
-    types,
-    untyped_passes,
-)  # fmt: skip
+from numba.core import cgutils, codegen, compiler, cpu, target_extension, typed_passes, types, untyped_passes
 from numba.core.compiler_machinery import PassManager
+from numba.core.imputils import builtin_registry
 from numba.core.typing.context import Context
 from numba.extending import intrinsic
 
@@ -85,7 +76,7 @@ class _Target(cpu.CPUContext):
         takes another one; and would import all that there is for the types that it knows and no kernel has.
         """
         if self._is_filled:
-            self.install_registry(imputils.builtin_registry)
+            self.install_registry(builtin_registry)
         else:
             super().refresh()
             self._is_filled = True

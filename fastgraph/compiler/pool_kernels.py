@@ -114,19 +114,22 @@ def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
         depth += 1
         put(f"most = x[{flat[0]}]", f"which = {number_type}(0)")
         for number, place in enumerate(flat[1:], 1):
-            put(f"value = x[{place}]", "larger = value > most", "most = value if larger else most")
-            put(f"which = {number_type}({number}) if larger else which")
+            # Calls: of every conditional expression Numba's front end makes three blocks.
+            put(f"value = x[{place}]", "larger = value > most")
+            put(f"most = {text.call(f'select_{dtype}', 'larger', 'value', 'most')}")
+            put(f"which = {text.call(f'select_{number_type}', 'larger', f'{number_type}({number})', 'which')}")
         if spread:
             put("place[h - f] = which")
             depth -= 1
             for line, some in enumerate(places):
                 put("for h in range(f, g):", "    which = place[h - f]", "    more = given[to + h]")
                 for r, element in enumerate(some):
-                    more = f"(more if which == {line * last + r} else {dtype}(0))"
+                    more = text.call(f"select_{dtype}", f"which == {line * last + r}", "more", f"{dtype}(0)")
                     put("    " + into(f"y[{element}]", more))
         else:
             put(f"found = given[{flat[0]}]")
-            put(*[f"found = given[{at}] if which == {n} else found" for n, at in enumerate(flat) if n])
+            for number, place in enumerate(flat[1:], 1):
+                put(f"found = {text.call(f'select_{dtype}', f'which == {number}', f'given[{place}]', 'found')}")
             put("y[to + h] = found")
             depth -= 1
         depth -= 2
