@@ -35,10 +35,9 @@ class ListShape:
         self.trace = trace
         self.tensors: list[Any] = []
         self.alike: list[ListShape] = []  # of the same list: in another branch, after an iteration
-        self.common: Shape | bool = (
-            False  # what it and one of another shape, that stand in the same place, are together
-        )
-        self.given = False  # whether a caller has made it, whom nothing tells what the elements' shape is
+        # Of one of another shape or number of entries that stands in the same place: what the two have in common.
+        self.common: tuple[Shape] | None = None
+        self.given = False  # whether it was made where nothing tells what the elements' shape is: by a caller, say
         self.ranks: set[int | None] = set()  # where entries may differ: those of what was written, None: not known
 
     @property

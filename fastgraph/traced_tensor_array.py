@@ -66,8 +66,12 @@ def unify(a: TensorArray, b: TensorArray) -> None:
         kinds = [(each._dynamic_size, _is_uneven(each._infer_shape, each._shape.element)) for each in (a, b)]
         if type(a) is not type(b) or kinds[0] != kinds[1]:
             raise TypeError(f"No common supertype of {a._type_spec} and {b._type_spec}.")
-        if not compatible(a._shape.element, b._shape.element):
-            a._shape.common = b._shape.common = common_shape(a._shape.element, b._shape.element)
+        fit = compatible(a._shape.element, b._shape.element)
+        if not fit and not (a._infer_shape or kinds[0][1]):  # the one they have in common would be held another way
+            raise TypeError(f"No common supertype of {a._type_spec} and {b._type_spec}.")
+        if not fit or a._shape.rows != b._shape.rows:
+            a._shape.common = b._shape.common = (common_shape(a._shape.element, b._shape.element),)
+        if not fit:
             return
         if b._shape not in a._shape.alike:
             a._shape.alike.append(b._shape)
@@ -267,6 +271,7 @@ class TracedTensorArray(TensorArray):
             element = as_dims(spec._element_shape)
             rows = None if spec._dynamic_size or not dims else dims[0]
             shape = ListShape(rows, element if element is not None or dims is None else dims[1:], trace)
+            shape.given = not shape.whole
         self._shape = shape
         self._set_buffer(buffer)
 
@@ -284,10 +289,10 @@ class TracedTensorArray(TensorArray):
 
     @property
     def _type_spec(self) -> TensorArraySpec:
-        apart = self._shape.common is not False
-        element = TensorShape(self._shape.common) if apart else self.element_shape
+        common = self._shape.common
+        element = self.element_shape if common is None else TensorShape(common[0])
         spec = TensorArraySpec(element, self._dtype, self._dynamic_size, self._infer_shape)
-        spec._shape = None if apart else self._shape
+        spec._shape = self._shape if common is None else None
         return spec
 
     def size(self, name: str | None = None) -> Any:

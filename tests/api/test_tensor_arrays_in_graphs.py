@@ -388,3 +388,33 @@ def test_a_write_whose_result_is_dropped_warns() -> None:
         warnings.simplefilter("error")
         assert listed(fg.function(squares)(fg.constant(2))) == [0, 1]
         assert listed(fg.function(some)(fg.constant(2.0))) == [2, 2]
+
+
+def test_arrays_of_different_sizes_in_two_branches() -> None:
+    @fg.function
+    def f(b: Any) -> Any:
+        two = fg.TensorArray(fg.float32, 2, element_shape=[2]).write(0, [1.0, 2.0])
+        three = fg.TensorArray(fg.float32, 3, element_shape=[2]).write(2, [3.0, 4.0])
+        if b:
+            taken = two
+        else:
+            taken = three
+        return taken.size(), taken.stack(), taken.read(taken.size() - 1), taken.concat(), two.size()
+
+    for b, rows in ((True, [[1, 2], [0, 0]]), (False, [[0, 0], [0, 0], [3, 4]])):
+        wanted = (len(rows), rows, rows[-1], [each for row in rows for each in row], 2)
+        assert listed(f(fg.constant(b))) == wanted
+    compiled(f, fg.constant(True))
+    assert listed(f(fg.constant(False))) == wanted
+
+    @fg.function
+    def unwritten(b: Any, n: Any) -> Any:
+        if b:
+            array = fg.TensorArray(fg.float32, n)
+        else:
+            array = fg.TensorArray(fg.float32, 3)
+        array = array.write(1, [5.0, 6.0])
+        return array.size(), array.stack()
+
+    for b, n in ((True, 2), (False, 3)):
+        assert listed(unwritten(fg.constant(b), fg.constant(2))) == (n, [[0, 0], [5, 6], [0, 0]][:n])
