@@ -355,10 +355,10 @@ class TracedTensorArray(TensorArray):
         return self
 
     def read(self, index: Any, name: str | None = None) -> Any:
-        """Return the entry `index`; zeros for one that was never written.
+        """Return the entry `index`; zeros of the others' shape for one that was never written.
 
-        Raises ValueError for one that was never written while no shape is known and, when the graph runs,
-        InvalidArgumentError for an index that is not there.
+        Raises InvalidArgumentError when the graph runs for an index that is not there, and where no entry was written
+        and no shape is known.
         """
         at = _integer(index, "index")
         place = self._known(at)
