@@ -431,7 +431,11 @@ def attribute_that_a_loop_makes(x: Any) -> Any:
 
 
 CASES: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
-    (attribute_that_a_loop_makes, AttributeError, r"initialize thing\.made .*only some paths have set it"),
+    (
+        attribute_that_a_loop_makes,
+        ValueError,
+        r"create variables on non-first call.*\n(.*\n)*.*in attribute_that_a_loop_makes, each time",
+    ),
     (branch_dtype, TypeError, r"'y' has dtype int32 in the main branch, but dtype float32 in the else branch"),
     (branch_structure, TypeError, r"'y' must have the same nested structure in the main and else branches"),
     (branch_none, ValueError, r"'y' is None at the end of the else branch"),
