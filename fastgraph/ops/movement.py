@@ -252,6 +252,8 @@ def transpose_p(x: Array, *, perm: tuple[int, ...]) -> Any:
 
 
 _TRANSPOSE = transpose_p.primitive  # type: ignore[attr-defined]
+#: By rank: making one takes as long as a small transpose.
+_REVERSED = tuple([tuple(range(rank - 1, -1, -1)) for rank in range(5)])
 
 
 @public("transpose")
@@ -265,7 +267,7 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | Non
         rank = a.ndim if type(a) is EagerTensor else a.shape.rank
         if rank is None:
             raise NotImplementedError("transpose without perm needs a tensor of known rank")
-        axes = tuple(range(rank - 1, -1, -1))
+        axes = _REVERSED[rank] if rank < len(_REVERSED) else tuple(range(rank - 1, -1, -1))
     else:
         axes = static_axes(perm)  # type: ignore[assignment]
     result = bind(_TRANSPOSE, (a,), {"perm": axes}) if name == "transpose" else named(name, transpose_p, a, perm=axes)
