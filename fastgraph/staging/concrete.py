@@ -292,17 +292,25 @@ class ConcreteFunction(FastCall):
         return self.pack(self._runner(self._operands(leaves)))
 
     def leaves_of_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Return the input tensors that a call's arguments hold. Raises as a call does."""
+        """Return the input tensors that a call's arguments hold. Raises as a call does.
+
+        The arguments are those of the function, or else the graph's tensors alone, in order or by their own names.
+        """
         try:
             return self._bind(args, kwargs)
         except TypeError as error:
-            if error.__cause__ is None and (also := self._flat_misfit(args, kwargs)):
+            if error.__cause__ is not None:
+                raise
+            if also := self._flat_misfit(args, kwargs):
                 raise error from TypeError(also)
-            raise
+            leaves = [*args, *[kwargs[name] for name in self._flat_names()[len(args) :]]]
+            if not all(isinstance(leaf, Tensor) for leaf in leaves):
+                raise
+        return self._fitted(leaves)
 
     def _flat_misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Say why the call does not fit the graph's tensors alone either, in the order of the graph; "" if it does."""
-        names = [value.node.attrs["name"] for value in self._trace.graph.inputs]
+        names = self._flat_names()
         summary = f"{self.signature.name}({', '.join(names)})"
         if unknown := [name for name in kwargs if name not in names]:
             return f"{summary} got unexpected keyword arguments: {', '.join(unknown)}."
@@ -313,6 +321,10 @@ class ConcreteFunction(FastCall):
         if missing := [name for name in names[len(args) :] if name not in kwargs]:
             return f"{summary} missing required arguments: {', '.join(missing)}."
         return ""
+
+    def _flat_names(self) -> list[str]:
+        """Return what a call can name the graph's tensors: as their specs and parameters do, each once."""
+        return [value.node.name.replace("/", "_") for value in self._trace.graph.inputs]
 
     def run_flat(self, operands: list[Any]) -> Any:
         """Run the graph on all that it takes, outside of traces and tapes."""
@@ -376,10 +388,12 @@ class ConcreteFunction(FastCall):
                     raise TypeError(f"{self._summary()} missing required arguments: {name}.")
                 continue
             self._check(name, traced, given[name], leaves)
+        return self._fitted(leaves)
+
+    def _fitted(self, leaves: list[Any]) -> list[Any]:
+        """Return the arguments as tensors of the dtypes and shapes that were traced."""
         expected = self._trace.graph.inputs
-        for i, (leaf, value) in enumerate(zip(leaves, expected, strict=True)):
-            leaves[i] = self._fit(i, leaf, value)
-        return leaves
+        return [self._fit(i, leaf, value) for i, (leaf, value) in enumerate(zip(leaves, expected, strict=True))]
 
     def _assign(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Say which parameter each argument is for."""

@@ -462,3 +462,35 @@ def test_graph_def_functions():
     assert len(names) == 4
     assert {node.attr["then_branch"].func.name, node.attr["else_branch"].func.name} <= names
     assert str(definition).count("function {") == 4
+
+
+def test_the_tensors_have_the_names_of_their_specs():
+    a, b, c = fg.constant(7.0), fg.constant(2.0), fg.constant(1.0)
+    first, second = fg.TensorSpec([], name="first"), fg.TensorSpec([], name="second")
+    f = fg.function(lambda x, y: x - y).get_concrete_function(first, second)
+    assert [float(f(first=a, second=b)), float(f(second=b, first=a)), float(f(a, second=b))] == [5.0] * 3
+    assert [float(f(y=b, x=a)), float(f(second=a, first=b)), float(f(first=a, second=b))] == [5.0, -5.0, 5.0]
+    for args, kwargs in [
+        ((), {"x": a, "second": b}), ((a,), {"first": b}), ((a, b), {"second": b}), ((), {"first": a}),
+        ((), {"first": 7.0, "second": b}),
+    ]:  # fmt: skip
+        with pytest.raises(TypeError):
+            f(*args, **kwargs)
+    with pytest.raises(fg.errors.InvalidArgumentError, match="expected to be a float tensor but is a int32 tensor"):
+        f(first=a, second=fg.constant(2))
+
+    of_a_dict = fg.function(lambda x, y: x["a"] - x["b"] - y)
+    parts = of_a_dict.get_concrete_function({"a": first, "b": second}, fg.TensorSpec([], name="third"))
+    assert [float(parts(first=a, second=b, third=c)), float(parts(a, b, c)), float(parts(a, b, third=c))] == [4.0] * 3
+    of_any = fg.function(lambda *args: args[0] - args[1]).get_concrete_function(first, second)
+    assert float(of_any(first=a, second=b)) == 5.0
+    known = fg.function(lambda x, n: x * n).get_concrete_function(first, 3.0)
+    assert [float(known(first=a)), float(known(a, n=3.0))] == [21.0, 21.0]
+    alike = fg.function(lambda x, y: x - y).get_concrete_function(first, first)
+    assert float(alike(first=a, first_1=b)) == 5.0
+    swapped = fg.function(lambda x, y: x - y).get_concrete_function(
+        fg.TensorSpec([], name="y"), fg.TensorSpec([], name="x")
+    )
+    assert float(swapped(x=a, y=b)) == 5.0  # the parameters' own names come first
+    within = fg.function(lambda x, y: f(second=y, first=x) * 2.0)
+    assert float(within(a, b)) == 10.0
