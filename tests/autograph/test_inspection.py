@@ -42,6 +42,11 @@ def test_to_graph() -> None:
     assert [int(staged(fg.constant(v))) for v in (-3, 0, 2)] == [4, 0, 3]
 
 
+def test_to_code_says_whether_what_is_called_is_converted() -> None:
+    assert "ConversionOptions(recursive=True," in fg.autograph.to_code(shifted)
+    assert "ConversionOptions(recursive=False," in fg.autograph.to_code(shifted, recursive=False)
+
+
 def test_to_graph_of_one_function_alone() -> None:
     staged = fg.function(fg.autograph.to_graph(shifted, recursive=False), autograph=False)
     with pytest.raises(fg.errors.OperatorNotAllowedInGraphError):

@@ -395,9 +395,10 @@ def get_converter() -> Any:
 def to_code(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> str:
     """Return the source of what AutoGraph makes of `entity`, a function or a Function.
 
-    Raises ConversionError for what is no Python function, or has no source. Source: tf.autograph.to_code.
+    It says whether what the function calls is converted too, as `recursive` asks. Raises ConversionError for what is no
+    Python function, or has no source. Source: tf.autograph.to_code.
     """
-    return str(get_converter().code(python_function(entity)))
+    return str(get_converter().code(python_function(entity), recursive))
 
 
 def python_function(entity: Any) -> types.FunctionType:

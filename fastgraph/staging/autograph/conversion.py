@@ -90,11 +90,10 @@ class Translator(api.PyToPy):  # type: ignore[misc]
         self._cache_lock = Lock()
         inspect_utils._linecache_lock = Lock()
         walks.install()
-        self._options = converter.ConversionOptions(recursive=True, user_requested=True, optional_features=())
 
-    def code(self, function: types.FunctionType) -> str:
+    def code(self, function: types.FunctionType, recursive: bool = True) -> str:
         """Return the text of the converted function. Raises ConversionError without its source."""
-        node, _ = self._translate(function, inspect_utils.getnamespace(function))
+        node, _ = self._translate(function, inspect_utils.getnamespace(function), recursive)
         return ast.unparse(ast.fix_missing_locations(node)) + "\n"
 
     def factory(self, function: types.FunctionType) -> tuple[types.CodeType, dict[str, bool]]:
@@ -105,7 +104,7 @@ class Translator(api.PyToPy):  # type: ignore[misc]
         return lines.compiled(node, function, blocks), names.asked
 
     def _translate(
-        self, function: types.FunctionType, taken_there: Container[str]
+        self, function: types.FunctionType, taken_there: Container[str], recursive: bool = True
     ) -> tuple[Any, dict[str, str | None]]:
         """Return the converted definition, and the names of the functions in it that stand for blocks."""
         code = function.__code__
@@ -121,7 +120,8 @@ class Translator(api.PyToPy):  # type: ignore[misc]
         is_lambda = isinstance(node, ast.Lambda)
         name = namer.new_symbol("tf__lam" if is_lambda else f"tf__{node.name}", ())
         info = transformer.EntityInfo(name, "", code.co_filename, (), inspect_utils.getnamespace(function))
-        context = transformer.Context(info, namer, converter.ProgramContext(options=self._options))
+        options = converter.ConversionOptions(recursive=recursive, user_requested=True, optional_features=())
+        context = transformer.Context(info, namer, converter.ProgramContext(options=options))
         node = self.transform_ast(self._erase_arg_defaults(node), context)
         if is_lambda:
             node = ast.Assign([ast.Name(name, ast.Store())], node)

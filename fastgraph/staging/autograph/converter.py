@@ -83,11 +83,11 @@ class Converter:
         converted.__module__, converted.__doc__ = function.__module__, function.__doc__
         return converted
 
-    def code(self, function: types.FunctionType) -> str:
+    def code(self, function: types.FunctionType, recursive: bool = True) -> str:
         """Return the text of the converted function. Raises ConversionError without its source."""
         translator = self._malt()
         with parsing:  # malt, too, converts one function at a time
-            return str(translator.code(function))
+            return str(translator.code(function, recursive))
 
     def _factory(self, function: types.FunctionType) -> kept.Made:
         translator = self._malt()
