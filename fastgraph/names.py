@@ -40,7 +40,8 @@ class name_scope:
     """A context in which names get the prefix `name` + "/". Source: tf.name_scope.
 
     A name that ends in "/" is taken as a whole scope, whatever scope it is entered in; "" or None is the outermost one.
-    `with` gives the scope's text. Raises TypeError if `name` is not a string.
+    `with` gives the scope's text. Raises TypeError if `name` is not a string; ValueError, in a graph, if it cannot be a
+    scope's there.
     """
 
     def __init__(self, name: str | None) -> None:
@@ -59,15 +60,14 @@ class name_scope:
         trace: Any = current_trace()
         if not self._name:
             scope = ""
-        elif self._name.endswith("/"):
-            scope = self._name
         else:
-            scope = f"{before}{self._name}/"
-            if trace is not None:  # in a graph, a scope entered again is another one
+            if trace is not None:
                 check_name(self._name, before)
+            scope = self._name if self._name.endswith("/") else f"{before}{self._name}/"
+            if trace is not None and scope is not self._name:  # in a graph, a scope entered again is another one
                 scope = trace.graph.unique_name(scope[:-1]) + "/"
         self._before.append(before)
-        current_state().extra[_KEY] = scope
+        current_state().extra[_KEY] = "" if scope == "/" and trace is not None else scope
         return scope
 
     def __exit__(self, *exception: object) -> None:

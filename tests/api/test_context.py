@@ -280,3 +280,46 @@ def test_text_and_bytes() -> None:
     assert fg.compat.as_str_any(3) == "3" and fg.compat.dimension_value(fg.TensorShape([1, None])[1]) is None
     with pytest.raises(TypeError, match="Expected binary or unicode"):
         fg.compat.as_bytes(3)
+
+
+def test_names_of_scopes_in_a_graph_are_checked() -> None:
+    refused = {"": ["/", "//", "/a", "_a", "a b", "b c/"], "o": ["a b", "b c/"]}
+    taken = {"": [("a/b", "a/b/q"), ("a/b/", "a/b/q_1"), ("c//", "c//q")], "o": [("/", "q"), ("_a", "o/_a/q")]}
+
+    @fg.function
+    def f(x: Any) -> Any:
+        for outer, names in refused.items():
+            for name in names:
+                with (
+                    fg.name_scope(f"{outer}/" if outer else None),
+                    pytest.raises(ValueError, match="valid.* scope name"),
+                ):
+                    fg.name_scope(name).__enter__()
+                assert fg.get_current_name_scope() == ""
+        for outer, pairs in taken.items():
+            for name, made in pairs:
+                with fg.name_scope(f"{outer}/" if outer else None), fg.name_scope(name):
+                    assert fg.identity(x, name="q").op.name == made
+        return x
+
+    f(1.0)
+    with fg.name_scope("/") as scope:  # what is not in a graph may be called anything
+        assert scope == "/"
+
+
+def test_a_scope_entered_again_is_another_one() -> None:
+    made = []
+
+    def f(x: Any) -> Any:
+        for name in ("a", "a", "a/", "a/b"):
+            with fg.name_scope(name) as scope:
+                made.append((scope, fg.identity(x, name="y").op.name))
+        with fg.name_scope("a"):
+            for _ in range(2):
+                with fg.name_scope("b") as scope:
+                    made.append((scope, fg.identity(x, name="y").op.name))
+        return x
+
+    fg.function(f)(1.0)
+    assert made[:3] == [("a/", "a/y"), ("a_1/", "a_1/y"), ("a/", "a/y_1")]
+    assert made[3:] == [("a/b/", "a/b/y"), ("a_2/b/", "a_2/b/y"), ("a_2/b_1/", "a_2/b_1/y")]
