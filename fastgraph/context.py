@@ -70,7 +70,7 @@ class control_dependencies:
         trace: Any = current_trace()
         self._before = trace, () if trace is None else trace.control
         if trace is not None:
-            trace.control = () if self._none else (*trace.control, *self._nodes)
+            trace.control = () if self._none else (*trace.control, (self._nodes, set()))
         return self
 
     def __exit__(self, *exception: object) -> None:

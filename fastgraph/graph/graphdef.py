@@ -134,7 +134,7 @@ def _nodes(graph: Graph, library: Library) -> list[Message | bytes]:
 def _node(definition: Definition, names: dict[Value, str], library: Library) -> Message | bytes:
     if library.in_bytes and definition.type not in _WITH_FUNCTIONS:
         return _node_in_bytes(definition, names, library)
-    inputs = [*[names[value] for value in definition.inputs], *[f"^{name}" for name in definition.control]]
+    inputs = [*[names[value] for value in definition.inputs], *[f"^{name}" for name in sorted(definition.control)]]
     fields: dict[str, Any] = {"name": definition.name, "op": definition.type, "input": inputs}
     if definition.device:
         fields["device"] = definition.device
@@ -156,7 +156,7 @@ def _node_in_bytes(definition: Definition, names: dict[Value, str], library: Lib
         if found is None:
             found = known[name] = _text_field(3, name)
         parts.append(found)
-    parts += [_text_field(3, f"^{name}") for name in definition.control]
+    parts += [_text_field(3, f"^{name}") for name in sorted(definition.control)]
     if definition.device:
         parts.append(_text_field(4, definition.device))
     parts.append(_attributes_in_bytes(definition.attrs))

@@ -394,7 +394,8 @@ class GraphTrace(Trace):
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
         self.scope = ""  # the prefix of the names of its nodes
         self._unnamed = False  # whether there are nodes that wait for the name of what takes them
-        self.control: tuple[Node, ...] = ()  # what the nodes made now wait for, as the user said
+        # What the nodes made now wait for, as the user said: by context, with the nodes that were made in it.
+        self.control: tuple[tuple[list[Node], set[Node]], ...] = ()
         self._captured: dict[Any, Value] = {}
         self._cells: dict[Value, Any] = {}  # placeholder of a resource -> weak reference to its Cell
         self._tensors: dict[Value, SymbolicTensor] = {}
@@ -419,9 +420,8 @@ class GraphTrace(Trace):
             if len(error.args) == 1 and isinstance(error.args[0], str):
                 error.args = (error.args[0] + _misfit(self.graph, prim, full_name or node_name(prim), values),)
             raise
-        if self.control:  # what it takes it waits for in any case
-            taken = {value.node for value in values}
-            self.graph.control[node] = tuple([each for each in dict.fromkeys(self.control) if each not in taken])
+        if self.control:
+            self._wait(node)
         if self._unnamed:
             self._name_inputs(node)
         checked = state.extra.get("check_numerics")
@@ -455,7 +455,20 @@ class GraphTrace(Trace):
         device = current_state().device
         node = self.graph.add(CONST, (), {"value": tensor}, name=UNNAMED, device=device)
         self._unnamed = True
+        if self.control:
+            self._wait(node)
         return self.tensor(node.outputs[0])
+
+    def _wait(self, node: Node) -> None:
+        """Note what a node waits for; what it takes, and what that waits for, it waits for in any case."""
+        taken = {value.node for value in node.inputs}
+        found: dict[Node, None] = {}
+        for nodes, made in self.control:
+            if made.isdisjoint(taken):
+                found.update(dict.fromkeys([each for each in nodes if each not in taken]))
+            made.add(node)
+        if found:
+            self.graph.control[node] = tuple(found)
 
     # -- names of what its first use names: `add/y`, `MatMul/ReadVariableOp/resource`. A constant has its line as well.
 

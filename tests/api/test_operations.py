@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -132,6 +133,29 @@ def test_control_inputs_are_kept() -> None:
     assert free.op.control_inputs == []
     assert [op.name for op in third.op.control_inputs] == [first.op.name]  # x is what it takes
     assert f"^{first.op.name}" in second.op.node_def.input
+
+
+def test_control_inputs_are_those_that_nothing_taken_has_waited_for() -> None:
+    def waits(*tensors: Any) -> list[list[str]]:
+        return [[op.name for op in tensor.op.control_inputs] for tensor in tensors]
+
+    @tf.function
+    def f(x: Any) -> Any:
+        p = tf.constant(4.0, name="p")
+        with tf.control_dependencies([p]):
+            k, i = tf.constant(1.0, name="k"), tf.identity(2.0)
+            a = tf.add(k, x, name="a")
+            with tf.control_dependencies([a]):
+                d, e, h = tf.add(a + 3.0, x), tf.constant(1.0), tf.identity(k)
+                j, x_only = tf.identity(h), tf.identity(x)
+            with tf.control_dependencies(None):
+                m = tf.constant(1.0)
+        assert waits(k, m, e) == [["p"], [], ["p", "a"]]
+        assert waits(i.op.inputs[0], i, a) == [["p"], [], []]  # what they take has waited already
+        assert waits(d.op.inputs[0], d, h, j, x_only) == [[], [], ["a"], [], ["p", "a"]]
+        return d
+
+    f(tf.constant(1.0))
 
 
 def test_effects_are_control_inputs() -> None:
