@@ -145,11 +145,19 @@ def _placed(name: str) -> str:
     return name
 
 
+def _within(outer: str | None, name: str) -> str | None:
+    """`name` as DeviceSpec spells it, with those parts of `outer` that it leaves open; None where all are."""
+    from fastgraph.device_spec import DeviceSpec
+
+    return DeviceSpec.from_string(outer or "").make_merged_spec(DeviceSpec.from_string(name)).to_string() or None
+
+
 class device:
     """Context manager: ops inside run on the device named (None: where they would anyway). Source: tf.device.
 
-    A callable gives the name. InvalidArgumentError on entering if the device is not there, unless
-    `set_soft_device_placement` lets the CPU stand for it.
+    A callable gives the name. Within another device it says what is to differ: the rest is the other's.
+    InvalidArgumentError on entering if the device is not there, unless `set_soft_device_placement` lets the CPU stand
+    for it.
     """
 
     def __init__(self, device_name: str | Callable[..., Any] | None) -> None:
@@ -160,9 +168,9 @@ class device:
         name = self._name(None) if callable(self._name) else self._name
         if name is not None and not isinstance(name, str):  # a DeviceSpec, or one of list_logical_devices()
             name = name.to_string() if hasattr(name, "to_string") else getattr(name, "name", name)
-        if name is not None:
-            name = _placed(name)
         state = current_state()
+        if name is not None:
+            name = _within(state.device, _placed(name) if name else "")
         self._previous.append(state.device)
         state.device = name
 

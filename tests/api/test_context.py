@@ -85,6 +85,43 @@ def test_device_specs() -> None:
         assert c(1).device.endswith("CPU:0")
 
 
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        *[(each, "/device:CPU:0") for each in ("/cpu:0", "cpu:0", "CPU:0", "/CPU:0", "/device:CPU:0", "/device:cpu:0")],
+        ("/cpu", "/device:CPU:*"),
+        ("/device:cpu:*", "/device:CPU:*"),
+        ("/job:localhost/cpu:0", "/job:localhost/device:CPU:0"),
+        ("/job:localhost/replica:0/task:0/cpu:0", "/job:localhost/replica:0/task:0/device:CPU:0"),
+        (None, ""),
+        ("", ""),
+    ],
+)
+def test_operations_name_their_device_in_full_words(asked: str | None, name: str) -> None:
+    with fg.Graph().as_default() as graph, fg.device(asked):
+        one = c(1.0)
+    assert (one.op.device, one.device, graph.as_graph_def().node[0].device) == (name, name, name)
+
+
+def test_a_device_within_another_says_what_differs() -> None:
+    seen = []
+
+    @fg.function
+    def f(x: Any) -> Any:
+        with fg.device("/job:localhost"):
+            with fg.device("/cpu:0"):
+                seen.append((x + 1.0).device)
+                with fg.device(""):
+                    seen.append((x + 1.0).device)
+                with fg.device(None):
+                    seen.append((x + 1.0).device)
+            seen.append((x + 1.0).device)
+        return x + 1.0
+
+    assert "CPU:0" in f(c(1.0)).device
+    assert seen == ["/job:localhost/device:CPU:0"] * 2 + ["", "/job:localhost"]
+
+
 def test_what_a_node_takes_is_no_control_input_besides() -> None:
     @fg.function
     def f(x: Any, y: Any) -> Any:
@@ -286,7 +323,7 @@ def test_names_of_scopes_in_a_graph_are_checked() -> None:
     refused = {"": ["/", "//", "/a", "_a", "a b", "b c/"], "o": ["a b", "b c/"]}
     taken = {"": [("a/b", "a/b/q"), ("a/b/", "a/b/q_1"), ("c//", "c//q")], "o": [("/", "q"), ("_a", "o/_a/q")]}
 
-    @fg.function
+    @fg.function(autograph=False)
     def f(x: Any) -> Any:
         for outer, names in refused.items():
             for name in names:
