@@ -37,13 +37,17 @@ def f(n, range):
 ALWAYS = (
     "return len(g)", "return 'n' in g", "return 'n' not in g", "return hasattr(o, 'w')", "return getattr(o, 'w', 7)",
     "return g.get('n', 7)", "return g.pop('n', 7)", "return g['n'] + o.w if n > 0 else 7",
-    "g.update(m=1)\n    return len(g)",
+    "g.update(m=1)\n    return len(g)", "del g['k']\n    return len(g)", "return len(vars(o))", "return len(o.__dict__)",
 )  # fmt: skip
 WHERE_THERE = (
     "return g['n']", "return g['n'] * 2", "return o.w", "return o.w * 2", "return getattr(o, 'w')", "return g", "return o.w, g['n']",
     "return g.pop('n')", "return sum(g.values())", "return len(sorted(g))", "return len(set(g))", "return len(dict(g))",
     "return len({**g})", "return len(g.copy())", "return len(list(g))", "return sum([v for k, v in g.items()])",
     "h = {}\n    h.update(g)\n    return len(h)", "r = n * 0\n    for k in g:\n        r += g[k]\n    return r",
+    "return g != {'k': 5}", "return len(g | {'z': 1})", "return len({'z': 1} | g)", "h = {}\n    h |= g\n    return len(h)",
+    "return len([*g])", "return len((lambda *a: a)(*g))", "return len((lambda *a: a)(1, *g))",
+    "return (lambda k, n=70: k + n)(**g)", "return len((lambda **k: k)(z=1, **g))", "return vars(o)['w']",
+    "del g['n']\n    return len(g)", "del o.w\n    return hasattr(o, 'w')", "for k in g: pass\n    return len(g)",
 )  # fmt: skip
 
 
@@ -63,6 +67,30 @@ def test_as_python_has_it_or_stopped(reading: str) -> None:
     else:
         with pytest.raises(fg.errors.InvalidArgumentError, match="at least once to initialize"):
             staged(fg.constant(0), fg.range)
+
+
+@pytest.mark.parametrize("comparison", ["g == {'k': 5, 'n': 3}", "{'k': 5, 'n': 3} == g"])
+def test_dicts_of_tensors_do_not_say_whether_they_are_equal(comparison: str) -> None:
+    with pytest.raises(fg.errors.OperatorNotAllowedInGraphError, match="as a Python `bool`"):
+        fg.function(made(f"return {comparison}"))(fg.constant(3), fg.range)
+
+
+def test_a_branch_reads_the_whole_of_it() -> None:
+    @fg.function
+    def f(n: Any, more: Any) -> Any:
+        g = {"k": 5}
+        for i in fg.range(n):
+            g["n"] = i
+        size = 0
+        if more:
+            h = g | {"z": 1}
+            size = len(h) + h["n"]
+        return size + len(g)
+
+    assert int(f(fg.constant(3), fg.constant(True))) == 7
+    assert [int(f(fg.constant(n), fg.constant(False))) for n in (0, 3)] == [1, 2]
+    with pytest.raises(fg.errors.InvalidArgumentError, match="at least once to initialize"):
+        f(fg.constant(0), fg.constant(True))
 
 
 def test_what_other_functions_read_of_it() -> None:

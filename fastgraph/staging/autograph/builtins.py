@@ -561,6 +561,8 @@ class Attributes:
         owner = object.__getattribute__(self, "_owner")
         if not is_undefined(value):
             setattr(owner, name, value)
+            if type(value) is Perhaps and type(getattr(owner, "__dict__", None)) is dict:
+                note_unsure(vars(owner))
         elif name in getattr(owner, "__dict__", ()):
             delattr(owner, name)
 

@@ -102,6 +102,34 @@ def settle(value: Any) -> Any:
     return value
 
 
+def whole(value: Any) -> Any:
+    """As `settle`, for what changes nothing: what is in `value` may be a copy's."""
+    noted = _unsure(value)
+    if noted is None:
+        return value
+    found = {key: item.read() for key, item in noted.perhaps().items()}
+    return settle(value) if noted.trace is current_trace() else {**value, **found}
+
+
+class Deleting:
+    """An object as what deletes from it sees it: a key or attribute that only some paths have set must be there."""
+
+    def __init__(self, owner: Any) -> None:
+        object.__setattr__(self, "_owner", owner)
+
+    def __delitem__(self, key: Any) -> None:
+        owner = object.__getattribute__(self, "_owner")
+        if type(owner) is dict and type(item := owner.get(key)) is Perhaps:
+            item.read()
+        del owner[key]
+
+    def __delattr__(self, name: str) -> None:
+        owner = object.__getattribute__(self, "_owner")
+        if type(item := getattr(owner, "__dict__", {}).get(name)) is Perhaps:
+            item.read()
+        delattr(owner, name)
+
+
 def n_items(value: Any) -> Any:
     """Return how many items a dict has of which only some paths have set one; None where all are there."""
     noted = _unsure(value)

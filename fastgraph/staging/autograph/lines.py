@@ -22,6 +22,7 @@ from fastgraph.staging.autograph import sources
 _INTERNAL = "<fastgraph autograph>"  # what the user did not write
 _BLOCK = "ag__block"  # the parameter of a lambda that stands for a part of an expression
 _FACTORY = "__fastgraph_factory"
+_OF_WHOLES = frozenset({"eq", "ne", "or_"})  # operators of dicts
 _FUTURE_FLAGS = 0
 for _name in __future__.all_feature_names:
     _FUTURE_FLAGS |= getattr(__future__, _name).compiler_flag
@@ -197,6 +198,11 @@ class _Run(ast.NodeTransformer):
     def _operated(self, node: Any) -> Any:
         name = autograph.operator_of(node)
         self.generic_visit(node)
+        if name in _OF_WHOLES:
+            _read_whole(node)
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Del):
+            node.value = _like(_operation("Deleting", node.value), node.value)
+            return node
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and (
             self.sets_state or _is_indexed(node) or isinstance(node.slice, ast.Slice)
         ):  # fmt: skip
@@ -222,7 +228,7 @@ class _Run(ast.NodeTransformer):
 
     def visit_Dict(self, node: ast.Dict) -> Any:
         self.generic_visit(node)
-        node.values = [value if key is not None else _like(_operation("settle", value), value)
+        node.values = [value if key is not None else _whole(value)
                        for key, value in zip(node.keys, node.values, strict=True)]  # fmt: skip
         return node
 
@@ -232,6 +238,8 @@ class _Run(ast.NodeTransformer):
         self.generic_visit(node)
         if self.sets_state and isinstance(node.ctx, ast.Store):
             node.value = _like(_operation("Attributes", node.value), node)
+        elif isinstance(node.ctx, ast.Del):
+            node.value = _like(_operation("Deleting", node.value), node.value)
         if node.attr not in self.attributes or not isinstance(node.ctx, ast.Load) or _is_name(node, node.attr):
             return self._read(node, node)
         return _like(_operation("attribute", node.value, ast.Constant(node.attr)), node)
@@ -256,6 +264,21 @@ class _Run(ast.NodeTransformer):
 
 def _operation(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Name("ag__", ast.Load()), name, ast.Load()), list(arguments), [])
+
+
+def _whole(node: ast.expr) -> Any:
+    """Return what reads all that is in a dict, if the expression gives one."""
+    return node if isinstance(node, (ast.Constant, ast.Dict)) else _like(_operation("whole", node), node)
+
+
+def _read_whole(node: ast.Compare | ast.BinOp | ast.AugAssign) -> None:
+    """Let an operator that dicts have read its operands as wholes."""
+    if isinstance(node, ast.Compare):
+        node.left, node.comparators[0] = _whole(node.left), _whole(node.comparators[0])
+    elif isinstance(node, ast.BinOp):
+        node.left, node.right = _whole(node.left), _whole(node.right)
+    else:
+        node.value = _whole(node.value)
 
 
 def _part(node: ast.AST) -> tuple[type, Any] | None:
@@ -308,6 +331,12 @@ def _called(node: ast.Call) -> ast.Call:
         [ast.Starred(arguments, ast.Load())] if not isinstance(arguments, ast.Tuple) else list(arguments.elts)
     )
     named = keywords.keywords if isinstance(keywords, ast.Call) else []
+    for keyword in named:
+        if keyword.arg is None:
+            keyword.value = _whole(keyword.value)
+    for each in ast.walk(arguments) if not isinstance(arguments, ast.Tuple) else ():
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == "tuple":  # malt's
+            each.args = [_whole(value) for value in each.args]
     call = ast.Call(callee, plain, named)
     _note(call, _origin(node))
     return call
