@@ -84,8 +84,7 @@ PRIMITIVES: dict[str, str] = {
         "string_strip string_upper substr to_number"
     ),
     "tensor_lists": (
-        "list_begin list_blank list_extend list_get list_grow list_push list_push_begin list_reserve list_set "
-        "list_trim"
+        "list_begin list_blank list_extend list_get list_grow list_push list_push_begin list_reserve list_set list_trim"
     ),
     "tridiagonal": "eigh_tridiagonal tridiagonal_solve",
 }

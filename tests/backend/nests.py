@@ -236,10 +236,11 @@ def _random(name: str) -> Callable[..., Any]:
 
 
 class _Place:
-    """An address: an array and a position in it."""
+    """An address: an array and a position in it, or so many numbers after another address."""
 
     def __init__(self, array: Any, at: Any) -> None:
-        self.array, self.at = array, int(at)
+        other = isinstance(array, _Place)
+        self.array, self.at = (array.array, array.at + int(at)) if other else (array, int(at))
 
 
 def _turned_block(local: Any, to: Any, width: int, source: Any, at: Any, step: Any) -> None:
