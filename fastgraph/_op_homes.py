@@ -16,6 +16,10 @@ PRIMITIVES: dict[str, str] = {
         "bessel_y0 bessel_y1 dawsn expint fresnel_cos fresnel_sin spence"
     ),
     "checks": "assert check_indices check_numerics ensure_shape",
+    "comparison": (
+        "bitwise_and bitwise_or bitwise_xor equal greater greater_equal invert is_finite is_inf is_nan left_shift "
+        "less less_equal logical_and logical_not logical_or not_equal right_shift"
+    ),
     "contraction": "matmul",
     "conv": (
         "conv2d conv2d_bias conv2d_filter_grad conv2d_input_grad conv3d conv3d_bias conv3d_filter_grad "
@@ -26,11 +30,9 @@ PRIMITIVES: dict[str, str] = {
     "ctc": "ctc",
     "distributions": "gamma_slope random_binomial random_gamma random_poisson random_truncated",
     "elementwise": (
-        "abs add apart bitwise_and bitwise_or bitwise_xor cast ceil complex complex_abs conj equal floor floordiv "
-        "floormod greater greater_equal identity imag invert is_finite is_inf is_nan left_shift less less_equal "
-        "logical_and logical_not logical_or maximum minimum multiply multiply_no_nan negative not_equal ones_like "
-        "real realdiv reciprocal right_shift rint round select sign square squared_difference stop_gradient subtract "
-        "zeros_like"
+        "abs add apart cast ceil complex complex_abs conj floor floordiv floormod identity imag maximum minimum "
+        "multiply multiply_no_nan negative ones_like real realdiv reciprocal rint round select sign square "
+        "squared_difference stop_gradient subtract zeros_like"
     ),
     "exponentials": (
         "acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp expm1 log log1p pow rsqrt sigmoid sin sinh "
@@ -124,6 +126,12 @@ PUBLIC: dict[str, str] = {
         "debugging.assert_rank_at_least debugging.assert_scalar debugging.assert_type debugging.check_numerics "
         "ensure_shape"
     ),
+    "comparison": (
+        "bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor bitwise.invert bitwise.left_shift "
+        "bitwise.right_shift equal greater greater_equal less less_equal logical_and logical_not logical_or "
+        "math.equal math.greater math.greater_equal math.is_finite math.is_inf math.is_nan math.less math.less_equal "
+        "math.logical_and math.logical_not math.logical_or math.logical_xor math.not_equal not_equal"
+    ),
     "contraction": "linalg.matmul linalg.matvec linalg.tensordot matmul tensordot",
     "convolutions": (
         "nn.conv1d nn.conv1d_transpose nn.conv2d nn.conv2d_transpose nn.conv3d nn.conv3d_transpose nn.conv_transpose "
@@ -138,15 +146,11 @@ PUBLIC: dict[str, str] = {
     ),
     "einsum": "einsum linalg.einsum",
     "elementwise": (
-        "IndexedSlices IndexedSlicesSpec abs add bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor "
-        "bitwise.invert bitwise.left_shift bitwise.right_shift cast clip_by_value complex divide dtypes.cast "
-        "dtypes.complex equal floor greater greater_equal identity less less_equal logical_and logical_not "
-        "logical_or math.abs math.add math.ceil math.conj math.divide math.equal math.floor math.floordiv "
-        "math.floormod math.greater math.greater_equal math.imag math.is_finite math.is_inf math.is_nan math.less "
-        "math.less_equal math.logical_and math.logical_not math.logical_or math.logical_xor math.maximum "
-        "math.minimum math.mod math.multiply math.negative math.not_equal math.real math.reciprocal math.rint "
+        "IndexedSlices IndexedSlicesSpec abs add cast clip_by_value complex divide dtypes.cast dtypes.complex floor "
+        "identity math.abs math.add math.ceil math.conj math.divide math.floor math.floordiv math.floormod math.imag "
+        "math.maximum math.minimum math.mod math.multiply math.negative math.real math.reciprocal math.rint "
         "math.round math.sign math.square math.squared_difference math.subtract math.truediv maximum minimum "
-        "multiply negative not_equal ones_like round sign square stop_gradient subtract truediv zeros_like"
+        "multiply negative ones_like round sign square stop_gradient subtract truediv zeros_like"
     ),
     "exponentials": (
         "acos acosh asin asinh atan atan2 atanh cos cosh exp math.acos math.acosh math.asin math.asinh math.atan "

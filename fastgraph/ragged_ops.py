@@ -17,8 +17,9 @@ from fastgraph.dtype import DType, as_dtype, float64, int32, int64
 from fastgraph.indexed_slices import known_extents
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.checks import assert_equal
+from fastgraph.ops.comparison import equal
 from fastgraph.ops.creation import fill, ones, range_, zeros
-from fastgraph.ops.elementwise import cast, equal, maximum, ones_like
+from fastgraph.ops.elementwise import cast, maximum, ones_like
 from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat, stack

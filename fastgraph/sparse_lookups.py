@@ -7,18 +7,9 @@ from typing import Any
 from fastgraph.dtype import int64
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.checks import assert_equal
+from fastgraph.ops.comparison import greater, greater_equal, less, logical_and
 from fastgraph.ops.creation import range_, zeros
-from fastgraph.ops.elementwise import (
-    cast,
-    greater,
-    greater_equal,
-    less,
-    logical_and,
-    maximum,
-    minimum,
-    ones_like,
-    square,
-)
+from fastgraph.ops.elementwise import cast, maximum, minimum, ones_like, square
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.gathering import boolean_mask, gather, where

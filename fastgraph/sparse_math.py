@@ -15,14 +15,8 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.op_errors import message_name
 from fastgraph.ops.arguments import as_tensor, static_axes
 from fastgraph.ops.checks import assert_equal, check_indices
-from fastgraph.ops.elementwise import (
-    abs,
-    cast,
-    conj,
-    greater_equal,
-    ones_like,
-    stop_gradient,
-)
+from fastgraph.ops.comparison import greater_equal
+from fastgraph.ops.elementwise import abs, cast, conj, ones_like, stop_gradient
 from fastgraph.ops.elementwise import (
     add as add_dense,
 )

@@ -17,8 +17,9 @@ from fastgraph.indexed_slices import IndexedSlices, known_extents
 from fastgraph.op_errors import message_name
 from fastgraph.ops.arguments import as_tensor, known_axes, static_int
 from fastgraph.ops.checks import assert_equal, check_indices, ensure_shape
+from fastgraph.ops.comparison import logical_not, not_equal
 from fastgraph.ops.creation import fill, ones, range_, zeros
-from fastgraph.ops.elementwise import cast, floordiv, floormod, logical_not, maximum, minimum, not_equal
+from fastgraph.ops.elementwise import cast, floordiv, floormod, maximum, minimum
 from fastgraph.ops.families import invalid, shape_text
 from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat as join

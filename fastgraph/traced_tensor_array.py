@@ -24,8 +24,9 @@ from fastgraph.list_shape import ListShape, reaches
 from fastgraph.nesting import flatten
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.checks import Assert
+from fastgraph.ops.comparison import equal, greater, invert, logical_or
 from fastgraph.ops.creation import zeros
-from fastgraph.ops.elementwise import cast, equal, greater, invert, logical_or, maximum
+from fastgraph.ops.elementwise import cast, maximum
 from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import reshape

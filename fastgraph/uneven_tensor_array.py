@@ -15,8 +15,9 @@ from fastgraph.dtype import int32
 from fastgraph.list_shape import ListShape
 from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.checks import Assert
+from fastgraph.ops.comparison import equal, greater, logical_or
 from fastgraph.ops.creation import ones, range_, zeros
-from fastgraph.ops.elementwise import cast, equal, greater, logical_or, maximum, minimum
+from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.gathering import gather, where
 from fastgraph.ops.joining import concat, unstack
 from fastgraph.ops.movement import reshape, size

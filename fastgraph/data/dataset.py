@@ -21,7 +21,7 @@ from fastgraph.data.structures import OfElements, flat, normalized, spec_of, unb
 from fastgraph.dtype import as_dtype, bool_, int64
 from fastgraph.graph import control_flow
 from fastgraph.graph.trace import SymbolicTensor
-from fastgraph.ops import checks, elementwise
+from fastgraph.ops import checks, comparison, elementwise
 from fastgraph.ops.generators import generators
 from fastgraph.shapes import TensorShape, TensorSpec
 from fastgraph.staging import autograph
@@ -401,7 +401,7 @@ def _any_or_all(name: str, deciding: bool, dataset: Any) -> Any:
         raise ValueError(f'in a graph, the "{name}" builtin only works with datasets of scalars; got {spec}')
 
     def decides(value: Any) -> Any:
-        return elementwise.equal(elementwise.cast(value, bool_), deciding)
+        return comparison.equal(elementwise.cast(value, bool_), deciding)
 
     return dataset.map(decides).filter(lambda found: found).take(1).reduce(not deciding, lambda _, found: deciding)
 

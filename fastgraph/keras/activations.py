@@ -10,7 +10,7 @@ from typing import Any
 
 from fastgraph._namespaces import lookup
 from fastgraph.conversion import convert_to_tensor
-from fastgraph.ops import activations, elementwise, exponentials, nnops
+from fastgraph.ops import activations, comparison, elementwise, exponentials, nnops
 
 __all__ = [
     "deserialize",
@@ -49,7 +49,7 @@ def relu(x: Any, alpha: float = 0.0, max_value: float | None = None, threshold: 
     """
     x = convert_to_tensor(x)
     if threshold:
-        above = x * elementwise.cast(elementwise.greater(x, threshold), x.dtype)
+        above = x * elementwise.cast(comparison.greater(x, threshold), x.dtype)
     else:
         above = activations.relu(x)
     if max_value is not None:

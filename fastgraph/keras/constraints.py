@@ -10,7 +10,8 @@ from typing import Any
 from fastgraph._namespaces import lookup
 from fastgraph.conversion import convert_to_tensor
 from fastgraph.keras import backend, identifiers
-from fastgraph.ops.elementwise import cast, clip_by_value, greater_equal, square
+from fastgraph.ops.comparison import greater_equal
+from fastgraph.ops.elementwise import cast, clip_by_value, square
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.reduction import reduce_sum
 

@@ -13,7 +13,8 @@ from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import as_dtype, int64
 from fastgraph.keras import backend, identifiers
 from fastgraph.ops.activations import divide_no_nan
-from fastgraph.ops.elementwise import abs, cast, clip_by_value, multiply, not_equal, zeros_like
+from fastgraph.ops.comparison import not_equal
+from fastgraph.ops.elementwise import abs, cast, clip_by_value, multiply, zeros_like
 from fastgraph.ops.exponentials import log
 from fastgraph.ops.gathering import where
 from fastgraph.ops.movement import expand_dims, reshape, shape, size, squeeze

@@ -15,7 +15,8 @@ from fastgraph.dtype import DTypeLike
 from fastgraph.keras import backend, identifiers, losses
 from fastgraph.keras.layers.base import Layer
 from fastgraph.ops.activations import divide_no_nan
-from fastgraph.ops.elementwise import cast, equal, greater, multiply, ones_like
+from fastgraph.ops.comparison import equal, greater
+from fastgraph.ops.elementwise import cast, multiply, ones_like
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.movement import expand_dims, size, squeeze
 from fastgraph.ops.reduction import argmax, reduce_mean, reduce_sum

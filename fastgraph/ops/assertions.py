@@ -14,7 +14,8 @@ from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.dtype import DType, as_dtype, float32, int32
 from fastgraph.ops.arguments import as_tensor, known_value, named
 from fastgraph.ops.checks import assert_p, check_numerics, rank_at_run_time, rank_text
-from fastgraph.ops.elementwise import cast, equal, greater_equal
+from fastgraph.ops.comparison import equal, greater_equal
+from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import public
 from fastgraph.ops.movement import rank as rank_of
 from fastgraph.ops.movement import shape as shape_of

@@ -12,8 +12,9 @@ from fastgraph._tensor import Tensor, current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor, of_dtypes, real, static_int, whole
+from fastgraph.ops.comparison import greater_equal
 from fastgraph.ops.contraction import extents_of
-from fastgraph.ops.elementwise import cast, greater_equal, multiply, realdiv, select, square, truediv, zeros_like_p
+from fastgraph.ops.elementwise import cast, multiply, realdiv, select, square, truediv, zeros_like_p
 from fastgraph.ops.exponentials import pow as power
 from fastgraph.ops.families import invalid, public
 from fastgraph.ops.joining import stack

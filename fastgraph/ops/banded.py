@@ -12,8 +12,9 @@ import numpy as np
 
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import named
+from fastgraph.ops.comparison import logical_and
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import conj, logical_and, select, zeros_like
+from fastgraph.ops.elementwise import conj, select, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.matrices import checked, spread_to, triangular_shape

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph.ops.elementwise import equal, ones_like, reciprocal, select, sign, widened
+from fastgraph.ops.comparison import equal
+from fastgraph.ops.elementwise import ones_like, reciprocal, select, sign, widened
 from fastgraph.ops.exponentials import cos, exp, log, sin
 from fastgraph.ops.families import Array, elementwise
 

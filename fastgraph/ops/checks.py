@@ -14,7 +14,8 @@ from fastgraph._tensor import Tensor, current_trace
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named, whole, word
-from fastgraph.ops.elementwise import abs, cast, equal, greater, greater_equal, less, less_equal, not_equal
+from fastgraph.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
+from fastgraph.ops.elementwise import abs, cast
 from fastgraph.ops.families import Array, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import rank as rank_of
 from fastgraph.ops.movement import shape as shape_of

@@ -15,20 +15,9 @@ from fastgraph.dtype import int32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
 from fastgraph.ops.checks import assert_less, assert_non_negative
+from fastgraph.ops.comparison import greater, greater_equal, less
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import (
-    cast,
-    clip_by_value,
-    floor,
-    greater,
-    greater_equal,
-    identity,
-    less,
-    maximum,
-    minimum,
-    ones_like,
-    select,
-)
+from fastgraph.ops.elementwise import cast, clip_by_value, floor, identity, maximum, minimum, ones_like, select
 from fastgraph.ops.families import Array, Dims, custom, elementwise, invalid, lower_elementwise, public
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import expand_dims_p, reshape, shape

@@ -10,16 +10,8 @@ from typing import Any
 import numpy as np
 
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.elementwise import (
-    conj,
-    greater,
-    multiply_no_nan_p,
-    not_equal,
-    ones_like_p,
-    select,
-    widened,
-    zeros_like_p,
-)
+from fastgraph.ops.comparison import greater, not_equal
+from fastgraph.ops.elementwise import conj, multiply_no_nan_p, ones_like_p, select, widened, zeros_like_p
 from fastgraph.ops.families import Array, elementwise
 
 # ---- roots and powers -----------------------------------------------------------------------------------------------

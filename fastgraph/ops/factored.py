@@ -11,10 +11,11 @@ import numpy as np
 
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.checks import assert_equal
+from fastgraph.ops.comparison import greater
 from fastgraph.ops.contraction import matmul
 from fastgraph.ops.counting import invert_permutation
 from fastgraph.ops.creation import eye, range_
-from fastgraph.ops.elementwise import cast, greater, ones_like, real, widened, zeros_like
+from fastgraph.ops.elementwise import cast, ones_like, real, widened, zeros_like
 from fastgraph.ops.exponentials import log, sqrt
 from fastgraph.ops.factorizations import cholesky, inverse_permutation, rows_at
 from fastgraph.ops.families import Array, custom, public

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastgraph.ops.arguments import as_tensor, of_dtypes
-from fastgraph.ops.elementwise import cast, floor, less_equal, minimum, select, zeros_like_p
+from fastgraph.ops.comparison import less_equal
+from fastgraph.ops.elementwise import cast, floor, minimum, select, zeros_like_p
 from fastgraph.ops.families import invalid, public
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat

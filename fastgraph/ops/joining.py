@@ -14,7 +14,8 @@ from fastgraph._tensor import EagerTensor, Tensor, bind, equal_parts
 from fastgraph.dtype import int32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int, whole
-from fastgraph.ops.elementwise import cast, equal_p, identity, select, zeros_like_p
+from fastgraph.ops.comparison import equal_p
+from fastgraph.ops.elementwise import cast, identity, select, zeros_like_p
 from fastgraph.ops.families import (
     Array,
     Dims,

@@ -14,9 +14,10 @@ import numpy as np
 
 from fastgraph.errors import FailedPreconditionError, InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, of_dtypes, static_int
+from fastgraph.ops.comparison import logical_and, logical_or
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.creation import range_, zeros
-from fastgraph.ops.elementwise import conj, logical_and, logical_or, select, zeros_like
+from fastgraph.ops.elementwise import conj, select, zeros_like
 from fastgraph.ops.families import Array, Dims, invalid, movement, public, shape_text
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.movement import expand_dims_p, reshape, transpose_p

@@ -14,17 +14,8 @@ import numpy as np
 
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes
-from fastgraph.ops.elementwise import (
-    abs,
-    cast,
-    maximum,
-    not_equal,
-    ones_like_p,
-    select,
-    stop_gradient,
-    widened,
-    zeros_like,
-)
+from fastgraph.ops.comparison import not_equal
+from fastgraph.ops.elementwise import abs, cast, maximum, ones_like_p, select, stop_gradient, widened, zeros_like
 from fastgraph.ops.families import Array, custom, public
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.joining import concat

@@ -14,19 +14,8 @@ from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.indexed_slices import IndexedSlices
 from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, of_dtypes, word
-from fastgraph.ops.elementwise import (
-    add,
-    cast,
-    conj,
-    greater_equal,
-    is_finite,
-    maximum,
-    minimum,
-    multiply,
-    realdiv,
-    select,
-    zeros_like_p,
-)
+from fastgraph.ops.comparison import greater_equal, is_finite
+from fastgraph.ops.elementwise import add, cast, conj, maximum, minimum, multiply, realdiv, select, zeros_like_p
 from fastgraph.ops.exponentials import exp, log, log1p, sqrt
 from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import gather, one_hot_dynamic, one_hot_p

@@ -13,11 +13,11 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.names import op_scope
 from fastgraph.ops.activations import divide_no_nan, relu, softplus
 from fastgraph.ops.arguments import as_tensor, known_axes
+from fastgraph.ops.comparison import logical_and
 from fastgraph.ops.elementwise import (
     add,
     cast,
     identity,
-    logical_and,
     maximum,
     multiply,
     ones_like,

@@ -9,6 +9,7 @@ from typing import Any
 
 from fastgraph import conversion, devices, printing  # noqa: F401 - they fill slots of their own
 from fastgraph._tensor import bind, current_trace, register_slot
+from fastgraph.ops import comparison as c
 from fastgraph.ops import elementwise as e
 from fastgraph.ops.arguments import named
 from fastgraph.ops.contraction import matmul_p
@@ -18,7 +19,7 @@ from fastgraph.primitive import get, public_function
 
 
 def _multiply(x: Any, y: Any) -> Any:
-    return (e.logical_and if x.dtype.is_bool else e.multiply)(x, y)
+    return (c.logical_and if x.dtype.is_bool else e.multiply)(x, y)
 
 
 def _matmul(x: Any, y: Any) -> Any:
@@ -43,10 +44,10 @@ def _fill() -> None:
     register_slot("abs_real", get("abs"))
     register_slot("matmul", _matmul)
     register_slot("matmul_primitive", get("matmul"))
-    register_slot("and", _by_kind(e.logical_and, e.bitwise_and))
-    register_slot("or", _by_kind(e.logical_or, e.bitwise_or))
-    register_slot("xor", _by_kind(e.logical_xor, e.bitwise_xor))
-    register_slot("invert", lambda x: (e.logical_not if x.dtype.is_bool else e.invert)(x))
+    register_slot("and", _by_kind(c.logical_and, c.bitwise_and))
+    register_slot("or", _by_kind(c.logical_or, c.bitwise_or))
+    register_slot("xor", _by_kind(c.logical_xor, c.bitwise_xor))
+    register_slot("invert", lambda x: (c.logical_not if x.dtype.is_bool else c.invert)(x))
     register_slot("abs", e.abs)
     register_slot("round", e.round)
     register_slot("zeros_like", e.zeros_like_p)

@@ -15,10 +15,11 @@ from fastgraph._tensor import current_trace
 from fastgraph.dtype import as_dtype, float32, int32
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int, whole
+from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.contraction import extents_of
 from fastgraph.ops.counting import interval
 from fastgraph.ops.creation import fill, range_
-from fastgraph.ops.elementwise import cast, clip_by_value, floor, logical_and, not_equal, ones_like, zeros_like
+from fastgraph.ops.elementwise import cast, clip_by_value, floor, ones_like, zeros_like
 from fastgraph.ops.families import Array, canonical_axis, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import boolean_mask
 from fastgraph.ops.joining import concat, stack

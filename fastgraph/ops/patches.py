@@ -15,9 +15,10 @@ import numpy as np
 from fastgraph._tensor import current_trace
 from fastgraph.dtype import as_dtype, int64
 from fastgraph.ops.arguments import as_tensor, index_list, named, of_dtypes
+from fastgraph.ops.comparison import equal, logical_and
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import cast, equal, logical_and, maximum, minimum, select, zeros_like_p
+from fastgraph.ops.elementwise import cast, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.movement import broadcast_to, expand_dims, reshape, shape, transpose_p

@@ -17,17 +17,8 @@ from fastgraph.dtype import DType, as_dtype, float32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.names import op_scope
 from fastgraph.ops.arguments import Extents, as_tensor, extents, known_value, static_int
-from fastgraph.ops.elementwise import (
-    add,
-    cast,
-    floormod,
-    is_finite,
-    minimum,
-    multiply,
-    select,
-    subtract,
-    zeros_like_p,
-)
+from fastgraph.ops.comparison import is_finite
+from fastgraph.ops.elementwise import add, cast, floormod, minimum, multiply, select, subtract, zeros_like_p
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.generators import (

@@ -15,19 +15,8 @@ from fastgraph.dtype import DType, as_dtype, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.op_errors import message_name
 from fastgraph.ops.arguments import as_tensor, known_axis, named, static_axes
-from fastgraph.ops.elementwise import (
-    abs,
-    add,
-    cast,
-    conj,
-    equal_p,
-    is_finite,
-    not_equal_p,
-    select,
-    square,
-    stop_gradient,
-    zeros_like,
-)
+from fastgraph.ops.comparison import equal_p, is_finite, not_equal_p
+from fastgraph.ops.elementwise import abs, add, cast, conj, select, square, stop_gradient, zeros_like
 from fastgraph.ops.exponentials import exp, log, sqrt
 from fastgraph.ops.families import (
     Array,

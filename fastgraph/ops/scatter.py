@@ -13,8 +13,9 @@ import numpy as np
 
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, whole
+from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
-from fastgraph.ops.elementwise import cast, equal_p, negative, ones_like, select, zeros_like
+from fastgraph.ops.elementwise import cast, negative, ones_like, select, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, movement, public, shape_text
 from fastgraph.ops.gathering import dim
 from fastgraph.ops.joining import concat

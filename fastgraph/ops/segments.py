@@ -14,7 +14,8 @@ from fastgraph._tensor import bind
 from fastgraph.dtype import float32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, static_int
-from fastgraph.ops.elementwise import cast, equal_p, maximum, ones_like, select, truediv, zeros_like
+from fastgraph.ops.comparison import equal_p
+from fastgraph.ops.elementwise import cast, maximum, ones_like, select, truediv, zeros_like
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import gather_p

@@ -18,6 +18,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.indexed_slices import IndexedSlices
 from fastgraph.op_errors import message_name
 from fastgraph.ops.arguments import as_tensor, named, static_int, whole
+from fastgraph.ops.comparison import less
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import (
@@ -25,7 +26,6 @@ from fastgraph.ops.elementwise import (
     complex_of,
     identity,
     imag,
-    less,
     maximum,
     minimum,
     multiply,

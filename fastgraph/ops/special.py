@@ -13,7 +13,8 @@ import numpy as np
 from fastgraph.errors import InternalError
 from fastgraph.ops.activations import divide_no_nan_p
 from fastgraph.ops.arguments import as_tensor, named
-from fastgraph.ops.elementwise import cast, imag, not_equal_p, ones_like, real, select, widened, zeros_like_p
+from fastgraph.ops.comparison import not_equal_p
+from fastgraph.ops.elementwise import cast, imag, ones_like, real, select, widened, zeros_like_p
 from fastgraph.ops.exponentials import atan2, exp
 from fastgraph.ops.families import Array, elementwise, lower_elementwise, public
 

@@ -208,6 +208,18 @@ def _unlike(buffer: Array, value: Array) -> InvalidArgumentError:
     )
 
 
+#: What the ops on lists have in common of which only the graph knows whether an element was written.
+_BEGUN: dict[str, Any] = dict(groups=("T", "Tindex", "T", "Tbegun"), dtypes={**_INDEX, "Tbegun": "bool"})
+
+
+def _begun_samples(value: Any, *cases: tuple[str, str, int, tuple[int, ...], bool]) -> list[Any]:
+    """Lists of ones in which `value` is put: dtype and dtype of the index, index, shape of the list, whether begun."""
+    return [
+        ((np.ones(dims, dtype), np.array(i, index_dtype), np.array(value).astype(dtype), np.array(begun)), {})
+        for dtype, index_dtype, i, dims, begun in cases
+    ]
+
+
 def _infer_begin(buffer: Aval, index: Aval, value: Aval, begun: Aval) -> Aval:
     return _infer_set(buffer, index, value)
 
@@ -215,22 +227,19 @@ def _infer_begin(buffer: Aval, index: Aval, value: Aval, begun: Aval) -> Aval:
 @_list_op(
     op="TensorListSetItem",
     infer=_infer_begin,
-    groups=("T", "Tindex", "T", "Tbegun"),
-    dtypes={**_INDEX, "Tbegun": "bool"},
+    **_BEGUN,
     step="list_set",
     vjp=dict(
         buffer=lambda dy, index, value: list_set(dy, index, zeros_like(value)),
         value=lambda dy, index: gather(dy, index),
     ),
-    samples=lambda: [
-        ((np.ones(dims, t), np.array(i, it), np.array([[7, 8], [9, 1]]).astype(t), np.array(begun)), {})
-        for t, it, i, dims, begun in (
-            ("float32", "int32", 0, (3, 2, 2), True),
-            ("float64", "int64", 2, (3, 2, 2), False),
-            ("int32", "int32", 1, (3, 0, 2), False),
-            ("bool", "int32", 1, (2, 0, 0), False),
-        )
-    ],
+    samples=lambda: _begun_samples(
+        [[7, 8], [9, 1]],
+        ("float32", "int32", 0, (3, 2, 2), True),
+        ("float64", "int64", 2, (3, 2, 2), False),
+        ("int32", "int32", 1, (3, 0, 2), False),
+        ("bool", "int32", 1, (2, 0, 0), False),
+    ),
     error_samples=lambda: [
         (
             (np.ones([3, width]), np.array(i, np.int32), np.ones([n]), np.array(begun)),
@@ -410,19 +419,16 @@ def _infer_push_begin(buffer: Aval, index: Aval, value: Aval, begun: Aval) -> Av
 @_list_op(
     op="TensorListPushBack",
     infer=_infer_push_begin,
-    groups=("T", "Tindex", "T", "Tbegun"),
-    dtypes={**_INDEX, "Tbegun": "bool"},
+    **_BEGUN,
     step="dynamic.push",
     reason="how long the list gets is data: a step of its own",
     vjp=_PUSHED,
-    samples=lambda: [
-        ((np.ones(dims, t), np.array(i, it), np.array([7, 9]).astype(t), np.array(begun)), {})
-        for t, it, i, dims, begun in (
-            ("float32", "int32", 1, (3, 2), True),
-            ("float64", "int64", 3, (3, 0), False),
-            ("int32", "int32", 9, (0, 0), False),
-        )
-    ],
+    samples=lambda: _begun_samples(
+        [7, 9],
+        ("float32", "int32", 1, (3, 2), True),
+        ("float64", "int64", 3, (3, 0), False),
+        ("int32", "int32", 9, (0, 0), False),
+    ),
     error_samples=lambda: [
         (
             (np.ones([3, width]), np.array(i, np.int32), np.ones([2]), np.array(begun)),

@@ -13,22 +13,9 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named
 from fastgraph.ops.banded import RECURRENCE, shifted, together
 from fastgraph.ops.checks import assert_less, assert_less_equal
+from fastgraph.ops.comparison import equal, greater, less_equal, logical_and
 from fastgraph.ops.contraction import matmul
-from fastgraph.ops.elementwise import (
-    abs,
-    add,
-    cast,
-    complex_of,
-    conj,
-    equal,
-    greater,
-    less_equal,
-    logical_and,
-    maximum,
-    ones_like,
-    select,
-    zeros_like,
-)
+from fastgraph.ops.elementwise import abs, add, cast, complex_of, conj, maximum, ones_like, select, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import boolean_mask, dim
 from fastgraph.ops.joining import concat, stack

@@ -13,7 +13,8 @@ from fastgraph._namespaces import lookup
 from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import float32
 from fastgraph.keras import identifiers
-from fastgraph.ops.elementwise import cast, ceil, equal, floor, greater, less, minimum
+from fastgraph.ops.comparison import equal, greater, less
+from fastgraph.ops.elementwise import cast, ceil, floor, minimum
 from fastgraph.ops.exponentials import cos, log, pow
 from fastgraph.ops.gathering import where
 

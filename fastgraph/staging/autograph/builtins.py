@@ -19,6 +19,7 @@ from fastgraph.graph import control_flow, loops
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import (
     checks,
+    comparison,
     creation,
     elementwise,
     gathering,
@@ -238,7 +239,7 @@ def or_(a: Any, b: Any) -> Any:
 def not_(a: Any) -> Any:
     """not a."""
     a = decisive(a)
-    return elementwise.logical_not(a) if decides(a) else not a
+    return comparison.logical_not(a) if decides(a) else not a
 
 
 def not_eq(a: Any, b: Any) -> Any:
@@ -315,13 +316,13 @@ def bool_(value: Any = False) -> Any:
         return bool(value)
     if value.shape.rank:
         raise ValueError(f"the truth value of {value} is ambiguous: use tf.reduce_any or tf.reduce_all")
-    return value if value.dtype == dtypes.bool_ else elementwise.not_equal(value, elementwise.zeros_like(value))
+    return value if value.dtype == dtypes.bool_ else comparison.not_equal(value, elementwise.zeros_like(value))
 
 
 def _row_truths(values: Any) -> Any:
     if values.shape.rank is not None and values.shape.rank != 1:
         raise ValueError(f"any and all of {values}: its rows must be scalars; use tf.reduce_any or tf.reduce_all")
-    return values if values.dtype == dtypes.bool_ else elementwise.not_equal(values, elementwise.zeros_like(values))
+    return values if values.dtype == dtypes.bool_ else comparison.not_equal(values, elementwise.zeros_like(values))
 
 
 def any_(values: Any) -> Any:
@@ -329,7 +330,7 @@ def any_(values: Any) -> Any:
     values = stacked(values)
     if decides(values):
         return reduction.reduce_any(_row_truths(values))
-    return _first_of(values, True, elementwise.logical_or)
+    return _first_of(values, True, comparison.logical_or)
 
 
 def all_(values: Any) -> Any:
@@ -337,7 +338,7 @@ def all_(values: Any) -> Any:
     values = stacked(values)
     if decides(values):
         return reduction.reduce_all(_row_truths(values))
-    return _first_of(values, False, elementwise.logical_and)
+    return _first_of(values, False, comparison.logical_and)
 
 
 def _first_of(values: Any, deciding: bool, joined: Callable[[Any, Any], Any]) -> Any:
@@ -354,12 +355,12 @@ def _first_of(values: Any, deciding: bool, joined: Callable[[Any, Any], Any]) ->
 
 def max_(*values: Any, **options: Any) -> Any:
     """max(...)."""
-    return _extreme("max", values, options, reduction.argmax, elementwise.greater)
+    return _extreme("max", values, options, reduction.argmax, comparison.greater)
 
 
 def min_(*values: Any, **options: Any) -> Any:
     """min(...)."""
-    return _extreme("min", values, options, reduction.argmin, elementwise.less)
+    return _extreme("min", values, options, reduction.argmin, comparison.less)
 
 
 def _extreme(what: str, values: tuple[Any, ...], options: dict[str, Any], place: Any, beats: Any) -> Any:
@@ -541,11 +542,11 @@ class _Slots:
         elements = [StagedList("", *made).row(k) for k in range(n)]
         new = StagedList("", *made).row(n)
         at = elementwise.cast(index, dtypes.int64)
-        at = elementwise.add(at, elementwise.multiply(elementwise.cast(elementwise.less(at, 0), dtypes.int64), n))
-        inside = elementwise.logical_and(elementwise.greater_equal(at, 0), elementwise.less(at, n))
+        at = elementwise.add(at, elementwise.multiply(elementwise.cast(comparison.less(at, 0), dtypes.int64), n))
+        inside = comparison.logical_and(comparison.greater_equal(at, 0), comparison.less(at, n))
         checks.Assert(inside, ["list assignment index out of range:", index])
         for k, old in enumerate(elements):
-            here = elementwise.equal(at, k)
+            here = comparison.equal(at, k)
             chosen = nesting.map_structure(lambda a, b, here=here: gathering.where(here, a, b), new, old)
             identity.decided([("the element that is set", chosen, (value, owner[k]))])
             owner[k] = chosen

@@ -12,7 +12,7 @@ from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import convert, current_trace
 from fastgraph.errors import InaccessibleTensorError
-from fastgraph.ops import elementwise, gathering, joining, movement
+from fastgraph.ops import comparison, elementwise, gathering, joining, movement
 from fastgraph.ops.tensor_lists import list_get
 from fastgraph.shapes import compatible, dims_text, shape_of
 from fastgraph.staging.autograph import identity
@@ -175,7 +175,7 @@ class ListRows:
         n = self._n()
         if isinstance(index, int):
             return at + n if index < 0 else at
-        return elementwise.add(at, elementwise.multiply(n, elementwise.cast(elementwise.less(at, 0), dtypes.int32)))
+        return elementwise.add(at, elementwise.multiply(n, elementwise.cast(comparison.less(at, 0), dtypes.int32)))
 
     def _element(self, tensors: Sequence[Any]) -> Any:
         if not nesting.is_nested(self.structure):
@@ -189,7 +189,7 @@ class ListRows:
 
     def truth(self) -> Any:
         """Say whether there is an element."""
-        return elementwise.greater(convert(self.length()), 0)
+        return comparison.greater(convert(self.length()), 0)
 
     def row(self, i: Any) -> Any:
         """Return the i-th element."""

@@ -16,7 +16,7 @@ from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert
 from fastgraph.graph.loops import stacked_loop
-from fastgraph.ops import elementwise, gathering, joining, movement, ranking, reduction
+from fastgraph.ops import comparison, elementwise, gathering, joining, movement, ranking, reduction
 from fastgraph.ops.checks import Assert
 from fastgraph.ops.padding import tile
 from fastgraph.ops.tensor_lists import list_grow, list_set
@@ -113,7 +113,7 @@ class StagedList(ListRows):
         found = self[index]
         n = self._n()
         at = elementwise.cast(convert(index), n.dtype)
-        within = elementwise.logical_and(elementwise.less(at, n), elementwise.greater_equal(at, -n))
+        within = comparison.logical_and(comparison.less(at, n), comparison.greater_equal(at, -n))
         Assert(within, [f"pop from the list '{self.name}'{at_line()}: no element", index, "of", n])
         if last and self.n_kept is not None:
             self._changes()
@@ -202,21 +202,21 @@ class StagedList(ListRows):
         self._known()
         found = self._other(other)
         if found is None:  # equal where neither has an element
-            return elementwise.equal(self._n(), 0) if isinstance(other, StagedList) and len(other) == 0 else False
+            return comparison.equal(self._n(), 0) if isinstance(other, StagedList) and len(other) == 0 else False
         n, m = (elementwise.cast(convert(each.length()), dtypes.int64) for each in (self, found))
-        result = elementwise.equal(n, m)
+        result = comparison.equal(n, m)
         least = elementwise.minimum(n, m)
         for a, b in self._pairs(found):
             if compatible(a.aval.shape and a.aval.shape[1:], b.aval.shape and b.aval.shape[1:]):
-                same = reduction.reduce_all(elementwise.equal(a[:least], b[:least]))
+                same = reduction.reduce_all(comparison.equal(a[:least], b[:least]))
             else:
-                same = elementwise.equal(least, 0)
-            result = elementwise.logical_and(result, same)
+                same = comparison.equal(least, 0)
+            result = comparison.logical_and(result, same)
         return result
 
     def __ne__(self, other: object) -> Any:
         same = self == other
-        return not same if isinstance(same, bool) else elementwise.logical_not(same)
+        return not same if isinstance(same, bool) else comparison.logical_not(same)
 
     def _order(self, other: Any) -> NoReturn:
         raise self._unsupported("comparing the order of elements (<, <=, >, >=)")
@@ -227,10 +227,10 @@ class StagedList(ListRows):
         """Return for each element whether it is `value`. bool[n]."""
         found: Any = None
         for row, one in zip(self._known(), self._stacked([value]), strict=True):
-            same = elementwise.equal(row, one)
+            same = comparison.equal(row, one)
             if row.shape.rank != 1:
                 same = reduction.reduce_all(same, list(range(1, row.shape.rank)))
-            found = same if found is None else elementwise.logical_and(found, same)
+            found = same if found is None else comparison.logical_and(found, same)
         return found
 
     def count(self, value: Any) -> Any:
@@ -243,7 +243,7 @@ class StagedList(ListRows):
             raise self._unsupported("index() with limits")
         equal = elementwise.cast(self._equal_to(value), dtypes.int32)
         n = reduction.reduce_sum(equal)
-        Assert(elementwise.greater(n, 0), [f"no element of the list '{self.name}'{at_line()} is", value])
+        Assert(comparison.greater(n, 0), [f"no element of the list '{self.name}'{at_line()} is", value])
         return reduction.argmax(joining.concat([equal, convert([1])], 0), 0, output_type=dtypes.int32)
 
     def remove(self, value: Any) -> None:

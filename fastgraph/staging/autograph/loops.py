@@ -19,7 +19,7 @@ from fastgraph.graph.branches import closed, make_while, subgraph_name
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.recursion import Unknown
 from fastgraph.graph.trace import GraphTrace, reserved
-from fastgraph.ops import elementwise
+from fastgraph.ops import comparison, elementwise
 from fastgraph.shapes import Aval, TensorShape, generalises
 from fastgraph.staging.autograph import identity, options
 from fastgraph.staging.autograph.again import check_left
@@ -323,7 +323,7 @@ class Loop:
         finally:
             for appended in self.appended:
                 appended.taken_back()
-        return goes_on if limit is None else both(elementwise.less(inputs[n_own - 1], limit), goes_on)
+        return goes_on if limit is None else both(comparison.less(inputs[n_own - 1], limit), goes_on)
 
     def _run(self, counter: Any, lists: LoopLists | None = None) -> list[StagedList]:
         """Run the body; return what it has appended to."""
@@ -564,7 +564,7 @@ class Loop:
         goes_on = condition(decisive(self.test(counter)), f"{self.kind} statement")
         limit = self._limit()
         if limit is not None:
-            goes_on = both(elementwise.less(0, limit), goes_on)
+            goes_on = both(comparison.less(0, limit), goes_on)
 
         sure = set()
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from fastgraph._tensor import convert
 from fastgraph.graph.trace import SymbolicTensor
-from fastgraph.ops import elementwise, reduction
+from fastgraph.ops import comparison, reduction
 from fastgraph.staging.autograph.left import check
 from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.state import Perhaps
@@ -30,7 +30,7 @@ def in_(value: Any, container: Any) -> Any:
     if isinstance(container, StagedList):
         container = convert(container)
     if isinstance(container, SymbolicTensor):
-        return reduction.reduce_any(elementwise.equal(container, value))
+        return reduction.reduce_any(comparison.equal(container, value))
     if isinstance(container, dict):
         check(container, value)
         if not isinstance(value, SymbolicTensor) and type(item := container.get(value)) is Perhaps:
@@ -46,15 +46,15 @@ def in_(value: Any, container: Any) -> Any:
     for item in container:
         if item is value:
             return True
-        same = reduction.reduce_all(elementwise.equal(value, item))
-        found = same if found is False else elementwise.logical_or(found, same)
+        same = reduction.reduce_all(comparison.equal(value, item))
+        found = same if found is False else comparison.logical_or(found, same)
     return found
 
 
 def not_in(value: Any, container: Any) -> Any:
     """value not in container."""
     found = in_(value, container)
-    return elementwise.logical_not(found) if isinstance(found, SymbolicTensor) else not found
+    return comparison.logical_not(found) if isinstance(found, SymbolicTensor) else not found
 
 
 def matches_sequence(subject: Any, n: int, exactly: bool) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import convert
-from fastgraph.ops import creation, elementwise, gathering, joining, movement
+from fastgraph.ops import comparison, creation, gathering, joining, movement
 from fastgraph.ops.tensor_lists import list_blank
 from fastgraph.shapes import compatible, dims_text
 from fastgraph.staging.autograph import identity
@@ -110,5 +110,5 @@ def fitted(row: Any, like: Any) -> Any:
     if element is None or None not in element:
         return row
     own, other = movement.shape(row), movement.shape(like)
-    sizes = gathering.where(elementwise.equal(own[0], 0), other[1:], own[1:])
+    sizes = gathering.where(comparison.equal(own[0], 0), other[1:], own[1:])
     return movement.reshape(row, joining.concat([own[:1], sizes], 0))

@@ -17,7 +17,7 @@ from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.graph.ir import SourceLine
 from fastgraph.graph.trace import SymbolicTensor, source_lines
-from fastgraph.ops import checks, creation, elementwise
+from fastgraph.ops import checks, comparison, creation
 from fastgraph.staging.autograph import identity
 from fastgraph.staging.autograph.moved import resolved
 from fastgraph.tensor_array import TensorArray
@@ -493,4 +493,4 @@ def condition(value: Any, statement: str) -> Any:
 
 def both(a: Any, b: Any) -> Any:
     """Return a and b of two bool scalars."""
-    return elementwise.logical_and(a, b)
+    return comparison.logical_and(a, b)

@@ -20,7 +20,7 @@ from fastgraph.graph.differentiate import entering
 from fastgraph.graph.recursion import Unknown
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
 from fastgraph.names import name_scope
-from fastgraph.ops import elementwise, gathering, joining, movement
+from fastgraph.ops import comparison, elementwise, gathering, joining, movement
 from fastgraph.ops.arguments import known_value
 from fastgraph.staging import recursion
 from fastgraph.staging.autograph import identity, options
@@ -444,7 +444,7 @@ def for_stmt(
     holds = iter_.holds if isinstance(iter_, StagedIterable) else None
 
     def goes_on(i: Any) -> Any:
-        in_range = elementwise.less(i, n_rows)
+        in_range = comparison.less(i, n_rows)
         if extra_test is None:
             return in_range
         return and_(lambda: in_range, extra_test)

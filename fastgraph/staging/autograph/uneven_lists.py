@@ -13,7 +13,7 @@ from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import convert
 from fastgraph.graph.ragged_results import flattened
-from fastgraph.ops import checks, elementwise, gathering, joining, movement, reduction
+from fastgraph.ops import checks, comparison, elementwise, gathering, joining, movement, reduction
 from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.padding import repeat
 from fastgraph.ops.scans import cumsum
@@ -104,7 +104,7 @@ class Numbers:
         greatest = reduction.reduce_max(joining.concat([zeros([1, rank], dtypes.int32), self.shapes], 0), 0)
         others = [k for k in range(rank) if k != axis]
         if others:
-            alike = elementwise.equal(
+            alike = comparison.equal(
                 gathering.gather(self.shapes, others, axis=1), gathering.gather(greatest, others)[None]
             )
             checks.Assert(reduction.reduce_all(alike),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph._tensor import convert
-from fastgraph.ops import elementwise
+from fastgraph.ops import comparison
 from fastgraph.ops.checks import Assert
 from fastgraph.staging.autograph.iterables import unpacked
 from fastgraph.staging.autograph.list_rows import at_line
@@ -26,7 +26,7 @@ def unpacked_to(value: Any, n: int) -> Any:
     if not _has_unknown_length(value):
         return unpacked(value)
     found = value.length()
-    Assert(elementwise.equal(found, n), [f"unpacking the list '{value.name}'{at_line()}: {n} values expected, got",
+    Assert(comparison.equal(found, n), [f"unpacking the list '{value.name}'{at_line()}: {n} values expected, got",
                                          found])  # fmt: skip
     return tuple([value.row(convert(i)) for i in range(n)])
 
@@ -45,7 +45,7 @@ def unpacked_around(value: Any, before: int, after: int) -> tuple[Any, ...]:
         stop = len(items) - after
         return (*items[:before], items[before:stop], *items[stop:])
     found = value.length()
-    Assert(elementwise.greater_equal(found, n), [f"unpacking the list '{value.name}'{at_line()}: at least {n} values "
+    Assert(comparison.greater_equal(found, n), [f"unpacking the list '{value.name}'{at_line()}: at least {n} values "
                                                  "expected, got", found])  # fmt: skip
     first = [value.row(convert(i)) for i in range(before)]
     last = [value.row(found - i) for i in range(after, 0, -1)]
