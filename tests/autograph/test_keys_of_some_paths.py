@@ -47,6 +47,12 @@ WHERE_THERE = (
     "return g != {'k': 5}", "return len(g | {'z': 1})", "return len({'z': 1} | g)", "h = {}\n    h |= g\n    return len(h)",
     "return len([*g])", "return len((lambda *a: a)(*g))", "return len((lambda *a: a)(1, *g))",
     "return (lambda k, n=70: k + n)(**g)", "return len((lambda **k: k)(z=1, **g))", "return vars(o)['w']",
+    "a, b = g\n    return len(b)", "a, *b = g\n    return len(b)", "*a, = g\n    return len(a)",
+    "match g:\n        case {'k': v, **rest}:\n            return len(rest)", "return g.__len__()",
+    "return g.__contains__('n')", "return len(list(g.__iter__()))", "h = [1]\n    h += g\n    return len(h)",
+    "h = [1]\n    h[:] = g\n    return len(h)", "return g, 1", "return {'a': [g]}",
+    "s = 0\n    if n > -1:\n        s = sum(g.values())\n    return s",
+    "s = 0\n    if n > -1:\n        s = len((lambda *a: a)(*g.items()))\n    return s",
     "del g['n']\n    return len(g)", "del o.w\n    return hasattr(o, 'w')", "for k in g: pass\n    return len(g)",
 )  # fmt: skip
 
@@ -54,7 +60,7 @@ WHERE_THERE = (
 def numbers(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: numbers(each) for key, each in value.items()}
-    return [numbers(each) for each in value] if isinstance(value, tuple) else np.asarray(value).tolist()
+    return [numbers(each) for each in value] if isinstance(value, (tuple, list)) else np.asarray(value).tolist()
 
 
 @pytest.mark.parametrize("reading", [*ALWAYS, *WHERE_THERE])
@@ -67,6 +73,29 @@ def test_as_python_has_it_or_stopped(reading: str) -> None:
     else:
         with pytest.raises(fg.errors.InvalidArgumentError, match="at least once to initialize"):
             staged(fg.constant(0), fg.range)
+
+
+@pytest.mark.parametrize("text", [
+    "f'{g}'", "f'{g!r}'", "f'{[g]}'", "str(g)", "repr([g])", "'%s' % g", "'%s %s' % (n, (g,))", "'{}'.format(g)",
+    "f'{vars(o)}'", "'%(n)s' % g",
+])  # fmt: skip
+@pytest.mark.parametrize("within", ["{}", "if n > -1:\n        told({0})\n    else:\n        told({0})\n    {0}"])
+def test_what_text_shows_must_be_there(text: str, within: str) -> None:
+    told: list[str] = []
+    f = made(within.format(f"told({text})") + "\n    return 1")
+    f.__globals__["told"] = fg.autograph.experimental.do_not_convert(told.append)
+    staged = fg.function(f)
+    staged(fg.constant(3), fg.range)
+    assert "Tensor" in told[0]
+    assert "Perhaps" not in told[0]
+    with pytest.raises(fg.errors.InvalidArgumentError, match="at least once to initialize"):
+        staged(fg.constant(0), fg.range)
+
+
+def test_printing_while_tracing_says_that_it_may_not_be_there(capsys: Any) -> None:
+    f = made("print(g)\n    return 1")
+    assert int(fg.function(f)(fg.constant(0), fg.range)) == 1
+    assert "if it is set}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("comparison", ["g == {'k': 5, 'n': 3}", "{'k': 5, 'n': 3} == g"])

@@ -42,7 +42,7 @@ from fastgraph.staging.autograph.iterables import (
     zip_,
 )
 from fastgraph.staging.autograph.left import check as check_left
-from fastgraph.staging.autograph.left import n_items, note_unsure
+from fastgraph.staging.autograph.left import n_items, note_unsure, whole, wholes
 from fastgraph.staging.autograph.lists import (
     StagedList,
     as_staged,
@@ -293,6 +293,7 @@ def getattr_(owner: Any, name: str, *default: Any) -> Any:
 
 def print_(*values: Any, **options: Any) -> None:
     """print(...), where a symbolic tensor is among the values at every run of the graph."""
+    values = tuple(map(wholes, values))
     if any(map(decides, nesting.flatten(list(values)))) and not options:
         output.print_(*values)
     else:
@@ -526,7 +527,7 @@ class _Slots:
                 f"how many elements the list has: set it after that, or assign another list, values = values[1:]"
             )
         else:
-            owner[index] = value
+            owner[index] = whole(value) if isinstance(index, slice) else value
             if type(value) is Perhaps and type(owner) is dict:
                 note_unsure(owner)
 

@@ -30,7 +30,11 @@ _HIGHER_ORDER = frozenset({
 #: Builtins that classes may have a way of their own for: `__fg_builtins__`.
 _OF_ARGUMENTS = (enumerate, zip, map, filter, len, any, all)
 #: Methods of lists and dicts that tell how much is in them, or what.
-_READING = frozenset({"keys", "values", "items", "copy", "count", "index", "pop", "popitem"})
+_READING = frozenset({
+    "keys", "values", "items", "copy", "count", "index", "pop", "popitem", "__contains__", "__reversed__",
+})  # fmt: skip
+#: What shows all that is in its arguments.
+_TEXTS = (str, repr, ascii, format)
 _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -54,12 +58,18 @@ def _looks_inside(function: Any) -> bool:
 def _of_wholes(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     from fastgraph.staging.autograph import left
 
+    if function in _TEXTS or type(getattr(function, "__self__", None)) is str:
+        return function(*map(left.wholes, args), **{name: left.wholes(value) for name, value in kwargs.items()})
     for value in (*args, *kwargs.values()):
         left.settle(value)
     return function(*args, **kwargs)
 
 
 def _callee(function: Any) -> Any:
+    if type(function) is types.MethodWrapperType and type(function.__self__) is dict:
+        from fastgraph.staging.autograph import left
+
+        left.settle(function.__self__)  # values.__len__(), values.__iter__()
     if type(function) is types.BuiltinMethodType:
         if type(function.__self__) is list and function.__name__ == "extend":
             from fastgraph.staging.autograph import lists
@@ -71,6 +81,9 @@ def _callee(function: Any) -> Any:
 
             if not by_key:
                 left.check(function.__self__)
+                seen = left.whole(function.__self__)
+                if seen is not function.__self__ and not function.__name__.startswith("pop"):
+                    return getattr(seen, function.__name__)
         owner = current(function.__self__)
         if owner is not function.__self__:
             return getattr(owner, function.__name__)

@@ -30,7 +30,7 @@ from fastgraph.staging.autograph.builtins import (
     slots,
 )  # fmt: skip
 from fastgraph.staging.autograph.iterables import known_rows, rows_of, unpacked
-from fastgraph.staging.autograph.left import Deleting, settle, whole
+from fastgraph.staging.autograph.left import Deleting, settle, whole, wholes
 from fastgraph.staging.autograph.state import Undefined, UndefinedReturnValue, ld, ldu, part
 from fastgraph.staging.autograph.statements import for_stmt, if_stmt, ret, while_stmt
 from fastgraph.staging.autograph.unpacking import unpacked_around, unpacked_to
@@ -38,7 +38,7 @@ from fastgraph.staging.autograph.unpacking import unpacked_around, unpacked_to
 _OPERATORS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, not_eq, assert_stmt, range_, len_, print_, int_, float_,
     ret, ld, ldu, Undefined, UndefinedReturnValue, rows_of, known_rows, unpacked, unpacked_to, unpacked_around, item,
-    slots, Attributes, joined, joined_tuple, part, settle, whole, Deleting,
+    slots, Attributes, joined, joined_tuple, part, settle, whole, wholes, Deleting,
 )  # fmt: skip
 _MATCHING = (
     matching.in_, matching.not_in, matching.matches_sequence,

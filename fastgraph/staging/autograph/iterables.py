@@ -15,6 +15,7 @@ from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import elementwise, gathering, joining, movement
+from fastgraph.staging.autograph.left import whole
 from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.state import is_tensor
 
@@ -245,10 +246,10 @@ def known_rows(value: Any) -> Any:
 
 
 def unpacked(value: Any) -> Any:
-    """Return the rows of a tensor as a list, if their number is known; else `value` itself."""
+    """Return the rows of a tensor as a list, if their number is known, of a dict it as a whole; else `value` itself."""
     if isinstance(value, SymbolicTensor) and value.shape.rank and value.shape[0] is not None:
         return joining.unstack(value)
-    return value
+    return whole(value)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -28,6 +28,9 @@ from fastgraph.staging.autograph.state import (
     same_structure,
 )
 
+_DEPTH = 3
+_MOST_ITEMS = 4096
+
 
 class Left:
     """What a statement leaves in a container: keys and values, or all elements of a list."""
@@ -109,6 +112,20 @@ def whole(value: Any) -> Any:
         return value
     found = {key: item.read() for key, item in noted.perhaps().items()}
     return settle(value) if noted.trace is current_trace() else {**value, **found}
+
+
+def wholes(value: Any, depth: int = _DEPTH) -> Any:
+    """As `whole`, for what shows or returns all that is in lists, tuples and dicts as well."""
+    if not any_unsure() or type(value) not in (list, tuple, dict):
+        return value
+    value = whole(value)
+    items = list(value.values()) if isinstance(value, dict) else value
+    if not depth or len(items) > _MOST_ITEMS:
+        return value
+    new = [wholes(item, depth - 1) for item in items]
+    if all(a is b for a, b in zip(new, items, strict=True)):
+        return value
+    return dict(zip(value, new, strict=True)) if isinstance(value, dict) else type(value)(new)
 
 
 class Deleting:

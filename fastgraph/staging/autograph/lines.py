@@ -200,6 +200,10 @@ class _Run(ast.NodeTransformer):
         self.generic_visit(node)
         if name in _OF_WHOLES:
             _read_whole(node)
+        elif isinstance(node, ast.AugAssign) and name == "add":
+            node.value = _whole(node.value)  # which a list gets the keys of
+        elif isinstance(node, ast.BinOp) and name == "mod" and not isinstance(node.right, ast.Constant):
+            node.right = _like(_operation("wholes", node.right), node.right)  # which text may show
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Del):
             node.value = _like(_operation("Deleting", node.value), node.value)
             return node
@@ -230,6 +234,11 @@ class _Run(ast.NodeTransformer):
         self.generic_visit(node)
         node.values = [value if key is not None else _whole(value)
                        for key, value in zip(node.keys, node.values, strict=True)]  # fmt: skip
+        return node
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
+        self.generic_visit(node)
+        node.value = _like(_operation("wholes", node.value), node.value)
         return node
 
     visit_BinOp = visit_UnaryOp = visit_Compare = visit_Subscript = visit_AugAssign = _operator

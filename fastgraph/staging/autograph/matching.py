@@ -13,7 +13,7 @@ from typing import Any
 from fastgraph._tensor import convert
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import comparison, reduction
-from fastgraph.staging.autograph.left import check
+from fastgraph.staging.autograph.left import check, whole
 from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.state import Perhaps
 
@@ -71,7 +71,7 @@ def matches_mapping(subject: Any, keys: tuple[Any, ...]) -> bool:
 
 def rest_of_mapping(subject: Any, keys: tuple[Any, ...]) -> dict[Any, Any]:
     """Return the items of a mapping whose keys are not among `keys`."""
-    return {key: value for key, value in subject.items() if key not in keys}
+    return {key: value for key, value in whole(subject).items() if key not in keys}
 
 
 def matches_class(subject: Any, cls: Any, n_positional: int, names: tuple[str, ...]) -> bool:

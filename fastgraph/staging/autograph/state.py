@@ -120,6 +120,9 @@ class Perhaps:
             raise AttributeError(name)
         raise AttributeError(self._unread())
 
+    def __repr__(self) -> str:
+        return f"{self.value!r} if it is set"
+
     def _unread(self) -> str:
         return f"{self.why}. It is read where only some paths have set it: set it before them"
 

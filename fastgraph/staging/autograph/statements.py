@@ -39,7 +39,7 @@ from fastgraph.staging.autograph.elements import one_of_several
 from fastgraph.staging.autograph.growing import MOST_LISTS, UNLIKE, Grow, Owner, added, grow, grown, owning
 from fastgraph.staging.autograph.identity import is_list
 from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterable
-from fastgraph.staging.autograph.left import by_branches, is_keyed, settle
+from fastgraph.staging.autograph.left import by_branches, is_keyed, wholes
 from fastgraph.staging.autograph.lists import StagedList, may_be_rows
 from fastgraph.staging.autograph.loops import Loop
 from fastgraph.staging.autograph.moved import Moved, current
@@ -581,4 +581,4 @@ def ret(value: Any, did_return: Any) -> Any:
         if not surely_true(did_return) and not recursion.leaves_out():
             raise ValueError(value.why)
         return value.value if surely_true(value.defined) or recursion.leaves_out() else value.read()
-    return settle(value)
+    return wholes(value)
