@@ -12,6 +12,7 @@ from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import convert, current_trace
 from fastgraph.errors import InaccessibleTensorError
+from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import comparison, elementwise, gathering, joining, movement
 from fastgraph.ops.tensor_lists import list_get
 from fastgraph.shapes import compatible, dims_text, shape_of
@@ -50,6 +51,7 @@ class ListRows:
         self.origin = origin  # the list of Python's that this stands for
         self.name_of_several = ""  # by which name this is a copy of one of several lists, not to be changed
         self.made_at = user_place()
+        self._been_read: tuple[list[Any], dict[Any, tuple[Any, Any, Any]]] = [], {}
 
     # -- as a container that blocks change
 
@@ -197,6 +199,25 @@ class ListRows:
             return self._element([gathering.gather(row, i) for row in self._known()])
         at = elementwise.cast(convert(i), dtypes.int32)
         return self._element([list_get(row, at, self.n_kept) for row in self.rows])
+
+    def _read(self, index: Any, made: Callable[[], Any]) -> Any:
+        """Return the element that `made` gives; by the same index the same one, until the list is changed."""
+        if type(index) is not int and not isinstance(index, SymbolicTensor):
+            return made()
+        assert self.rows is not None
+        now, then = [*self.rows, self.n_kept], self._been_read[0]
+        if len(now) != len(then) or any(a is not b for a, b in zip(now, then, strict=True)):
+            self._been_read = now, {}
+        read, key = self._been_read[1], (type(index), index if type(index) is int else id(index))
+        trace: Any = current_trace()
+        if key in read:
+            found = read[key]
+            while trace is not None and trace is not found[0]:
+                trace = trace.outer
+            if trace is not None:
+                return found[2]
+        read[key] = current_trace(), index, made()
+        return read[key][2]
 
     def __fg_tensor__(self, dtype: Any = None) -> Any:
         rows = self._known()

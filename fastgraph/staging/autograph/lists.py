@@ -285,7 +285,7 @@ class StagedList(ListRows):
         if isinstance(index, slice):
             return self._like([row[index] for row in self._known()])
         self._known()
-        return self.row(self._place(index))
+        return self._read(index, lambda: self.row(self._place(index)))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if in_state():
