@@ -249,3 +249,60 @@ def test_lists_that_get_the_elements_of_a_staged_one(f: Callable[..., Any]) -> N
     staged = fg.function(f)
     for n in (0, 1, 3):
         assert flat(staged(fg.constant(n), fg.constant([3, 11]))) == flat(f(n, [3, 11])), n
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Elements of elements of a list that a branch or loop assigns
+
+
+def emptied_and_turned(n: Any, x: Any) -> Any:
+    rows = [[[x[0]]]]
+    if n > 2:
+        rows[0][0] = []
+        rows = rows[::-1]
+    return rows[0][0], 1
+
+
+def set_under_two_conditions(n: Any, x: Any) -> Any:
+    rows = [[[x[0]]], [[x[1]]]]
+    if n > 2:
+        rows = rows[::-1]
+    else:
+        if n > 0:
+            rows[0][0] = [x[1] + n]
+            rows = rows[::-1]
+    return rows[0][0], rows[1][0]
+
+
+def numbers_set(n: Any, x: Any) -> Any:
+    rows = [[x[0]], [x[1]]]
+    if n > 0:
+        rows[0][0] = x[1] + n
+        rows = rows[::-1]
+    return rows[0][0], rows[1][0]
+
+
+def keys_set(n: Any, x: Any) -> Any:
+    rows = [{"k": x[0]}, {"k": x[1]}]
+    if n > 0:
+        rows[0]["k"] = x[1] + n
+        rows = rows[::-1]
+    return rows[0]["k"], rows[1]["k"]
+
+
+def attributes_set(n: Any, x: Any) -> Any:
+    one = Holder(x[0])
+    rows = [one, one]
+    if n > 0:
+        rows[0].values = x[1] + n
+        rows = rows[::-1]
+    return one.values, rows[1].values
+
+
+@pytest.mark.parametrize("f", [
+    emptied_and_turned, set_under_two_conditions, numbers_set, keys_set, attributes_set,
+])  # fmt: skip
+def test_elements_of_what_is_assigned_too(f: Callable[..., Any]) -> None:
+    staged = fg.function(f)
+    for n in (0, 1, 3):
+        assert flat(staged(fg.constant(n), fg.constant([3, 11]))) == flat(f(n, [3, 11])), n

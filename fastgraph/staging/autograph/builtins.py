@@ -54,6 +54,7 @@ from fastgraph.staging.autograph.lists import (
 from fastgraph.staging.autograph.moved import current
 from fastgraph.staging.autograph.rows import as_rows
 from fastgraph.staging.autograph.state import (
+    Hidden,
     Perhaps,
     condition,
     in_state,
@@ -512,6 +513,8 @@ class _Slots:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         owner = self._owner
+        if type(value) is Hidden:
+            return
         if is_undefined(value):  # of a block's state: there is no such item
             if isinstance(owner, dict):
                 owner.pop(index, None)
@@ -561,6 +564,8 @@ class Attributes:
 
     def __setattr__(self, name: str, value: Any) -> None:
         owner = object.__getattribute__(self, "_owner")
+        if type(value) is Hidden:
+            return
         if not is_undefined(value):
             setattr(owner, name, value)
             if type(value) is Perhaps and type(getattr(owner, "__dict__", None)) is dict:

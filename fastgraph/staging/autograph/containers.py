@@ -345,7 +345,8 @@ class Containers:
         ):
             library = type(value).__module__.startswith("fastgraph")
             if id(value) not in self._found and not library:
-                own = frozenset(each[len(name) + 1 :] for each in self._names if each.startswith(name + "."))
+                own = frozenset(each[len(name) + 1 :] for each in (() if self._is_in_moving(name) else self._names)
+                                 if each.startswith(name + "."))  # fmt: skip
                 held = Attributes(value)
                 self._found[id(value)] = Found(name, held, direct=False, place=place, written=own)
             for key, item in list(attributes.items()):
@@ -358,7 +359,7 @@ class Containers:
     def _written(self, name: str) -> frozenset[Any] | None:
         """Return the keys that the block's own state has, for they are written as name[key]; None if any may be."""
         keys = set()
-        for covered in self._names:
+        for covered in () if self._is_in_moving(name) else self._names:
             if covered.startswith(name + "["):
                 key = covered[len(name) + 1 :].partition("]")[0]
                 try:
@@ -366,6 +367,10 @@ class Containers:
                 except (ValueError, SyntaxError, TypeError):
                     return None
         return frozenset(keys)
+
+    def _is_in_moving(self, name: str) -> bool:
+        """Say whether a name is one of an element of what may move: the state has none of its parts (see `hidden`)."""
+        return any(name[:at] in self._moving for at, letter in enumerate(name) if letter == "[")
 
     def of(self, container: Any, places: Sequence[Any] = ()) -> Found | None:
         """Return what is known of a container, or of that which a variable holds, if the blocks can reach it."""

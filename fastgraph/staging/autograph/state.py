@@ -73,6 +73,12 @@ class Undefined:
         return self
 
 
+class Hidden(Undefined):
+    """What stands, in the state of a block, for an element of what is carried as a whole: it is neither read nor set."""
+
+    __slots__ = ()
+
+
 class UndefinedReturnValue:
     """What a function returns on a path without a `return`."""
 
@@ -87,7 +93,7 @@ def ldu(load: Callable[[], Any], name: str) -> Any:
 
 def is_undefined(value: Any) -> bool:
     """Say whether `value` stands for a name that no path has set."""
-    return type(value) in (Undefined, UndefinedReturnValue)
+    return type(value) in (Undefined, Hidden, UndefinedReturnValue)
 
 
 class Perhaps:
@@ -157,7 +163,7 @@ def without(get_state: Callable[[], Any], hidden: frozenset[int], names: Sequenc
     """Return a `get_state` for which some of the names are not defined."""
     if not hidden:
         return get_state
-    return lambda: tuple([Undefined(names[k]) if k in hidden else value for k, value in enumerate(get_state())])
+    return lambda: tuple([Hidden(names[k]) if k in hidden else value for k, value in enumerate(get_state())])
 
 
 def ld(value: Any) -> Any:
