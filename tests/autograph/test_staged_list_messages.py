@@ -108,3 +108,28 @@ def test_branches_and_loops_use_the_list_of_the_function_around() -> None:
         return tf.while_loop(lambda k: k < 1, lambda k: [k + items[1] + len(items)], [0])[0]
 
     assert int(outer(tf.constant(4))) == 5
+
+
+@pytest.mark.parametrize("index", [2, -3, 5])
+def test_setting_an_element_that_is_not_there_stops_the_graph(index: int) -> None:
+    @tf.function
+    def at_constant(n: Any) -> Any:
+        found = list(tf.range(2))
+        for _ in tf.range(n):
+            found.pop()
+        found[index] = 7
+        return len(found)
+
+    @tf.function
+    def at_tensor(n: Any, at: Any) -> Any:
+        found = []
+        for i in tf.range(n):
+            found.append(i)
+        found[at] = 7
+        return found
+
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        at_constant(tf.constant(0))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        at_tensor(tf.constant(2), tf.constant(index))
+    np.testing.assert_array_equal(at_tensor(tf.constant(3), tf.constant(-3)), [7, 1, 2])

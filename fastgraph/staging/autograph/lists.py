@@ -18,6 +18,7 @@ from fastgraph._tensor import Tensor, convert
 from fastgraph.graph.loops import stacked_loop
 from fastgraph.ops import comparison, elementwise, gathering, joining, movement, ranking, reduction
 from fastgraph.ops.checks import Assert
+from fastgraph.ops.creation import range_
 from fastgraph.ops.padding import tile
 from fastgraph.ops.tensor_lists import list_grow, list_set
 from fastgraph.shapes import compatible
@@ -293,8 +294,8 @@ class StagedList(ListRows):
         if isinstance(index, slice):
             self._set_slice(index, value)
             return
-        at = self._place(index)
-        self.row(at)  # stops the graph where there is no such element
+        # This stops the graph where there is no such element.
+        at = gathering.gather(range_(self._n()), self._place(index))
         self._put([value], lambda row: row[:at], lambda row: row[at + 1 :])
 
     def __len__(self) -> int:
