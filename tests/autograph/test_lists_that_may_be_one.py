@@ -124,8 +124,20 @@ def chosen_and_assigned_in_a_loop(n: Any, x: Any) -> Any:
     return c
 
 
+def changed_before_it_is_chosen(n: Any, x: Any) -> Any:
+    a = [x[0], n]
+    b = a
+    if n > 3:
+        b = [x[1]]
+    if n > 5:
+        b = a
+    else:
+        a[0] = x[2]
+    return a[0], b[0]
+
+
 REFUSED = [
-    chosen_and_assigned_in_a_loop,
+    chosen_and_assigned_in_a_loop, changed_before_it_is_chosen,
     appended_and_assigned, assigned_and_appended_after_the_loop, assigned_under_if, one_list_from_the_second_iteration_on, in_a_dict, in_an_inner_loop, exchanged, dicts,
     changed_after_it_became_an_element,
 ]  # fmt: skip

@@ -276,6 +276,10 @@ def _stale(value: Any, table: _Pairs, depth: int, seen: set[int]) -> Pair | None
         for pair in table.of.get(id(value), ()):
             if pair.stale(value):
                 return pair
+    for side in _sides(value):  # it is read as one of these
+        found = _stale(side, table, depth, seen)
+        if found is not None:
+            return found
     if depth:
         for each in _inside(value):
             found = _stale(each, table, depth - 1, seen)
