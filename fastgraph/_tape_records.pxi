@@ -162,8 +162,8 @@ cdef class Records(Recorder):
 
     cdef int note(self, Primitive prim, PyObject** inputs, Py_ssize_t n_inputs, dict attrs,
                   PyObject** outputs, Py_ssize_t n_outputs) except -1:
-        if self.busy or (self.n_tensors == 0 and prim.effect is None):
-            return 0  # nothing is followed yet, and no Variable is read
+        if self.busy or (self.n_tensors == 0 and prim.effect is None) or n_outputs == 0:
+            return 0  # nothing is followed yet, and no Variable is read; or nothing is made
         self.busy = True
         try:
             return self._note(prim, inputs, n_inputs, attrs, outputs, n_outputs)
@@ -199,7 +199,7 @@ cdef class Records(Recorder):
                     entry.tensor = self.find((<Cell>item).id)
             if entry.tensor >= 0:
                 followed = True
-        if not followed or n_outputs == 0:
+        if not followed:
             return 0
         for i in range(n_outputs):
             if _is_differentiable(<object>outputs[i]):

@@ -6,6 +6,7 @@ import copy
 import gc
 import logging
 import pickle
+import subprocess
 import sys
 import threading
 
@@ -241,6 +242,20 @@ def test_a_tape_serves_once():
         tape.gradient(y, v)
     with pytest.raises(RuntimeError, match="A non-persistent GradientTape"):
         fg.GradientTape().gradient(y, v)
+
+
+def test_a_tape_may_begin_with_an_op_of_no_tensors():
+    program = (
+        "import fastgraph as fg\n"
+        "x = fg.constant(3.0)\n"
+        "with fg.GradientTape() as tape:\n"
+        "    fg.print('text')\n"  # a tape that has held nothing yet
+        "    tape.watch(x)\n"
+        "    y = x * x\n"
+        "assert tape.gradient(y, x).numpy() == 6.0"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "text\n")
 
 
 def test_a_used_tape_may_be_entered_again():
