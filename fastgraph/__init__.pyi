@@ -299,8 +299,11 @@ def greater(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x > y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater."""
 def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x >= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.greater_equal."""
-def group(*inputs: Any, **kwargs: Any) -> None:
-    """Nothing: what has been given as `inputs` has been done, or will be, in program order. Source: tf.group."""
+def group(*inputs: Any, **kwargs: Any) -> Any:
+    """An Operation that is done when all of `inputs` are, None where nothing is traced.
+
+    `inputs` are tensors, Operations, Variables and nests of them; keyword `name`. Operations on several devices are
+    grouped by device first. Raises: TypeError for other inputs, ValueError for other keywords. Source: tf.group."""
 def histogram_fixed_width(values: Any, value_range: Any, nbins: Any = 100, dtype: Any = ..., name: builtins.str | None = None) -> Any:
     """How many values fall into each of nbins equal parts of value_range; those outside count at its ends.
 
@@ -359,8 +362,8 @@ def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Product of x and y, element by element. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.multiply."""
 def negative(x: Any, name: str | None = None) -> Tensor:
     """Minus x. t[*s] -> t[*s]. Source: tf.negative."""
-def no_op(name: builtins.str | None = None) -> None:
-    """Nothing: effects come in program order without it. Source: tf.no_op."""
+def no_op(name: builtins.str | None = None) -> Any:
+    """An Operation that does nothing, None where nothing is traced. Source: tf.no_op."""
 def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: builtins.bool | None = None, name: builtins.str | None = None) -> Any:
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 

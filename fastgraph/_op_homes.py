@@ -176,6 +176,7 @@ PUBLIC: dict[str, str] = {
         "signal.overlap_and_add signal.stft signal.vorbis_window"
     ),
     "gathering": "boolean_mask gather one_hot slice where",
+    "grouping": "group no_op",
     "incomplete_gamma": "math.betainc math.igamma math.igammac",
     "indexing": "strided_slice",
     "joining": "concat split stack unstack",
@@ -230,10 +231,10 @@ PUBLIC: dict[str, str] = {
         "math.unsorted_segment_sqrt_n math.unsorted_segment_sum"
     ),
     "shaping": (
-        "batch_to_space bitcast broadcast_dynamic_shape broadcast_static_shape dtypes.saturate_cast group identity_n "
+        "batch_to_space bitcast broadcast_dynamic_shape broadcast_static_shape dtypes.saturate_cast identity_n "
         "math.accumulate_n math.is_non_decreasing math.is_strictly_increasing math.polyval math.scalar_mul "
-        "math.zero_fraction nn.depth_to_space nn.space_to_depth nn.zero_fraction no_op reverse_sequence "
-        "saturate_cast sequence_mask shape_n space_to_batch tuple"
+        "math.zero_fraction nn.depth_to_space nn.space_to_depth nn.zero_fraction reverse_sequence saturate_cast "
+        "sequence_mask shape_n space_to_batch tuple"
     ),
     "solvers": "linalg.det linalg.inv linalg.slogdet linalg.solve linalg.triangular_solve",
     "special": (

@@ -63,6 +63,7 @@ class control_dependencies:
             elif given is not None and not executing_eagerly():
                 if not _operation(given):
                     raise TypeError(f"Control input must be an Operation, a Tensor, or a Variable: {given!r}")
+                given = getattr(given, "op", given)  # of what an assign returns, the assign
                 node = getattr(getattr(given, "value", None), "node", None) or getattr(given, "node", None)
                 self._nodes += [] if node is None else [node]
 

@@ -57,7 +57,7 @@ def assert_proper_iterable(values: Any) -> None:
     Raises: TypeError. Source: tf.debugging.assert_proper_iterable."""
 def assert_rank_at_least(x: Any, rank: Any, message: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless x has at least this rank. Raises: ValueError. Source: tf.debugging.assert_rank_at_least."""
-def assert_rank_in(x: Any, ranks: Sequence[Any], message: builtins.str | None = None, name: builtins.str | None = None) -> None:
+def assert_rank_in(x: Any, ranks: Sequence[Any], message: builtins.str | None = None, name: builtins.str | None = None) -> Any:
     """Stop unless the rank of x is one of `ranks`. Raises: ValueError. Source: tf.debugging.assert_rank_in."""
 def assert_same_float_dtype(tensors: Sequence[Any] | None = None, dtype: Any = None) -> Any:
     """The one dtype of floats that all tensors, and `dtype`, have; float32 where nothing says.

@@ -318,7 +318,9 @@ class Variable(Parts, metaclass=_VariableType):
     # Assignment.
 
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
-        """Replace the value. Returns something that reads as the Variable does, or None without `read_value`.
+        """Replace the value. Returns something that reads as the Variable does.
+
+        Without `read_value` it returns None, in a graph the Operation that assigns.
 
         Raises ValueError or TypeError if the dtype or shape does not fit.
         """
@@ -330,7 +332,7 @@ class Variable(Parts, metaclass=_VariableType):
                 "are incompatible."
             )
         _variable.assign(ASSIGN, self.__fg_cell__, given)
-        return self._after_assign() if read_value else None
+        return self._after_assign(read_value)
 
     def assign_add(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
@@ -354,13 +356,19 @@ class Variable(Parts, metaclass=_VariableType):
                 else f"Shapes must be equal, but are {self.shape} and {given.shape}"
             )
         _variable.update(primitive, self.__fg_cell__, given, 1 if primitive is ASSIGN_ADD else -1, self._read_attrs)
-        return self._after_assign() if read_value else None
+        return self._after_assign(read_value)
 
-    def _after_assign(self) -> Variable:
+    def _after_assign(self, read_value: bool = True) -> Any:
+        trace: Any = current_trace()
+        made = None if trace is None else trace.operation()
+        if not read_value:
+            return made
         after = _UnreadVariable.__new__(_UnreadVariable)
         after.__fg_cell__ = self.__fg_cell__
         after._read_attrs = self._read_attrs
         after._owner = self
+        if made is not None:
+            after.op = made
         return after
 
     def _takes(self, given: Any) -> bool:
@@ -482,6 +490,7 @@ class _UnreadVariable(Variable):
 
     _name = "UnreadVariable"
     _owner: Variable  # which must outlive what stands for it
+    op: Any  #: The Operation that assigns, where a graph is traced.
 
     def __getattr__(self, name: str) -> Any:
         if name == "_owner":

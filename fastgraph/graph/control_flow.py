@@ -17,6 +17,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_gradients as control_gradients  # fills in the gradients of cond and while
 from fastgraph.graph.branches import as_tensor, converted, make_cond, make_while, packed, subgraph_name, traced
 from fastgraph.graph.ir import Value
+from fastgraph.graph.operation import Operation
 from fastgraph.graph.recursion import Unknown
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
 from fastgraph.names import name_scope
@@ -49,11 +50,13 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
     return _branching(pred, (true_fn, false_fn), scope, ("true", "false"))
 
 
-def _branching(
-    pred: Any, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, indexed: bool = False
-) -> Any:
-    """Trace the two functions as the branches of a node of this name, and return its result."""
+def _branching(pred: Any, functions: tuple[Any, Any], scope: str, names: tuple[str, str], *, index: Any = None) -> Any:
+    """Trace the two functions as the branches of a node of this name, and return its result.
+
+    `index` is the number that decides, of a switch_case.
+    """
     trace = current_trace()
+    functions = tuple([_without_operations(each, pred if index is None else index) for each in functions])
     known = functions[1]  # the function that is left where the other calls what is being traced
     try:
         branches = [traced(trace, functions[0], [], subgraph_name(f"{scope}_{names[0]}"), scope)]
@@ -64,8 +67,24 @@ def _branching(
         return converted(known())
     (then_trace, then_result), (else_trace, _) = branches
     _check_branches(branches)
-    outputs = make_cond(then_trace, else_trace, pred, name=scope, indexed=indexed)
+    outputs = make_cond(then_trace, else_trace, pred, name=scope, indexed=_is_index(index))
     return packed(then_result, outputs)
+
+
+def _is_index(index: Any) -> bool:
+    return index is not None and index.dtype == dtypes.int32  # as TensorFlow's operation for it has it
+
+
+def _without_operations(function: Any, decides: Any) -> Any:
+    """Return the function with, as in TensorFlow, the tensor that decides for an Operation among its results."""
+
+    def branch() -> Any:
+        result = function()
+        if not any(isinstance(leaf, Operation) for leaf in nesting.flatten(result)):
+            return result
+        return nesting.map_structure(lambda leaf: decides if isinstance(leaf, Operation) else leaf, result)
+
+    return branch
 
 
 def _predicate(pred: Any) -> Any:
@@ -224,13 +243,12 @@ def _numbered(index: Any, functions: Sequence[Callable[[], Any]], scope: str, k:
     if k == len(functions) - 1:
         return functions[k]()
     trace: Any = current_trace()
-    indexed = index.dtype == dtypes.int32  # as TensorFlow's operation for it has it
     with name_scope(f"{scope}/"):
         pred = index == k
-    if indexed:
+    if _is_index(index):
         trace.graph.implied.add(pred.value.node)  # not written: the operation compares
     rest = functools.partial(_numbered, index, functions, scope, k + 1)
-    return _branching(pred, (functions[k], rest), scope, (f"branch{k}", f"branch{k + 1}"), indexed=indexed)
+    return _branching(pred, (functions[k], rest), scope, (f"branch{k}", f"branch{k + 1}"), index=index)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

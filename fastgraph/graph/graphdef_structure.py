@@ -450,6 +450,7 @@ def _assign(node: Node) -> list[Definition]:
 STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "add": _add,
     "placeholder": _placeholder,
+    "no_op": lambda node: [Definition(node, "NoOp", (), {})],
     "const": _const,
     "cond": _cond,
     "while": _while,

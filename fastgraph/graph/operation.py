@@ -27,16 +27,24 @@ _TENSOR_NAME = re.compile(r"(.+):(\d+)\Z")
 class Operation:
     """One operation of a graph. Source: tf.Operation."""
 
-    __slots__ = ("__weakref__", "_definition", "graph")
+    __slots__ = ("__weakref__", "_found", "_node", "graph")
 
-    def __init__(self, graph: Graph, definition: Definition) -> None:
+    def __init__(self, graph: Graph, node: Node, definition: Definition | None = None) -> None:
         self.graph = graph
-        self._definition = definition
+        self._node = node
+        self._found = definition
+
+    @property
+    def _definition(self) -> Definition:
+        if self._found is None:  # made while its node was
+            self.graph.elements()
+            assert self._found is not None
+        return self._found
 
     @property
     def name(self) -> str:
         """The name, unique in the graph."""
-        return self._definition.name
+        return self._node.name if self._found is None else self._found.name
 
     @property
     def type(self) -> str:
@@ -61,12 +69,12 @@ class Operation:
     @property
     def node(self) -> Node:
         """The node of the graph that it shows."""
-        return self._definition.node
+        return self._node
 
     @property
     def device(self) -> str:
         """The device asked for, "" where the placement is open."""
-        return self._definition.device or ""
+        return self._node.device or "" if self._found is None else self._found.device or ""
 
     @property
     def node_def(self) -> Any:
@@ -78,7 +86,7 @@ class Operation:
     @property
     def traceback(self) -> tuple[Any, ...]:
         """The lines of the user's program that made it, the innermost first."""
-        return self._definition.node.source
+        return self._node.source
 
     def get_attr(self, name: str) -> Any:
         """Return an attribute: a number, text (bytes), a DType, a message, or a list. Raises ValueError for others."""
@@ -132,9 +140,11 @@ class Elements:
         self.maker: dict[Value, str] = {}
         for definition in definitions(graph.ir):
             known = None if before is None else before.operations.get(definition.name)
+            if known is None and definition.name == definition.node.name:
+                known = graph.made.get(definition.node)
             if known is None:
-                known = Operation(graph, definition)
-            known._definition = definition
+                known = Operation(graph, definition.node)
+            known._found = definition
             self.operations[definition.name] = known
             for value in definition.outputs:
                 self.maker[value] = definition.name
@@ -152,6 +162,7 @@ class Graph:
             of = ir.Graph()
             of.__dict__["public"] = self
         self.ir = of
+        self.made: dict[Node, Operation] = {}  # those that ops have given
         self._elements: Elements | None = None
         self._finalized = False
         self._collections: dict[Any, list[Any]] = {}
@@ -197,6 +208,14 @@ class Graph:
     def tensor(self, value: Value) -> Any:
         """Return the symbolic tensor of a value."""
         return self.trace.tensor(value)
+
+    def operation(self, node: Node) -> Operation:
+        """Return the operation that a node is, without looking at the others."""
+        found = self.made.get(node)
+        if found is None:
+            known = None if self._elements is None else self._elements.operations.get(node.name)
+            found = self.made[node] = known or Operation(self, node)
+        return found
 
     def elements(self) -> Elements:
         """Return the operations there are now."""

@@ -174,6 +174,10 @@ CONST = register(
         "const", op_type="Const", body=lambda *, value: value.numpy(), infer=_infer_const, inputs=(), attrs=("value",)
     )
 )
+#: Nothing: what others wait for, and what waits for others.
+NO_OP = register(
+    Primitive("no_op", op_type="NoOp", body=lambda: (), infer=lambda: (), inputs=(), groups=(), attrs=(), n_outputs=0)
+)
 CALL = register(
     Primitive(
         "call",

@@ -448,6 +448,12 @@ class GraphTrace(Trace):
         tensors = [self.tensor(value) for value in node.outputs]
         return tensors[0] if node.op.n_outputs == 1 else tuple(tensors)
 
+    def operation(self, node: Node | None = None) -> Operation:
+        """Return the operation of a node, of the one made last if none is given."""
+        node = self.graph.nodes[-1] if node is None else node
+        self.settle(node)
+        return self.graph.public.operation(node)
+
     def constant(self, tensor: Any) -> Any:
         """Return the const node that stands for an eager tensor made from a Python value."""
         if type(tensor) is SymbolicTensor or isinstance(tensor, SymbolicTensor):

@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.dtype import DType, as_dtype, float32, int32
 from fastgraph.ops.arguments import as_tensor, known_value, named
-from fastgraph.ops.checks import assert_p, check_numerics, rank_at_run_time, rank_text
+from fastgraph.ops.checks import assert_p, check_numerics, rank_at_run_time, rank_known, rank_text
 from fastgraph.ops.comparison import equal, greater_equal
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import public
@@ -32,7 +32,7 @@ def assert_all_finite(x: Any, message: str, name: str | None = None) -> Any:
 
 
 @public("debugging.assert_rank_in")
-def assert_rank_in(x: Any, ranks: Sequence[Any], message: str | None = None, name: str | None = None) -> None:
+def assert_rank_in(x: Any, ranks: Sequence[Any], message: str | None = None, name: str | None = None) -> Any:
     """Stop unless the rank of x is one of `ranks`. Raises: ValueError. Source: tf.debugging.assert_rank_in."""
     x = as_tensor(x)
     known = [as_tensor(rank) for rank in ranks]
@@ -41,9 +41,10 @@ def assert_rank_in(x: Any, ranks: Sequence[Any], message: str | None = None, nam
             raise TypeError(f"tensor must be of type tf.int32; got {rank.dtype!r}")
     wanted = tuple([int(known_value(rank)) for rank in known])  # type: ignore[arg-type]
     if x.shape.rank is None:
-        rank_at_run_time(name, x, reduce_any(equal(rank_of(x), list(wanted))), message, f"in {wanted}")
-    elif x.shape.rank not in wanted:
+        return rank_at_run_time(name, x, reduce_any(equal(rank_of(x), list(wanted))), message, f"in {wanted}")
+    if x.shape.rank not in wanted:
         raise ValueError(rank_text(message, x, f"in {wanted}"))
+    return rank_known(name, "assert_rank_in")
 
 
 @public("debugging.assert_same_float_dtype")

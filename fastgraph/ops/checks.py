@@ -16,11 +16,12 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named, whole, word
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from fastgraph.ops.elementwise import abs, cast
-from fastgraph.ops.families import Array, custom, invalid, movement, public, shape_text
+from fastgraph.ops.families import Array, bind_effect, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import rank as rank_of
 from fastgraph.ops.movement import shape as shape_of
 from fastgraph.ops.output import tensor_text
 from fastgraph.ops.reduction import all_p
+from fastgraph.primitive import get
 from fastgraph.shapes import Aval, TensorShape, as_dims
 
 # ---- the ops --------------------------------------------------------------------------------------------------------
@@ -221,8 +222,13 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = 
             shown = [_short(as_tensor(x), number) for x in data]
             _fail([f"Expected '{bool(condition)}' to be true. Summarized data: " + "\n".join(shown)])
         return None
-    named(name, assert_p, condition, *data, summarize=number)
-    return None
+    return _asserted(name, condition, data, number)
+
+
+def _asserted(name: str | None, condition: Any, data: Sequence[Any], summarize: int | None = None) -> Any:
+    """The Operation that stops the graph unless the condition holds."""
+    attrs = {"summarize": 3 if summarize is None else summarize}
+    return bind_effect(name, assert_p.primitive, (condition, *data), attrs)  # type: ignore[attr-defined]
 
 
 def _short(x: Any, summarize: int) -> str:
@@ -255,8 +261,7 @@ def _binary(name: str, symbol: str, holds: Callable[..., Any]) -> Callable[..., 
             _fail(_comparison(symbol, known_value(x), known_value(y), known_value(result), message, summarize))
         told = [message] if message else []
         data = [*told, f"Condition x {symbol} y did not hold element-wise:", _called("x", x), x, _called("y", y), y]
-        named(name, assert_p, condition, *data, summarize=3 if summarize is None else summarize)
-        return None
+        return _asserted(name, condition, data, summarize)
 
     check.__name__ = check.__qualname__ = f"assert_{name}"
     check.__doc__ = f"""Stop unless x {symbol} y for all elements. t[*s], t[*s] -> nothing, broadcasting.
@@ -338,8 +343,7 @@ def assert_near(
             ]
             _fail(lines)
         return None
-    named(name, assert_p, condition, message or "x and y not equal to tolerance", "x = ", x, "y = ", y, summarize=3)
-    return None
+    return _asserted(name, condition, [message or "x and y not equal to tolerance", "x = ", x, "y = ", y])
 
 
 def _unary(name: str, symbol: str, holds: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -362,8 +366,7 @@ def _unary(name: str, symbol: str, holds: Callable[[Any], Any]) -> Callable[...,
             return None
         begin = f"{message}.  " if message else ""
         data = [begin, f"Condition x {symbol} 0 did not hold element-wise:", _called("x", x), x]
-        named(name, assert_p, condition, *data, summarize=3 if summarize is None else summarize)
-        return None
+        return _asserted(name, condition, data, summarize)
 
     check.__name__ = check.__qualname__ = f"assert_{name}"
     check.__doc__ = f"""Stop unless x {symbol} 0 for all elements. t[*s] -> nothing.
@@ -385,11 +388,18 @@ def rank_text(message: str | None, x: Any, what: str) -> str:
     return f"{begin}Tensor {name} must have rank {what}.  Received rank {x.shape.rank}, shape {x.shape}"
 
 
-def rank_at_run_time(name: str | None, x: Any, holds: Any, message: str | None, what: str) -> None:
-    """Add the check of a rank that is not known while a function is traced."""
+def rank_at_run_time(name: str | None, x: Any, holds: Any, message: str | None, what: str) -> Any:
+    """The Operation that checks a rank which is not known while a function is traced."""
     begin = f"{message}. " if message else ""
     text = f"{begin}Tensor {x.name} must have rank {what}.  Received shape: "
-    named(name, assert_p, holds, text, shape_of(x), summarize=3)
+    return _asserted(name, holds, [text, shape_of(x)])
+
+
+def rank_known(name: str | None, default: str) -> Any:
+    """What a check of a rank that is known, and right, gives: in a graph an Operation that does nothing."""
+    if current_trace() is None:
+        return None
+    return bind_effect(f"{name or default}/static_checks_determined_all_ok", get("no_op"), (), {})
 
 
 def _wanted_rank(rank: Any) -> int:
@@ -409,9 +419,10 @@ def assert_rank(x: Any, rank: Any, message: Any = None, name: str | None = None)
     x = as_tensor(x)
     wanted = _wanted_rank(rank)
     if x.shape.rank is None:
-        rank_at_run_time(name, x, equal(rank_of(x), wanted), message, str(wanted))
-    elif x.shape.rank != wanted:
+        return rank_at_run_time(name, x, equal(rank_of(x), wanted), message, str(wanted))
+    if x.shape.rank != wanted:
         raise ValueError(rank_text(message, x, str(wanted)))
+    return rank_known(name, "assert_rank")
 
 
 @public("debugging.assert_rank_at_least")
@@ -420,9 +431,10 @@ def assert_rank_at_least(x: Any, rank: Any, message: Any = None, name: str | Non
     x = as_tensor(x)
     wanted = _wanted_rank(rank)
     if x.shape.rank is None:
-        rank_at_run_time(name, x, greater_equal(rank_of(x), wanted), message, f"at least {wanted}")
-    elif x.shape.rank < wanted:
+        return rank_at_run_time(name, x, greater_equal(rank_of(x), wanted), message, f"at least {wanted}")
+    if x.shape.rank < wanted:
         raise ValueError(rank_text(message, x, f"at least {wanted}"))
+    return rank_known(name, "assert_rank_at_least")
 
 
 @public("debugging.assert_scalar")

@@ -75,6 +75,18 @@ def bind_named(name: str | None, primitive: Primitive, inputs: tuple[Any, ...], 
     return bind(primitive, inputs, attrs)
 
 
+def bind_effect(name: str | None, primitive: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    """`bind_named` of an op without results: in a graph the Operation, else None."""
+    bind_named(name, primitive, inputs, attrs)
+    return operation_made()
+
+
+def operation_made() -> Any:
+    """The Operation that an op has just become, None where nothing is traced."""
+    trace: Any = current_trace()
+    return None if trace is None else trace.operation()
+
+
 # ---- shapes that may be known in part -------------------------------------------------------------------------------
 
 

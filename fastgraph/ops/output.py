@@ -18,7 +18,7 @@ from fastgraph._tensor import Tensor, convert
 from fastgraph.dtype import float64, string
 from fastgraph.nesting import map_structure
 from fastgraph.ops.arguments import named
-from fastgraph.ops.families import Array, bind_named, custom, public
+from fastgraph.ops.families import Array, bind_effect, custom, public
 from fastgraph.primitive import get
 from fastgraph.shapes import Aval
 
@@ -239,7 +239,7 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
     pieces = (*parts[0::2][:-1], parts[-1] + end)
     # TensorFlow, too, puts no quotes round a string tensor that is all there is to print
     bare = len(inputs) == 1 and pieces == ("", end) and tensors[0].dtype is string and tensors[0].shape.rank == 0
-    bind_named(
+    return bind_effect(
         name,
         get("print"),
         tuple(tensors[i] for i in order),

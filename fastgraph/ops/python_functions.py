@@ -26,7 +26,7 @@ from fastgraph.errors import (
 )
 from fastgraph.nesting import flatten, map_structure, pack_sequence_as
 from fastgraph.op_errors import message_name
-from fastgraph.ops.families import Array, bind_named, custom, public
+from fastgraph.ops.families import Array, bind_named, custom, operation_made, public
 from fastgraph.primitive import get
 from fastgraph.shapes import Aval, TensorSpec, TypeSpec
 
@@ -260,6 +260,8 @@ def _applied(op: str, function: Callable[..., Any], inputs: list[Any], Tout: Any
         n = len(flatten(spec, expand_composites=True)) if isinstance(spec, TypeSpec) else 1
         own, results = results[:n], results[n:]
         made.append(pack_sequence_as(spec, own, expand_composites=True) if isinstance(spec, TypeSpec) else own[0])
+    if many and not specs:  # called for its effects
+        return operation_made()
     return made if many else made[0]
 
 

@@ -67,19 +67,6 @@ def tuple_of(tensors: Any, control_inputs: Any = None, name: str | None = None) 
     return [None if x is None else identity(x) for x in tensors]
 
 
-@public("no_op")
-def no_op(name: str | None = None) -> None:
-    """Nothing: effects come in program order without it. Source: tf.no_op."""
-
-
-@public("group")
-def group(*inputs: Any, **kwargs: Any) -> None:
-    """Nothing: what has been given as `inputs` has been done, or will be, in program order. Source: tf.group."""
-    unknown = set(kwargs) - {"name"}
-    if unknown:
-        raise ValueError("Unknown keyword arguments: " + ", ".join(sorted(unknown)))
-
-
 @public("math.accumulate_n")
 def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Any:
     """Sum of a list of tensors of one shape. t[*s]... -> t[*s].

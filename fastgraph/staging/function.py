@@ -21,6 +21,7 @@ from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph.collector import resting
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.foreground import foreground
+from fastgraph.graph.operation import Operation
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach
 from fastgraph.locks import Turn
 from fastgraph.shapes import Aval, TensorSpec, TypeSpec
@@ -440,6 +441,8 @@ class Function(MethodCall):
             except (TypeError, ValueError):
                 if hasattr(leaf, "__fg_staged_list__"):
                     raise  # it says what can be returned instead
+                if isinstance(leaf, Operation) and not leaf.node.outputs:
+                    return None  # what tf.print and the like give: as where nothing is traced
                 raise TypeError(
                     "To be compatible with tf.function, Python functions must return zero or more Tensors or "
                     f"ExtensionTypes or None values; in compilation of {self._python_function!r}, found return value "

@@ -189,3 +189,96 @@ def test_functions_and_branches_inside_a_graph() -> None:
             bool(z[0] > 0.0)
     assert y.graph is graph and y.op.type == "PartitionedCall"
     assert z.op.name == "cond/Identity" and z.op.inputs[0].op.type == "StatelessIf"
+
+
+def test_no_op_and_group_are_operations() -> None:
+    assert tf.no_op() is None and tf.group(tf.constant(1.0)) is None  # eagerly all is done
+    graph = tf.Graph()
+    with graph.as_default():
+        a = tf.constant(1.0, name="a")
+        nothing, named = tf.no_op(), tf.no_op("hey")
+        with tf.control_dependencies([nothing, named]):
+            b = tf.identity(a, name="b")
+        with tf.name_scope("s"):
+            after = tf.group([a, [b]], {"k": nothing}, name="after")
+        empty, default = tf.group(), tf.group(a)
+        for wrong in (3, None, "abc"):
+            with pytest.raises(TypeError, match=re.escape("'inputs' should be zero or more (nested) Tensors.")):
+                tf.group(wrong)
+        with pytest.raises(ValueError, match="Unknown keyword arguments: foo"):
+            tf.group(a, foo=3)
+    assert repr(nothing) == "<tf.Operation 'NoOp' type=NoOp>" and nothing.inputs == () and nothing.outputs == []
+    assert [op.name for op in (named, after, empty, default)] == ["hey", "s/after", "group_deps", "group_deps_1"]
+    assert b.op.control_inputs == [nothing, named] and after.control_inputs == [a.op, b.op, nothing]
+    assert graph.get_operation_by_name("s/after") is after and after in graph.get_operations() and after.graph is graph
+    assert list(graph.as_graph_def().node[4].input) == ["^NoOp", "^a", "^b"]
+
+
+def test_what_has_effects_alone_gives_its_operation() -> None:
+    v = tf.Variable(1.0)
+
+    @tf.function
+    def f(a: Any) -> Any:
+        made = [
+            tf.print("text", output_stream="file:///dev/null"),
+            tf.debugging.Assert(a > 0.0, [a]),
+            tf.debugging.assert_greater(a, 0.0),
+            tf.debugging.assert_near(a, a),
+            tf.debugging.assert_rank(a, 0),
+            tf.debugging.assert_rank_in(a, [0, 1]),
+            tf.py_function(lambda x: None, [a], []),
+            v.assign(a, read_value=False),
+            v.assign_add(a, read_value=False),
+        ]
+        assert [op.type for op in made] == [
+            *["PrintV2", "Assert", "Assert", "Assert", "NoOp", "NoOp", "EagerPyFunc"],
+            *["AssignVariableOp", "AssignAddVariableOp"],
+        ]
+        assert v.assign_sub(a).op.type == "AssignSubVariableOp"
+        with tf.control_dependencies([*made, v.assign(a)]):
+            result = tf.identity(a)
+        assert [op.type for op in result.op.control_inputs] == [*[op.type for op in made], "AssignVariableOp"]
+        return result
+
+    assert f(tf.constant(2.0)).numpy() == v.numpy() == 2.0
+
+
+def test_operations_as_results_of_branches_are_what_decides() -> None:
+    v = tf.Variable(1.0)
+
+    @tf.function
+    def f(a: Any) -> Any:
+        if a > 0.0:
+            done = tf.group(v.assign(a))
+        else:
+            done = tf.no_op()
+        both = tf.cond(a > 0.0, lambda: (v.assign(a).op, a), lambda: (tf.no_op(), -a))
+        numbered = tf.switch_case(tf.cast(a, tf.int32), [tf.no_op, tf.no_op, tf.no_op])
+        return done, both, numbered
+
+    done, (one, two), numbered = f(tf.constant(2.0))
+    assert (done.numpy(), one.numpy(), two.numpy(), numbered.numpy(), v.numpy()) == (True, True, 2.0, 2, 2.0)
+    assert [float(x) for x in f(tf.constant(-1.0))[1]] == [0.0, 1.0] and v.numpy() == 2.0
+    with pytest.raises(ValueError):
+        tf.function(lambda a: tf.cond(a > 0.0, tf.no_op, lambda: None))(tf.constant(1.0))
+
+
+def test_operations_change_nothing_else() -> None:
+    def f(a: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(a)
+            with tf.control_dependencies([tf.no_op(), tf.group(a)]):
+                b = a * a
+            operation = tf.no_op()
+            while b < 100.0:
+                with tf.control_dependencies([operation]):
+                    b = b * 2.0
+        return tape.gradient(b, a)
+
+    assert tf.function(f)(tf.constant(3.0)).numpy() == f(tf.constant(3.0)).numpy() == 96.0
+
+    def doubled(x: Any) -> Any:
+        with tf.control_dependencies([tf.no_op()]):
+            return x * 2.0
+
+    assert tf.vectorized_map(doubled, tf.constant([1.0, 2.0])).numpy().tolist() == [2.0, 4.0]

@@ -17,6 +17,7 @@ from fastgraph._tensor import convert, current_trace
 from fastgraph.conversion import constant
 from fastgraph.graph.branches import closed, make_cond, opened, subgraph_name
 from fastgraph.graph.differentiate import entering
+from fastgraph.graph.operation import Operation
 from fastgraph.graph.recursion import Unknown
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
 from fastgraph.names import name_scope
@@ -167,7 +168,8 @@ def _branches(
             block()
             state = get_state()
             whole.append(state)
-            values = tuple([begun(settled(state[k])) for k in kept])
+            ends = [pred if isinstance(state[k], Operation) and state[k] is not start[k] else state[k] for k in kept]
+            values = tuple([begun(settled(end)) for end in ends])  # in TensorFlow, too, an Operation is the predicate
         finally:
             held = {id(found.container): contents(found.container) for found in containers.all if found.written}
             for found in containers.changed():
