@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from fastgraph import dtype as dtypes
 from fastgraph._buffer import Cell
 from fastgraph._tensor import EagerTensor, Tensor, convert, current_trace
+from fastgraph.conversion import constant
 from fastgraph.errors import InvalidArgumentError, NotFoundError
 from fastgraph.graph import control_flow
 from fastgraph.graph.collector import resting
@@ -23,6 +25,7 @@ from fastgraph.graph.imported_calls import Library
 from fastgraph.graph.imported_lists import TensorList
 from fastgraph.graph.imported_types import COMPOSITES, VARIANTS, Broadcast, sum_over_broadcast
 from fastgraph.graph.imported_values import attribute, attributes, field_of
+from fastgraph.graph.ir import Node
 from fastgraph.graph.messages import Enum, GraphDef, Later, Message
 from fastgraph.graph.operation import Graph
 from fastgraph.graph.protocol import parsed
@@ -71,11 +74,12 @@ def _import(
     for element in wanted:
         if not isinstance(element, str):
             raise TypeError(f"Argument `return_elements` must be a list of strings. Obtained {element!r}")
+    given = {_full(key): value for key, value in (input_map or {}).items()}
     trace = current_trace()
     if trace is None:
         with Graph().as_default():
-            return _imported(definition, dict(input_map or {}), wanted, return_elements is not None, name)
-    return _imported(definition, dict(input_map or {}), wanted, return_elements is not None, name)
+            return _imported(definition, given, wanted, return_elements is not None, name)
+    return _imported(definition, given, wanted, return_elements is not None, name)
 
 
 def _imported(
@@ -85,25 +89,49 @@ def _imported(
     library = Library([] if held is None else field_of(held, "function", []))
     nodes = field_of(definition, "node", [])
     names = {node.name for node in nodes}
-    missing = [key for key in input_map if key.partition(":")[0].lstrip("^") not in names]
+    missing = [key for key in input_map if key.partition(":")[0] not in names]
     if missing:
         raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(missing)}]")
     for element in wanted:
         if element.partition(":")[0] not in names:
             what = "tensor" if ":" in element else "node"
             raise ValueError(f"Requested return {what} {element!r} not found in graph def")
-    values = {_full(key): getattr(value, "__fg_cell__", None) for key, value in input_map.items()}
     resources = {f"{node.name}:0" for node in nodes if node.op == "Placeholder" and _is_resource(node)}
-    for key, value in input_map.items():
-        if values[_full(key)] is None or _full(key) not in resources:  # else a Variable, for its resource
-            values[_full(key)] = convert(value)
     scope = "import" if name is None else name
-    with name_scope(scope) if scope else _Nothing():
-        body = Body(nodes, values, library)
+    with name_scope(scope) if scope else nullcontext():
+        mapped = _mapped(input_map, resources, name)
+        body = Body(nodes, mapped, library)
         body.run()
+        missing = [key for key in mapped if not body.has(key)]
+        if missing:
+            raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(missing)}]")
         if not returns:
             return None
-        return [body.tensor(element) if ":" in element else body.tensor(f"{element}:0").op for element in wanted]
+        return [body.tensor(element) if ":" in element else body.operation(element) for element in wanted]
+
+
+def _mapped(given: dict[str, Any], resources: set[str], name: str | None) -> dict[str, Any]:
+    """Return the tensors, of Variables the cells, that stand for tensors of the GraphDef."""
+    found: dict[str, Any] = {}
+    values = {}
+    for key, value in given.items():
+        cell = getattr(value, "__fg_cell__", None)
+        if cell is not None and key in resources:
+            found[key] = cell
+        elif isinstance(value, Tensor) or cell is not None:
+            found[key] = convert(value)
+        else:
+            found[key] = None  # keeps its place
+            values[key] = value
+    if values and name == "":
+        raise ValueError(
+            "tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor values. Try calling "
+            "tf.convert_to_tensor() on `input_map` values before calling tf.import_graph_def()."
+        )
+    if values:
+        with name_scope("_inputs"):
+            found.update({key: constant(value) for key, value in values.items()})
+    return found
 
 
 def _settled(definition: Message) -> Message:
@@ -125,14 +153,6 @@ def _is_resource(node: Message) -> bool:
     return said is not None and said.type == RESOURCE
 
 
-class _Nothing:
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exception: object) -> None:
-        pass
-
-
 def _full(name: str) -> str:
     return name if ":" in name else f"{name}:0"
 
@@ -148,14 +168,24 @@ _OLD_LOOPS = frozenset({"Enter", "Exit", "Merge", "NextIteration", "RefSwitch", 
 
 
 class Body:
-    """The nodes of a GraphDef, or of a function: made one after the other, each from the tensors before it."""
+    """The nodes of a GraphDef, or of a function: made one after the other, each from the tensors before it.
+
+    `values` has what is given from outside instead of a tensor of theirs; the node that makes such a one is there all
+    the same, and what waits for it waits for that.
+    """
 
     def __init__(self, nodes: Sequence[Message], values: dict[str, Any], library: Library) -> None:
         self.nodes = {node.name: node for node in nodes}
         self.values = values  # "name:0" -> tensor; of constants, eager ones
         self.library = library
         self.texts: dict[str, tuple[Message, list[Any]]] = {}
-        self.made: set[str] = set()
+        self.given = frozenset(values)
+        self.made: dict[str, Node] = {}  # what stands for a node of theirs, where it has become one
+        self.counts: dict[str, int] = {}  # how many results a node has that is mapped
+        self.unfed: dict[str, Message] = {}  # placeholders for which nothing is given
+        trace: Any = current_trace()
+        self.control = trace.control  # what all of it waits for
+        self.taken = {_full(each) for node in nodes for each in field_of(node, "input", []) if not each.startswith("^")}
         self.known: dict[Any, Any] = {}
 
     def run(self, wanted: Sequence[str] | None = None) -> None:
@@ -221,6 +251,11 @@ class Body:
         value = attribute(node.attr[output.kind if output.number == "*" else output.number])
         return range(len(value) if isinstance(value, list) else int(value))
 
+    def has(self, key: str) -> bool:
+        """Whether there is such a tensor, given or made."""
+        name, _, index = key.partition(":")
+        return int(index) < self.counts.get(name, 1)
+
     def lazy(self, given: str) -> Any:
         """Return a tensor, of a constant an eager one."""
         key = given if given in self.values else self._key(given)
@@ -228,6 +263,14 @@ class Body:
         if key not in self.values and name in self.texts:  # a text that is not printed alone
             node = self.texts[name][0]
             self._enter(name, self._results(node, self._given(node), attributes(node)))
+        if key not in self.values and name in self.unfed:
+            dtype = attribute(self.unfed[name].attr["dtype"])
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"You must feed a value for placeholder tensor '{name}' with dtype {dtype.name}: give it in "
+                "input_map, since a Function's arguments are its own",
+            )
         if key not in self.values:
             raise ValueError(f"Tensor '{key}' is not made by its operation, or has no equal here")
         return self.values[key]
@@ -236,23 +279,74 @@ class Body:
         """Return a tensor of the graph; a constant becomes a node."""
         found = self.lazy(given)
         if isinstance(found, EagerTensor):
-            trace: Any = current_trace()
-            found = trace.constant(found)
-            trace.name_constant(found, given.partition(":")[0])
-            self.values[self._key(given)] = found
+            name = given.partition(":")[0]
+            found = self.values[self._key(given)] = self._constant(name, found)
+            self.made[name] = found.value.node
         return found
 
+    def _constant(self, name: str, value: EagerTensor) -> Any:
+        trace: Any = current_trace()
+        before, trace.control = trace.control, self._control(self.nodes[name])
+        try:
+            found = trace.constant(value)
+            trace.name_constant(found, name)
+        finally:
+            trace.control = before
+        return found
+
+    def _control(self, node: Message) -> Any:
+        waits = [made for each in field_of(node, "input", []) if (made := self._waited(each)) is not None]
+        return (*self.control, (waits, set())) if waits else self.control
+
+    def operation(self, name: str) -> Any:
+        """Return the operation of this name."""
+        if f"{name}:0" not in self.given and f"{name}:0" in self.values:
+            return self.tensor(f"{name}:0").op
+        trace: Any = current_trace()
+        if name not in self.made:
+            raise ValueError(f"Operation '{name}' has no equal here")
+        return trace.operation(self.made[name])
+
     def _make(self, node: Message) -> None:
+        """Make a node, and with it those that it waits for."""
+        trace: Any = current_trace()
+        trace.control = self._control(node)
+        n = len(trace.graph.nodes)
+        try:
+            self._make_one(node)
+        finally:
+            trace.control = self.control
+        if len(trace.graph.nodes) > n:
+            self.made.setdefault(node.name, trace.graph.nodes[-1])
+
+    def _waited(self, given: str) -> Node | None:
+        name = given[1:]
+        if not given.startswith("^"):
+            return None
+        if isinstance(self.values.get(f"{name}:0"), EagerTensor) and f"{name}:0" not in self.given:
+            self.tensor(f"{name}:0")
+        return self.made.get(name)
+
+    def _make_one(self, node: Message) -> None:
         name, op = node.name, node.op
-        if f"{name}:0" in self.values:  # mapped
-            return
+        trace: Any = current_trace()
+        if op.startswith("Placeholder") and f"{name}:0" in self.given and trace.kind != "graph":
+            return  # a Function's placeholders are its arguments
         attrs = attributes(node)
         given = self._given(node)
         if op == "Const":
-            self.values[f"{name}:0"] = attrs["value"]
+            self._enter(name, attrs["value"])
+            if f"{name}:0" in self.given:
+                self.made[name] = self._constant(name, attrs["value"]).value.node
+            elif f"{name}:0" not in self.taken:
+                self.tensor(f"{name}:0")
         elif op == "StringFormat":
             self.texts[name] = node, [self.lazy(each) for each in given]
-        elif op != "NoOp":
+        elif op == "NoOp":
+            bind_named(name, get("no_op"), (), {})
+        elif op.startswith("Placeholder") and not given and trace.kind != "graph":
+            self.unfed[name] = node
+        else:
             self._enter(name, self._results(node, given, attrs))
 
     def _given(self, node: Message) -> list[str]:
@@ -261,7 +355,8 @@ class Body:
     def _enter(self, name: str, results: Any) -> None:
         several = isinstance(results, tuple | list) and not isinstance(results, _OWN)
         for i, result in enumerate(results if several else [results]):
-            if isinstance(result, (Tensor, *_OWN)):
+            self.counts[name] = i + 1
+            if isinstance(result, (Tensor, *_OWN)) and f"{name}:{i}" not in self.given:
                 self.values[f"{name}:{i}"] = result
 
     def _results(self, node: Message, given: list[str], attrs: dict[str, Any]) -> Any:
@@ -354,13 +449,6 @@ def _aval(tensor: Any) -> Aval:
 def _placeholder(body: Body, name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     trace: Any = current_trace()
     shape = attrs.get("shape", Dims(None)).shape
-    if trace.kind != "graph":
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"You must feed a value for placeholder tensor '{name}' with dtype {attrs['dtype'].name}: give it in "
-            "input_map, since a Function's arguments are its own",
-        )
     return trace.tensor(trace.placeholder(Aval(attrs["dtype"], shape), current_scope() + name))
 
 

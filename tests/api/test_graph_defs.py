@@ -8,6 +8,7 @@ import pickle
 import re
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -605,10 +606,88 @@ def test_inputs_are_mapped(definition) -> None:
     assert f(tf.constant([1.0, 2.0])).numpy().tolist() == [4.0, 6.0]
 
 
+def _of_a_graph(make: Any) -> Any:
+    """The GraphDef of a graph with a placeholder `x` of two floats and what `make` adds."""
+    original = concrete(lambda x: x, tf.TensorSpec([2], name="x")).graph.as_graph_def()
+    original.node.remove(original.node[1])
+    graph = tf.Graph()
+    with graph.as_default():
+        make(tf.import_graph_def(original, name="", return_elements=["x:0"])[0])
+    return graph.as_graph_def()
+
+
+def _operations(graph: Any) -> list[Any]:
+    return [
+        (op.name, [tensor.name for tensor in op.inputs], [each.name for each in op.control_inputs])
+        for op in graph.get_operations()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ([], ["import/x:0", "import/y:0", "import/z:0", "import/y:0"]),
+        (["x"], ["a:0", "import/y:0", "import/z:0", "import/y:0"]),
+        (["y:0"], ["import/x:0", "a:0", "import/z:0", "a:0"]),
+        (["z"], ["import/x:0", "import/y:0", "a:0", "import/y:0"]),
+        (["z", "x"], ["a:0", "import/y:0", "a:0", "import/y:0"]),
+    ],
+)
+def test_what_is_mapped_is_there_all_the_same(given, taken) -> None:
+    def make(x):
+        y = tf.constant([1.0, 2.0], name="y")
+        tf.multiply(tf.add(x, y, name="z"), y, name="w")
+
+    graph = tf.Graph()
+    with graph.as_default():
+        a = tf.constant([3.0, 4.0], name="a")
+        found = tf.import_graph_def(_of_a_graph(make), dict.fromkeys(given, a), ["x", "y", "z", "z:0"])
+    one, two, three, four = taken
+    assert _operations(graph) == [
+        *[("a", [], []), ("import/x", [], []), ("import/y", [], [])],
+        *[("import/z", [one, two], []), ("import/w", [three, four], [])],
+    ]
+    assert found[:3] == [graph.get_operation_by_name(f"import/{name}") for name in "xyz"]
+    assert found[3] is (a if "z" in given else graph.get_tensor_by_name("import/z:0"))
+
+
+def test_control_inputs_are_imported() -> None:
+    def make(x):
+        y = tf.constant([1.0, 2.0], name="y")
+        with tf.control_dependencies([x, y, tf.no_op("nothing")]):
+            tf.identity(y, name="z")
+            tf.constant(3.0, name="alone")
+
+    definition, graph = _of_a_graph(make), tf.Graph()
+    with graph.as_default():
+        tf.import_graph_def(definition, {"x": [3.0, 4.0]})
+    assert sorted(_operations(graph)) == [
+        ("import/_inputs/Const", [], []),
+        ("import/alone", [], ["import/nothing", "import/x", "import/y"]),
+        ("import/nothing", [], []),
+        ("import/x", [], []),
+        ("import/y", [], []),
+        ("import/z", ["import/y:0"], ["import/nothing", "import/x"]),
+    ]
+
+
+def test_placeholders_that_a_function_does_not_take() -> None:
+    def make(x):
+        tf.square(x, name="z")
+
+    definition = _of_a_graph(make)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="You must feed a value for placeholder tensor 'x'"):
+        tf.function(lambda a: tf.import_graph_def(definition, {"z": a}, ["x:0"])[0])(tf.constant([1.0, 2.0]))
+    definition.node.remove(definition.node[1])
+    tf.function(lambda a: tf.import_graph_def(definition) or a)(tf.constant([1.0, 2.0]))
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
         ({"input_map": {"q:0": 1.0}}, ValueError, "Attempted to map inputs that were not found in graph_def: [q:0]"),
+        ({"input_map": {"x:3": 1.0}}, ValueError, "Attempted to map inputs that were not found in graph_def: [x:3]"),
+        ({"input_map": {"x": [1.0]}, "name": ""}, ValueError, "requires a non-empty `name` if `input_map` contains"),
         ({"input_map": 3}, TypeError, "Argument `input_map` must be a dictionary. Obtained int"),
         ({"return_elements": ["nope:0"]}, ValueError, "Requested return tensor 'nope:0' not found in graph def"),
         ({"return_elements": ["nope"]}, ValueError, "Requested return node 'nope' not found in graph def"),
