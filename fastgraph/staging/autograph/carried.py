@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from fastgraph._tensor import convert
 from fastgraph.shapes import Aval, common_shape, generalises, shape_of
-from fastgraph.staging.autograph.lists import as_list, may_be_rows
+from fastgraph.staging.autograph.lists import StagedList, as_list, may_be_rows
 from fastgraph.staging.autograph.nested_rows import NestedRows, Path, at, unlike
 from fastgraph.staging.autograph.state import (
     RETURN_VALUE,
@@ -161,6 +161,9 @@ class Carried:
         """Enter with zeros that count as not defined, like what the first iteration leaves."""
         why = value.why if isinstance(value, Perhaps) else not_begun(self.name)
         inner = value.value if isinstance(value, Perhaps) else value
+        for leaf in leaves_of(inner):
+            if isinstance(leaf, StagedList) and leaf.tracing:  # every iteration records what it appends to another one
+                leaf.length()
         shapes = [convert(leaf).aval.shape for leaf in leaves_of(inner) if is_tensor(leaf) and not is_variable(leaf)]
         self._pending = (inner, why, shapes)
         raise Define(self)

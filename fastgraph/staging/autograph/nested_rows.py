@@ -1,6 +1,7 @@
 """Lists within lists, tuples and dicts whose lengths a tensor decides: each becomes rows where it is.
 
-Rule: a place is a path of indices and keys from a value; the value is copied where something else is put into a place.
+Rule: a place is a path of indices and keys from a value, of a Perhaps from what it holds; the value is copied where
+something else is put into a place.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import numpy as np
 
 from fastgraph import nesting
 from fastgraph.staging.autograph.lists import StagedList, as_list, lists_differ, may_be_rows
-from fastgraph.staging.autograph.state import is_tensor, is_variable, leaves_of, shown
+from fastgraph.staging.autograph.state import Perhaps, inner, is_tensor, is_variable, leaves_of, shown
 
 Path = tuple[Any, ...]
 
 
 def unlike(a: Any, b: Any, path: Path = ()) -> Iterator[Path]:
     """The places where two values have lists, or tuples, of different lengths, as far as only the graph may know it."""
+    a, b = inner(a), inner(b)
     if a is b:
         return
     if may_be_rows(a, b) and lists_differ(a, b):
@@ -33,6 +35,7 @@ def unlike(a: Any, b: Any, path: Path = ()) -> Iterator[Path]:
 
 def at(value: Any, path: Path) -> Any:
     """Return what is in a place; None where there is no such place."""
+    value = inner(value)
     for key in path:
         try:
             value = value[key]
@@ -43,6 +46,8 @@ def at(value: Any, path: Path) -> Any:
 
 def replaced(value: Any, path: Path, new: Any) -> Any:
     """Return the value with something else in a place."""
+    if isinstance(value, Perhaps):
+        return Perhaps(replaced(value.value, path, new), value.defined, value.why)
     if not path:
         return new
     key, rest = path[0], path[1:]
@@ -100,6 +105,6 @@ class NestedRows:
             marked = replaced(marked, path, dict(zip(staged.held(), shapes, strict=True)))
         return [
             mark.shape if type(mark) is _Shape else leaf.aval.shape if hasattr(leaf, "aval") else np.shape(leaf)
-            for leaf, mark in zip(leaves_of(held), leaves_of(marked), strict=True)
+            for leaf, mark in zip(leaves_of(inner(held)), leaves_of(inner(marked)), strict=True)
             if is_tensor(leaf) and not is_variable(leaf)
         ]
