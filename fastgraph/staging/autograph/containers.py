@@ -317,7 +317,7 @@ class Containers:
                 return
             written = frozenset() if of_several or is_moving else self._written(name)
             if written is None:
-                if not isinstance(value, list):
+                if not isinstance(value, (list, StagedList)):
                     return
                 written = frozenset()  # by an index that may be a tensor: its elements are carried as they are
             found = self._found[id(value)] = Found(name, value, direct=direct, place=place, written=written)
