@@ -299,8 +299,48 @@ def attributes_set(n: Any, x: Any) -> Any:
     return one.values, rows[1].values
 
 
+def dict_set_and_assigned(n: Any, x: Any) -> Any:
+    g = {"k": x[0]}
+    h = g
+    if n == 1:
+        g["k"] += x[1]
+        g = {"k": 5}
+    return g["k"], h["k"]
+
+
+def dict_assigned_or_set(n: Any, x: Any) -> Any:
+    g = {"k": x[0]}
+    h = g
+    if n == 1:
+        g["k"] = x[1]
+        g = {"k": 5}
+    else:
+        g["k"] = 70
+    return g["k"], h["k"]
+
+
+def dict_set_before_a_return(n: Any, x: Any) -> Any:
+    g = {"k": x[0]}
+    if n == 1:
+        g["k"] += x[1]
+        g = {"k": 5}
+        return g["k"], x[0]
+    return g["k"], x[1]
+
+
+def dict_with_new_keys(n: Any, x: Any) -> Any:
+    g: Any = {}
+    if n > 1:
+        g = {"l": 2}
+        g["k"] = 1
+    else:
+        g = {"k": x[1]}
+        g["l"] = n
+    return g["k"], g["l"]
+
+
 @pytest.mark.parametrize("f", [
-    emptied_and_turned, set_under_two_conditions, numbers_set, keys_set, attributes_set,
+    dict_set_and_assigned, dict_assigned_or_set, dict_set_before_a_return, dict_with_new_keys, emptied_and_turned, set_under_two_conditions, numbers_set, keys_set, attributes_set,
 ])  # fmt: skip
 def test_elements_of_what_is_assigned_too(f: Callable[..., Any]) -> None:
     staged = fg.function(f)

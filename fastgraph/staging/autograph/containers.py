@@ -303,8 +303,8 @@ class Containers:
                 self._note(called, side, depth, direct=direct, place=Item(choice.sides, k), of_several=True)
         elif isinstance(value, _KINDS):
             known = self._found.get(id(value))
-            # By its end a block may have given the name to another list, which its elements' names would then mean.
-            is_moving = name in self._simple and isinstance(value, (list, StagedList))
+            # By its end a block may have given the name to another one, which its elements' names would then mean.
+            is_moving = name in self._simple and isinstance(value, (list, dict, StagedList))
             if is_moving:
                 self._moving.add(name)
                 if known is not None:
@@ -389,7 +389,7 @@ class Containers:
 
     def hidden(self, names: Sequence[str]) -> frozenset[int]:
         """Return the places of names that stand for elements of lists which are carried as a whole."""
-        found = {each.name: each.container for each in self.all if isinstance(each.container, (list, StagedList))}
+        found = {each.name: each.container for each in self.all if isinstance(each.container, (list, dict, StagedList))}
         places = set()
         for k, name in enumerate(names):
             owners = [name[:at] for at, letter in enumerate(name) if letter == "["]
