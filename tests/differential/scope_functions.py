@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import operator
 from typing import NamedTuple
@@ -524,3 +525,52 @@ def gradients_inside_of_loops(x):
             y = fg.reduce_sum(at * at * at) if at[0] > 0.0 else fg.reduce_sum(at * at)
         at = at - 0.1 * tape.gradient(y, at)
     return at
+
+
+# ---- names with types, names bound in expressions
+
+
+@case(-2, 0, 3)
+def annotated_names(x):
+    y: fg.Tensor
+    n: int = 0
+    if x > 0:
+        y: fg.Tensor = x * 2
+    else:
+        y = x
+    while n < x:
+        n: int = n + 2
+    return y, n
+
+
+@case(-2, 3)
+def annotated_fields_and_names(x):
+    @dataclasses.dataclass
+    class Step:
+        size: fg.Tensor
+        n: int = 3
+
+        def taken(self):
+            total: fg.Tensor = self.size * self.n
+            if total > 4:
+                total: fg.Tensor = total - 4
+            return total
+
+    step: Step = Step(x)
+    values: dict = {}
+    values["a"]: fg.Tensor = step.taken()
+    return values["a"], step.n
+
+
+@case(-2, 3)
+def walrus_in_arguments(x):
+    a = fg.maximum((t := x + 1), 0)
+    b = t * 2 if a > 2 else t
+    return [q := a + b, q + t]
+
+
+@case(-2, 3)
+def walrus_in_what_is_returned(x):
+    if x > 0:
+        x = x * 2
+    return [y := x + 1, fg.square(z := y * 2), z]

@@ -81,6 +81,14 @@ class _OwnNames(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
+def _bound(node: Any) -> Any:
+    """Return what a pass of malt has made: what it puts into a text it takes to be read, the targets of := as well."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.NamedExpr):
+            each.target.ctx = ast.Store()
+    return node
+
+
 class Translator(api.PyToPy):  # type: ignore[misc]
     """malt's own passes, and what they need; other users of malt in the process keep theirs, but walk as these do."""
 
@@ -135,11 +143,11 @@ class Translator(api.PyToPy):  # type: ignore[misc]
     def transform_ast(self, node: Any, ctx: Any) -> Any:
         node = self.initial_analysis(node, ctx)
         for each in (functions, directives, break_statements, continue_statements, return_statements):
-            node = each.transform(node, ctx)
+            node = _bound(each.transform(node, ctx))
         lines.fill(node)  # before what stands in a block moves into a function
         warned, call_trees.set_trace_warned = call_trees.set_trace_warned, True  # debuggers do land in the user's code
         try:
-            node = closures.stage(call_trees.transform(node, ctx), ctx)
+            node = _bound(closures.stage(_bound(call_trees.transform(node, ctx)), ctx))
         finally:
             call_trees.set_trace_warned = warned
         node = variables.transform(_Logical(ctx).visit(_Conditional(ctx).visit(node)), ctx)

@@ -102,6 +102,7 @@ class _Statements(ast.NodeTransformer):
         self.new_name = new_name
         self.before: list[ast.stmt] = []  # what is to be defined before the statement that is visited
         self.depth = 0  # of functions without statements
+        self.in_class = False  # whether what is annotated are the fields of a class
 
     def visit(self, node: ast.AST) -> Any:
         if not isinstance(node, ast.stmt):
@@ -240,6 +241,21 @@ class _Statements(ast.NodeTransformer):
         ):  # fmt: skip
             node.value = _placed(self._unpacked(node), node.value)
         return self._value(node)
+
+    def _scope(self, node: Any) -> Any:
+        outer, self.in_class = self.in_class, isinstance(node, ast.ClassDef)
+        self.generic_visit(node)
+        self.in_class = outer
+        return node
+
+    visit_ClassDef = visit_FunctionDef = _scope
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        """An annotation in a function says nothing; a name that has one could not be nonlocal where a block sets it."""
+        if self.in_class:
+            return self.generic_visit(node)
+        plain = ast.Pass() if node.value is None else ast.Assign([node.target], node.value)
+        return self.visit(_placed(plain, node))
 
     def _unpacked(self, node: ast.Assign) -> ast.Call:
         """Return the value that an assignment to several names takes apart; a list for a star is one of its parts."""
