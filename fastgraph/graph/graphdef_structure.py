@@ -489,7 +489,8 @@ def control_of(graph: Graph, found: list[Definition]) -> list[Definition]:
     """
     said: dict[Node, tuple[Node, ...]] = graph.control
     function = graph.building_function
-    effectful = {node: waits for node, waits in zip(graph.nodes, ir.control_inputs(graph.nodes), strict=True) if waits}
+    waits = ir.control_inputs(graph.nodes, apart=True)
+    effectful = {node: before for node, before in zip(graph.nodes, waits, strict=True) if before}
     there = {definition.node for definition in found}
     must_run = []
     if function:  # what draws from an op's own generator does so by itself, whoever takes it

@@ -34,7 +34,7 @@ class SourceLine:
 
 
 class Effect(NamedTuple):
-    """What a node does besides computing: "read" or "write" of a resource value, or "host" (print, assert, files)."""
+    """What a node does besides computing: "read" or "write" of a resource (None: of any), or "host" (print, assert)."""
 
     kind: str
     resource: Value | None
@@ -253,21 +253,28 @@ def subgraphs(node: Node) -> list[tuple[Graph, int]]:
 
 
 _NO_EFFECTS: list[Effect] = []
+#: Ops on the host that touch no resource; what the others call (Python, pipelines of data) may read and write any.
+_TELLING = frozenset({"Assert", "PrintV2", "Timestamp"})
+_ANY = Effect("write", None)
 
 
 def effects(node: Node) -> list[Effect]:
     """Return what the node does besides computing its results; of a node with subgraphs, what these do.
 
     A resource that only a subgraph touches is named by the node's own input, so that callers never look inside.
+    What calls Python has a "write" of no resource besides, which stands for one of every resource.
     """
     kind = node.op.effect
     if kind is None and node.op.step not in WITH_SUBGRAPHS:
         return _NO_EFFECTS
     if node.op.step == "recursive_call":  # what it calls is not looked at: it may be what is looked at now
-        return [Effect(kind, None if i < 0 else node.inputs[i]) for kind, i in node.attrs["effects"]]
-    found: list[Effect] = []
+        found = [Effect(kind, None if i < 0 else node.inputs[i]) for kind, i in node.attrs["effects"]]
+        return [*found, _ANY] if any(effect.kind == "host" for effect in found) else found
+    found = []
     if kind == "host":
         found.append(Effect("host", None))
+        if node.op.op_type not in _TELLING:
+            found.append(_ANY)
     elif kind is not None:
         found.append(Effect(kind, node.inputs[0]))
     for graph, first in subgraphs(node):
@@ -285,34 +292,48 @@ def is_pure(node: Node) -> bool:
     return not effects(node)
 
 
-def control_inputs(nodes: Sequence[Node]) -> list[tuple[int, ...]]:
+def control_inputs(nodes: Sequence[Node], apart: bool = False) -> list[tuple[int, ...]]:
     """Return for each node the positions of the earlier nodes it must wait for because of effects.
 
-    Per resource, a write waits for the reads since the last write (or for that write) and a read for the last write;
-    host effects happen one after the other. Only the nearest such nodes are named: the rest follows.
+    Per resource, a write waits for the reads since the last write (or for that write) and a read for the last write.
+    Host effects happen one after the other, each after the writes before it, for it may end the run, and before those
+    after it; where it calls Python, it is a write of every resource. With `apart`, as in TensorFlow, they wait for one
+    another alone. Only the nearest such nodes are named: the rest follows.
     """
     last_write: dict[Value | None, int] = {}
     reads: dict[Value | None, list[int]] = {}
+    last_host, last_call = -1, -1  # on the host, and of them one that calls Python
+    writes: list[int] = []  # since the last host effect
     waits: list[tuple[int, ...]] = []
     for i, node in enumerate(nodes):
         before: set[int] = set()
-        found = effects(node)
+        found = [effect for effect in effects(node) if not (apart and effect == _ANY)]
         for kind, resource in found:
-            if kind == "read":
-                if resource in last_write and flags.get("fault") != "effect":
-                    before.add(last_write[resource])
-            else:  # "write" of a resource, or "host", whose resource is None
-                before.update(reads.get(resource, ()))
-                if resource in last_write:
-                    before.add(last_write[resource])
+            if kind == "host":
+                before.update((last_host, *(() if apart else writes)))
+            elif resource is None:  # any
+                before.update([each for readers in reads.values() for each in readers])
+            elif kind == "read":
+                if flags.get("fault") != "effect":
+                    before.update((last_write.get(resource, -1), last_call))
+            else:
+                before.update((-1 if apart else last_host, last_write.get(resource, -1), *reads.get(resource, ())))
         for kind, resource in found:
             if kind == "read":
                 reads.setdefault(resource, []).append(i)
         for kind, resource in found:
-            if kind != "read":
+            if kind == "host":
+                last_host, writes = i, []
+            elif resource is None:
+                last_call = i
+                last_write.clear()
+                reads.clear()
+            elif kind == "write":
                 last_write[resource] = i
                 reads[resource] = []
-        before.discard(i)
+        if last_host != i and any(kind == "write" for kind, _ in found):
+            writes.append(i)
+        before -= {i, -1}
         waits.append(tuple(sorted(before)))
     return waits
 

@@ -238,7 +238,7 @@ def effects_of(graph: Graph) -> Effects:
         (effect.kind, -1 if effect.resource is None else position[effect.resource])
         for node in graph.nodes
         for effect in ir.effects(node)
-    }
+    } - {("write", -1)}  # which "host" says
     if ("host", -1) in found and _only_checks(graph):
         found = found - {("host", -1)} | {("check", -1)}
     return tuple(sorted(found))

@@ -115,6 +115,7 @@ class Rebuild:
         self._tried: dict[str, list[tuple[frozenset[Any], Rule]]] = {}  # an op's rules, then those for every op
         self._known: dict[Any, Node] = {}
         self._versions: dict[Value, int] = {}  # writes so far of each resource
+        self._calls = 0  # so far of what may write any resource
         self._stored: dict[Value, Value] = {}  # what a resource holds, where the graph itself assigned it
         self._depth = 0
 
@@ -156,7 +157,7 @@ class Rebuild:
         if self.intern and op.name != "placeholder" and (op.effect == "read" or is_pure(op, attrs)):
             key = (op.name, inputs, self.device, attrs_key(attrs) if attrs else ())
             if op.effect == "read":  # the same value until the resource is written
-                key = (*key, self._versions.get(inputs[0], 0))
+                key = (*key, self._versions.get(inputs[0], 0), self._calls)
                 stored = self._stored.get(inputs[0])
                 if (
                     stored is not None
@@ -204,7 +205,10 @@ class Rebuild:
     def _note_writes(self, node: Node) -> None:
         """Remember that resources have new values."""
         for kind, resource in ir.effects(node):
-            if kind == "write" and resource is not None:
+            if kind == "write" and resource is None:
+                self._calls += 1
+                self._stored.clear()
+            elif kind == "write" and resource is not None:
                 self._versions[resource] = self._versions.get(resource, 0) + 1
                 self._stored.pop(resource, None)
         if node.op.name in ("assign_variable", "take_variable"):

@@ -156,6 +156,58 @@ def test_variables_keep_program_order() -> None:
     assert v.numpy().tolist() == [10, 14]
 
 
+def test_python_that_a_graph_calls_is_among_its_assignments() -> None:
+    v, seen = fg.Variable(0), []
+
+    @fg.function
+    def f(x: Any) -> Any:
+        v.assign_add(x)
+        fg.py_function(lambda: seen.append(int(v)), [], [])
+        v.assign_add(10)
+        before = v.read_value()
+        fg.numpy_function(lambda: (seen.append(int(v)), v.assign(100))[0], [], [])
+        after = v.read_value()
+        for _ in fg.range(2):
+            v.assign_add(x)
+            fg.py_function(lambda: v.assign(v * 2) and None, [], [])
+        return before, after
+
+    for _ in range(2):
+        v.assign(0)
+        seen.clear()
+        assert [int(t) for t in f(fg.constant(1))] == [11, 100]
+        assert seen == [1, 11] and int(v) == 406
+
+
+def test_what_is_assigned_before_a_failing_assertion_stays_and_nothing_after_it_is() -> None:
+    v, w = fg.Variable(0), fg.Variable([0.0, 0.0])
+
+    @fg.function
+    def f(x: Any) -> Any:
+        v.assign_add(1)
+        w.assign_add([1.0, 1.0])
+        if x < 5:
+            fg.debugging.assert_positive(x)
+        v.assign_add(10)
+        w.assign(w * 2.0)
+        for i in fg.range(3):
+            v.assign_add(100)
+            fg.Assert(i < x, [i])
+            v.assign_add(1000)
+        return x
+
+    def left(x: int) -> Any:
+        v.assign(0)
+        w.assign([0.0, 0.0])
+        with pytest.raises(fg.errors.InvalidArgumentError):
+            f(fg.constant(x))
+        return int(v), w.numpy().tolist()
+
+    f(fg.constant(7))
+    assert left(-1) == (1, [1.0, 1.0])
+    assert left(2) == (2311, [2.0, 2.0])
+
+
 def test_what_was_read_stays_when_the_variable_is_assigned() -> None:
     v = fg.Variable(np.zeros(1000, np.float32))
 
