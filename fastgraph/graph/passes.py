@@ -5,6 +5,7 @@ Rule: a pass is a function `Graph -> Graph` that leaves its argument alone, and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -144,11 +145,21 @@ def _transpose(build: Rebuild, applied: Application) -> Value | None:
 
 
 def _reshape_reshape(build: Rebuild, applied: Application) -> Value | None:
-    """reshape(reshape(x)) is one reshape."""
+    """reshape(reshape(x)) is one reshape, where it fails for as many sizes of x as the two."""
     inner = applied.inputs[0].node
-    if inner.op.name == applied.op.name and build.spend("reshape(reshape(x)) -> reshape(x)"):
-        return build.emit(applied.op, (inner.inputs[0],), applied.attrs, applied.avals)[0]
-    return None
+    if inner.op.name != applied.op.name:
+        return None
+    attrs, (aval,) = applied.attrs, applied.avals
+    if not inner.inputs[0].aval.is_static:  # whether x has so many elements is seen when this runs
+        if aval.is_static:
+            attrs = {**attrs, "shape": aval.shape}
+        first, last = inner.attrs["shape"], attrs["shape"]
+        each, every = [math.prod([n for n in shape if n != -1]) for shape in (first, last)]
+        if not each or not every or every % each or (-1 in last and -1 not in first):
+            return None
+    if not build.spend("reshape(reshape(x)) -> reshape(x)"):
+        return None
+    return build.emit(applied.op, (inner.inputs[0],), attrs, applied.avals)[0]
 
 
 def _unchecked(build: Rebuild, applied: Application) -> Value | None:

@@ -250,6 +250,17 @@ def test_reshapes():
     assert one(lambda b: b.reshape(b.input(shape=(None, 6)), shape=(-1, 6))).startswith("reshape")
 
 
+def test_a_reshape_of_unknown_sizes_goes_only_where_the_next_one_fails_as_well():
+    def twice(first, last):
+        return one(lambda b: b.reshape(b.reshape(b.input(shape=(None, None)), shape=first), shape=last))
+
+    assert twice((2, 3), (-1,)) == "reshape(x, shape=(6,))"
+    assert twice((-1, 28, 28), (-1, 784)) == "reshape(x, shape=(-1, 784))"
+    assert twice((-1, 3), (2, 6)) == "reshape(x, shape=(2, 6))"
+    for first, last in (((2, -1), (-1,)), ((-1, 4), (-1, 6)), ((-1, 5), (0, 5)), ((-1, 28, 28), (-1, 28))):
+        assert twice(first, last).count("reshape") == 2
+
+
 def test_same_type_movements():
     assert one(lambda b: b.broadcast_to(b.input(shape=(2, 3)), shape=(2, 3))) == "x"
     assert one(lambda b: b.broadcast_to(b.input(shape=(3,)), shape=(2, 3))) == "broadcast_to(x, shape=(2, 3))"
