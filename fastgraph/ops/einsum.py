@@ -17,7 +17,7 @@ from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.contraction import extents_of, matmul_p, product_of
 from fastgraph.ops.elementwise import identity, multiply
 from fastgraph.ops.families import public, shape_text
-from fastgraph.ops.movement import reshape, squeeze_p, transpose_p
+from fastgraph.ops.movement import reshape, squeeze_p, transpose_p, with_extents
 from fastgraph.ops.reduction import sum_p
 
 #: What an extent that is not known yet counts in the cost of an order.
@@ -105,6 +105,29 @@ def _ellipsis(n: int) -> Labels:
 
 def _invalid(text: str) -> InvalidArgumentError:
     return InvalidArgumentError(None, None, f"{text} [Op:Einsum]")
+
+
+def _of_one_extent(terms: Sequence[_Term]) -> list[_Term]:
+    """The operands, whose axes of one label are shown to agree where that is known only when this runs.
+
+    Products broadcast a 1, and sums over several labels ask for their product alone: neither would notice.
+    """
+    wanted: dict[str, Any] = {}
+    for term in terms:
+        for label, n in zip(term.labels, term.tensor.shape.as_list(), strict=True):
+            if n is not None and not label.isdigit():
+                wanted[label] = n
+    found = []
+    for term in terms:
+        axes: dict[int, Any] = {}
+        for axis, label in enumerate(term.labels):
+            if term.tensor.shape[axis] is None and not label.isdigit():
+                if label in wanted:
+                    axes[axis] = wanted[label]
+                else:
+                    wanted[label] = extents_of(term.tensor)[axis]
+        found.append(_Term(with_extents(term.tensor, axes), term.labels))
+    return found
 
 
 def _check_extents(terms: Sequence[_Term]) -> None:
@@ -283,6 +306,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
     operands, result = _parsed(equation, tuple(t.shape.rank for t in tensors))
     terms = [_Term(t, labels) for t, labels in zip(tensors, operands, strict=True)]
     _check_extents(terms)
+    terms = _of_one_extent(terms)
     terms = [_diagonal(term) for term in terms]
     terms = [_squeezed(term, terms) for term in terms]
     if len(terms) > 1:

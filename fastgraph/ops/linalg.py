@@ -20,7 +20,7 @@ from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import conj, select, zeros_like
 from fastgraph.ops.families import Array, Dims, invalid, movement, public, shape_text
 from fastgraph.ops.joining import stack, unstack
-from fastgraph.ops.movement import expand_dims_p, reshape, transpose_p
+from fastgraph.ops.movement import expand_dims_p, reshape, transpose_p, with_extents
 from fastgraph.ops.reduction import norm, reduce_sum
 from fastgraph.shapes import Aval
 
@@ -532,6 +532,9 @@ def cross(a: Any, b: Any, name: str | None = None) -> Any:
         raise invalid(f"Both inputs must be of same shape: {text}")
     if a.shape[-1] not in (None, 3):
         raise FailedPreconditionError(None, None, "Cross-products are only defined for 3-element vectors. [Op:Cross]")
+    if a.shape.rank is not None and b.shape.rank is not None:  # a 1 would be broadcast, which is seen when this runs
+        unknown = [i for i, (m, n) in enumerate(zip(a.shape, b.shape, strict=True)) if None in (m, n)]
+        b = with_extents(b, {i: extents_of(a)[i] for i in unknown})
     (a0, a1, a2), (b0, b1, b2) = unstack(a, 3, axis=-1), unstack(b, 3, axis=-1)
     return stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1, name=name or "stack")
 

@@ -18,9 +18,9 @@ from fastgraph.ops.comparison import greater_equal, is_finite
 from fastgraph.ops.elementwise import add, cast, conj, maximum, minimum, multiply, realdiv, select, zeros_like_p
 from fastgraph.ops.exponentials import exp, log, log1p, sqrt
 from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, invalid, public, shape_text
-from fastgraph.ops.gathering import gather, one_hot_dynamic, one_hot_p
+from fastgraph.ops.gathering import dim, gather, one_hot_dynamic, one_hot_p
 from fastgraph.ops.joining import concat
-from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p, transpose_p
+from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p, transpose_p, with_extents
 from fastgraph.ops.reduction import max_p, reduce_sum, sum_p
 from fastgraph.ops.sums import HALF, block_sum, is_half
 from fastgraph.shapes import Aval
@@ -472,6 +472,9 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = 
             f"{shape_text(bias.shape)} vs. {shape_text(value.shape)}",
             "BiasAdd",
         )
+    if rank and bias.shape.rank == 1 and None in (own, bias.shape[0]):
+        # A single bias would be added to every channel: whether it is one for each is seen when this runs.
+        bias = with_extents(bias, {0: dim(value, 1 if channels_first else -1)})
     if channels_first and rank is not None and rank > 2:
         bias = reshape(bias, (1, -1, *(1,) * (rank - 2)))
     return add(value, bias, name=name)

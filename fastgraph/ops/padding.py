@@ -14,6 +14,7 @@ from fastgraph._tensor import Tensor, current_trace
 from fastgraph.dtype import int32
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, whole, word
+from fastgraph.ops.checks import assert_non_negative
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, maximum, select
 from fastgraph.ops.families import Array, canonical_axis, invalid, movement, public, shape_text
@@ -258,6 +259,7 @@ def _padded_by(paddings: Any, x: Any, kind: str, value: Any) -> Any:
             edges = [fill([*dims[:axis], paddings[axis][side], *dims[axis + 1 :]], value) for side in (0, 1)]
             x = concat([edges[0], x, edges[1]], axis)
         else:  # each place shows another one, mirrored at the ends
+            assert_non_negative(paddings[axis], "Paddings must be non-negative")  # they would take elements away
             n, at_end = dim(x, axis), int(kind == "SYMMETRIC")
             place = range_(-paddings[axis][0], n + paddings[axis][1])
             place = select(place < 0, -at_end - place, select(place < n, place, 2 * n - 2 + at_end - place))

@@ -26,7 +26,7 @@ from fastgraph.ops.matrices import (
     stacked,
     times,
 )
-from fastgraph.ops.movement import expand_dims, squeeze
+from fastgraph.ops.movement import expand_dims, squeeze, with_extents
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.scans import cumprod
@@ -248,6 +248,8 @@ def tridiagonal_matmul(diagonals: Any, rhs: Any, diagonals_format: str = "compac
         text = "Invalid superdiagonal shape."
     if text is not None:
         raise InvalidArgumentError(None, None, f"{text} [Op:TridiagonalMatMul]")
+    like = {i: (n, dims_b[i]) for i, n in enumerate((*dims_a[:-2], dims_a[-1]))}  # of b's axes but the last
+    b = with_extents(b, {i: dim(a, i if i < len(dims_a) - 2 else -1) for i in like if None in like[i]})
     sup, main, sub = (expand_dims(a[..., i, :], -1) for i in range(3))
     total = main * b + sup * shifted(b, 1, -2)
     return add(total, sub * shifted(b, -1, -2), name)

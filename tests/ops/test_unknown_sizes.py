@@ -174,3 +174,41 @@ def test_index_vectors_of_a_length_that_only_a_call_knows() -> None:
                 np.testing.assert_array_equal(got.numpy(), wanted.numpy())
         with pytest.raises(fg.errors.InvalidArgumentError, match=r"indices\[0\] = \[0, 4\] does not index into param"):
             function(x, fg.constant([[0, 4]]))
+
+
+@pytest.mark.parametrize("tier", ["first", "last"])
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (lambda a, b: fg.einsum("bij,bjk->bik", a, b), [(4, 2, 3), (1, 3, 5)]),
+        (lambda a, b: fg.einsum("ij,ij->ij", a, b), [(3, 2), (1, 2)]),
+        (lambda a, b: fg.einsum("ijk,jkl->il", a, b), [(2, 2, 3), (3, 2, 4)]),
+        (lambda a: fg.einsum("ii->i", a), [(2, 3)]),
+        (lambda a: fg.einsum("iji->j", a), [(3, 2, 1)]),
+        (lambda a, b: fg.nn.bias_add(a, b), [(3, 2), (1,)]),
+        (lambda a, b: fg.nn.bias_add(a, b, "NCHW"), [(1, 3, 2, 2), (1,)]),
+        (lambda a, b: fg.linalg.cross(a, b), [(2, 3), (1, 3)]),
+        (lambda a, b: fg.linalg.tridiagonal_matmul(a, b), [(3, 4), (1, 2)]),
+        (lambda a, b: fg.linalg.tridiagonal_matmul(a, b), [(2, 3, 4), (1, 4, 2)]),
+        (lambda a: fg.reshape(fg.reshape(a, [2, -1]), [-1]), [(3, 3)]),
+        (lambda a: fg.reshape(fg.reshape(a, [2, 3]), [-1]) * 2.0, [(3, 3)]),
+    ],
+)
+def test_sizes_that_do_not_fit_are_an_error_of_the_call(tier: str, function: F, shapes: list[tuple[int, ...]]) -> None:
+    """A product would broadcast a 1; a sum over two axes, and a reshape, compare the products of sizes alone."""
+    given = [fg.constant(np.arange(float(np.prod(s)), dtype=np.float32).reshape(s)) for s in shapes]
+    with pytest.raises(fg.errors.InvalidArgumentError):
+        function(*given)
+    staged = fg.function(function, input_signature=[fg.TensorSpec([None] * len(s), fg.float32) for s in shapes])
+    with flags.override(tier=tier), pytest.raises(fg.errors.InvalidArgumentError):
+        staged(*given)
+
+
+@pytest.mark.parametrize("mode", ["REFLECT", "SYMMETRIC"])
+def test_amounts_of_a_call_to_mirror_are_not_negative(mode: str) -> None:
+    specs = [fg.TensorSpec([None, None], fg.float32), fg.TensorSpec([2, 2], fg.int32)]
+    staged = fg.function(lambda x, amounts: fg.pad(x, amounts, mode), input_signature=specs)
+    x = fg.ones([5, 5])
+    assert staged(x, fg.constant([[1, 0], [2, 1]])).shape == (6, 8)
+    with pytest.raises(fg.errors.InvalidArgumentError, match="Paddings must be non-negative"):
+        staged(x, fg.constant([[0, -1], [0, 0]]))
