@@ -413,7 +413,7 @@ def _parts(value: Any, sizes: list[Any], axis: int) -> list[Any]:
     extent = as_tensor(dim(value, axis), int32)
     given = stack([as_tensor(s, int32) if isinstance(s, int) else cast(s, int32) for s in sizes])
     given = select(equal_p(given, as_tensor(-1, int32)), extent - reduce_sum(given) - 1, given)
-    rest = whole_split(reduce_sum(given), extent)
+    rest = whole_split(reduce_sum(abs(given)), extent)  # the -1 may have become a negative size
     found, sizes = [], unstack(given, len(sizes))
     for i, size in enumerate(sizes):
         begin, amount = [0] * value.shape.rank, [-1] * value.shape.rank

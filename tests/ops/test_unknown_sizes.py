@@ -204,6 +204,14 @@ def test_sizes_that_do_not_fit_are_an_error_of_the_call(tier: str, function: F, 
         staged(*given)
 
 
+def test_the_rest_of_a_split_is_not_negative() -> None:
+    specs = [fg.TensorSpec([None], fg.float32), fg.TensorSpec([3], fg.int32)]
+    staged = fg.function(lambda x, sizes: fg.split(x, sizes), input_signature=specs)
+    assert [part.shape[0] for part in staged(fg.ones([4]), fg.constant([2, -1, 1]))] == [2, 1, 1]
+    with pytest.raises(fg.errors.InvalidArgumentError):
+        staged(fg.ones([2]), fg.constant([2, -1, 1]))
+
+
 @pytest.mark.parametrize("mode", ["REFLECT", "SYMMETRIC"])
 def test_amounts_of_a_call_to_mirror_are_not_negative(mode: str) -> None:
     specs = [fg.TensorSpec([None, None], fg.float32), fg.TensorSpec([2, 2], fg.int32)]
