@@ -308,9 +308,13 @@ def convert_to_tensor(
     another dtype and for what cannot be a tensor, TypeError for Python values of another kind.
     Source: tf.convert_to_tensor.
     """
+    found = _converted(value, dtype, dtype_hint if dtype_hint is not None else preferred_dtype)
+    return found if name is None or is_tensor(value) else _named(found, name)
+
+
+def _converted(value: Any, dtype: DTypeLike | None, hint: DTypeLike | None) -> Tensor:
     if dtype is not None:
         return convert(cast_items(value, as_dtype(dtype)), as_dtype(dtype))
-    hint = dtype_hint if dtype_hint is not None else preferred_dtype
     if hint is not None and not isinstance(value, Tensor):
         try:
             return convert(value, as_dtype(hint))

@@ -39,6 +39,7 @@ from fastgraph.graph.messages import (
     TensorShapeProto,
     VersionDef,
 )
+from fastgraph.graph.naming import tensor_place
 from fastgraph.graph.protocol import as_protocol_buffer, field, has_protocol_buffers, serialized
 from fastgraph.op_errors import enum_name
 from fastgraph.shapes import Shape
@@ -112,7 +113,10 @@ def function_def(graph: Graph, name: str) -> Any:
 
 def node_def(definition: Definition) -> Any:
     """Return the NodeDef of one operation."""
-    names = {value: value.node.name if value.index == 0 else value.name for value in definition.inputs}
+    names = {}
+    for value in definition.inputs:
+        name, i = tensor_place(value)
+        names[value] = f"{name}:{i}" if i else name
     found = _node(definition, names, Library())
     assert isinstance(found, Message)
     return as_protocol_buffer(found)

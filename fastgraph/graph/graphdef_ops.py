@@ -331,6 +331,8 @@ def definitions(graph: Graph) -> list[Definition]:
     found: list[Definition] = []
     for node in graph.nodes:
         known = cache.get(node)
+        if known is not None and node.outputs and not any(node.outputs[-1] in each.outputs for each in known):
+            known = None  # a gradient has made a loop or branch give more
         if known is None and node in held and (held[node].aval.size or 0) <= SMALL:
             known = cache[node] = [Definition(node, "Const", (), {"dtype": held[node].dtype, "value": held[node]})]
         if known is None:
@@ -352,6 +354,9 @@ def definitions(graph: Graph) -> list[Definition]:
                     continue
                 taken = definition.name != node.name and definition.name.lower() in graph._names
                 definition.name += "_of_graph" if taken else ""
+            for definition in known:
+                if definition.node is not node:  # of what is written besides, its tensors are called so as well
+                    definition.node.name = definition.name
         found += _after_constants(graph, found, known)
     found = control_of(graph, without_states(graph, _without_implied(graph, found)))
     graph.__dict__["_definitions"] = state, found

@@ -530,4 +530,4 @@ def _takes(node: Node, maker: Node) -> bool:
 
 def _no_op_name(graph: Graph) -> str:
     scope = getattr(graph.trace, "scope", "") if graph.trace is not None else ""
-    return f"{scope}NoOp"
+    return graph.unique_name(f"{scope}NoOp", mark_as_used=False)

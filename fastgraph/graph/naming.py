@@ -30,6 +30,24 @@ ARGUMENT_NAMES = {
 }
 
 
+def tensor_place(value: Any) -> tuple[str, int]:
+    """Return the name of the operation that makes a value, as the graph is written, and which of its results it is.
+
+    A cond's results are Identities of their own. A loop gives its counter and bound before what it carries; what the
+    iterations give besides are lists, of which each is made a tensor by an operation of its own.
+    """
+    node, i = value.node, value.index
+    if node.op.step == "cond" and node.attrs:
+        return f"{node.name}/Identity" + (f"_{i}" if i else ""), 0
+    if node.op.step != "while" or not node.attrs:
+        return node.name, i
+    k = i - node.attrs["n_carried"]
+    if k < 0:
+        return node.name, i + 2
+    kind = "TensorListConcatV2" if i in node.attrs.get("joined", ()) else "TensorListStack"
+    return f"{node.name}/{kind}" + (f"_{k}" if k else ""), 0
+
+
 class Reserved(str):
     """A name that is the node's alone already."""
 

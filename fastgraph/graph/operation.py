@@ -38,7 +38,10 @@ class Operation:
     def _definition(self) -> Definition:
         if self._found is None:  # made while its node was
             self.graph.elements()
-            assert self._found is not None
+        if self._found is None:
+            from fastgraph.graph.graphdef_ops import as_is
+
+            self._found = as_is(self._node)
         return self._found
 
     @property
@@ -119,9 +122,14 @@ class Operation:
 
 
 def operation_of(graph: ir.Graph, value: Value) -> Operation:
-    """Return the operation that makes a value of the graph."""
+    """Return the operation that makes a value of the graph. A constant that is asked for will be written."""
     elements = graph.public.elements()
-    return elements.operations[elements.maker[value]]
+    if value not in elements.maker and value.node in graph.implied:
+        graph.implied.discard(value.node)
+        elements = graph.public.elements(anew=True)
+    if value in elements.maker:
+        return elements.operations[elements.maker[value]]
+    return graph.public.operation(value.node)  # of what is not written, as the state of a generator
 
 
 def consumers(graph: ir.Graph, value: Value) -> list[Operation]:
@@ -217,10 +225,12 @@ class Graph:
             found = self.made[node] = known or Operation(self, node)
         return found
 
-    def elements(self) -> Elements:
+    def elements(self, anew: bool = False) -> Elements:
         """Return the operations there are now."""
         found = self._elements
-        if found is None or found.n_nodes != len(self.ir.nodes):
+        if anew:
+            self.ir.__dict__.pop("_definitions", None)
+        if anew or found is None or found.n_nodes != len(self.ir.nodes):
             found = self._elements = Elements(self, found)
         return found
 

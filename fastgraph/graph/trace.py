@@ -20,7 +20,7 @@ from fastgraph.dtype import DType
 from fastgraph.errors import InaccessibleTensorError, InternalError, OperatorNotAllowedInGraphError
 from fastgraph.graph import operation
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name
-from fastgraph.graph.naming import UNNAMED, Reserved, argument_name
+from fastgraph.graph.naming import UNNAMED, Reserved, argument_name, tensor_place
 from fastgraph.graph.operation import Operation, consumers, operation_of
 from fastgraph.graph.structure import CONST, CUSTOM, PLACEHOLDER, register_backward
 from fastgraph.names import check_name
@@ -200,7 +200,7 @@ class SymbolicTensor(Tensor):
         """TensorFlow's name: `node:index`."""
         if not self.value.node.name:
             self.trace.settle(self.value.node)
-        return self.value.name
+        return "{}:{}".format(*tensor_place(self.value))
 
     @property
     def op(self) -> Operation:
@@ -218,8 +218,8 @@ class SymbolicTensor(Tensor):
 
     @property
     def value_index(self) -> int:
-        """Which result of its node this is."""
-        return self.value.index
+        """Which result of its operation this is."""
+        return tensor_place(self.value)[1]
 
     @property
     def device(self) -> str:

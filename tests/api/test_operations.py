@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import fastgraph as tf
+from fastgraph.graph import ir
 
 
 def test_a_graph_as_default_takes_the_ops() -> None:
@@ -282,3 +283,95 @@ def test_operations_change_nothing_else() -> None:
             return x * 2.0
 
     assert tf.vectorized_map(doubled, tf.constant([1.0, 2.0])).numpy().tolist() == [2.0, 4.0]
+
+
+def check_ways(graph: Any) -> None:
+    """Go every way from operation to tensor and back, in a graph and the graphs of its branches and loops."""
+    operations = graph.get_operations()
+    assert len({op.name for op in operations}) == len(operations)
+    for op in operations:
+        assert graph.get_operation_by_name(op.name) is op and op.graph is graph
+        assert (op.node_def.name, op.node_def.op) == (op.name, op.type)
+        taken = [tensor.name.removesuffix(":0") for tensor in op.inputs]
+        waits = {f"^{other.name}" for other in op.control_inputs}
+        given = list(op.node_def.input)
+        assert given[: len(taken)] == taken and set(given[len(taken) :]) == waits
+        assert all(other in operations for other in op.control_inputs)
+        assert [tensor.name for tensor in op.outputs] == [f"{op.name}:{i}" for i in range(len(op.outputs))]
+        for i, tensor in enumerate(op.outputs):
+            assert tensor.op is op and tensor.value_index == i and tensor.graph is graph
+            assert graph.get_tensor_by_name(tensor.name) is tensor is graph.as_graph_element(tensor.name)
+            assert all(any(tensor is each for each in other.inputs) for other in tensor.consumers())
+        for tensor in op.inputs:
+            assert tensor.op in operations and tensor.op.outputs[tensor.value_index] is tensor
+            assert op in tensor.consumers()
+        for name in op.node_def.attr:
+            op.get_attr(name)
+    for node in graph.nodes:
+        for inner, _ in ir.subgraphs(node):
+            if inner.trace.graph is inner and not node.attrs.get("indexed"):  # as it is written
+                check_ways(inner.public)
+
+
+def _many_kinds(x: Any) -> Any:
+    check_ways(x.graph)  # as far as it goes
+    total = tf.reduce_sum(x) + tf.reduce_sum(x * 2.0) + tf.reduce_mean(x)
+    if total > 0.0:
+        total, x = total * 2.0, x + 1.0
+    for i in tf.range(3):
+        if tf.cast(i, tf.float32) > total:
+            break
+        total += x[i]
+    kept = [total]
+    for i in tf.range(3):
+        kept.append(x[i])
+    chosen = tf.switch_case(tf.cast(total, tf.int32), [lambda: x, lambda: -x, lambda: x * 2.0])
+    mapped = tf.map_fn(lambda row: (row, row * 2.0), x, fn_output_signature=(tf.float32, tf.float32))
+    a, b = tf.split(x[:2], 2)
+    check_ways(x.graph)
+    return total, tf.stack(kept), chosen, mapped, a, b, tf.gradients(tf.reduce_sum(mapped[1]), x)
+
+
+def test_every_way_between_operations_and_tensors() -> None:
+    concrete = tf.function(_many_kinds).get_concrete_function(tf.TensorSpec([3]))
+    check_ways(concrete.graph)
+    for tensor in [*concrete.graph.inputs, *concrete.graph.outputs]:
+        assert concrete.graph.get_tensor_by_name(tensor.name) is tensor is tensor.op.outputs[tensor.value_index]
+    names = [op.name for op in concrete.graph.get_operations()]
+    assert {"cond", "cond/Identity", "cond/Identity_1", "while", "Const_1"} <= set(names)
+
+
+def test_results_of_loops_follow_counter_and_bound() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        i, x = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2.0), (0, 1.0))
+    assert (i.name, x.name, x.value_index) == ("while:2", "while:3", 3) and x.op.outputs[3] is x
+
+
+def test_a_constant_that_nothing_uses() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        one, two = tf.constant(1.0), tf.convert_to_tensor([2.0], name="two")
+        three, four = tf.convert_to_tensor(3.0), tf.convert_to_tensor(4.0)
+        x = tf.reshape([1.0, 2.0], [2, 1])
+    assert [tensor.op.name for tensor in (one, two, four)] == ["Const", "two", "Const_2"]
+    assert three.op.outputs[0] is three and three.consumers() == [] and four.op.node_def.op == "Const"
+    names = [op.name for op in graph.get_operations()]
+    assert names == ["Const", "two", "Const_1", "Const_2", "Reshape/tensor", "Reshape/shape", "Reshape"]
+    assert x.op.inputs[0].op.name == "Reshape/tensor"
+    check_ways(graph)
+
+
+def test_the_name_of_what_effects_wait_for_is_free() -> None:
+    v = tf.Variable(1.0)
+
+    @tf.function
+    def f(x: Any) -> Any:
+        with tf.control_dependencies([tf.no_op()]):
+            v.assign_add(x)
+            return v + tf.identity(x)
+
+    graph = f.get_concrete_function(tf.constant(1.0)).graph
+    check_ways(graph)
+    assert [op.name for op in graph.get_operations() if op.type == "NoOp"] == ["NoOp", "NoOp_1"]
+    assert f(tf.constant(1.0)).numpy() == 3.0
