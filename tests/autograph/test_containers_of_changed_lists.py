@@ -339,8 +339,18 @@ def dict_with_new_keys(n: Any, x: Any) -> Any:
     return g["k"], g["l"]
 
 
+def list_in_a_tuple_set_and_assigned(n: Any, x: Any) -> Any:
+    pair = ([x[0]], {"k": x[0]})
+    one, two = pair
+    if n == 1:
+        pair[0][0] = x[1]
+        pair[1]["k"] = n
+        pair = ([5], {"k": 7})
+    return pair[0][0], one[0], pair[1]["k"], two["k"]
+
+
 @pytest.mark.parametrize("f", [
-    dict_set_and_assigned, dict_assigned_or_set, dict_set_before_a_return, dict_with_new_keys, emptied_and_turned, set_under_two_conditions, numbers_set, keys_set, attributes_set,
+    list_in_a_tuple_set_and_assigned, dict_set_and_assigned, dict_assigned_or_set, dict_set_before_a_return, dict_with_new_keys, emptied_and_turned, set_under_two_conditions, numbers_set, keys_set, attributes_set,
 ])  # fmt: skip
 def test_elements_of_what_is_assigned_too(f: Callable[..., Any]) -> None:
     staged = fg.function(f)

@@ -330,6 +330,8 @@ class Containers:
         elif not depth:
             return
         elif isinstance(value, tuple):
+            if name in self._simple:
+                self._moving.add(name)
             for k, item in enumerate(value[:_MOST_ELEMENTS] if place is not None else ()):
                 if isinstance(item, (*_KINDS, tuple)) or _is_object(item):
                     self._note(f"{name}[{k}]", item, depth - 1, direct=direct, place=Part(place, k))
