@@ -388,6 +388,7 @@ class GraphTrace(Trace):
         self.spare_generators: list[Any] = []  # of an earlier trace of the same function, for its random ops
         self.same_lists: Any = None  # of a function: which lists may be one, where a tensor has decided which
         self.left: Any = None  # of a function: lists and dicts in which staged statements have left what nobody may use
+        self.states: list[Any] = []  # of a function: how to get and set what its staged statements change
         self.unsure: Any = None  # of a function: dicts of which only some paths have set a key
         self.looked_through: dict[int, Any] = {}  # of a function: what has been searched for lists that are rows now
         self.sealed = False

@@ -405,6 +405,10 @@ class Function(MethodCall):
             raise told from error.__cause__
         finally:
             state.device = device
+            if trace.states:
+                from fastgraph.staging.autograph.state import put_back  # loaded with what has been converted
+
+                put_back(trace)
         trace.finish(outputs)
         trace.enclosing = None
         self._n_traces += 1

@@ -375,3 +375,53 @@ def test_lists_of_staged_loops_are_joined_by_plus() -> None:
         return fg.stack(joined), fg.stack(values)
 
     assert [r.numpy().tolist() for r in f(fg.constant(2))] == [[0, 0, 1, 9], [0, 0, 1]]
+
+
+class _Holder:
+    def __init__(self) -> None:
+        self.v: Any = None
+        self.listed: list[Any] = [1]
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_objects_hold_no_stand_ins_when_tracing_is_over(fails: bool) -> None:
+    holder, nested = _Holder(), _Holder()
+    nested.v = _Holder()
+    count: Any = None
+
+    @fg.function
+    def f(x: Any) -> Any:
+        nonlocal count
+        for i in fg.range(3):
+            if holder.v is None:
+                holder.v = x
+            if x > 1.0:
+                nested.v.v = x
+            if count is None:
+                count = x
+        if fails:
+            raise KeyError("after")
+        return x
+
+    if fails:
+        with pytest.raises(KeyError):
+            f(fg.constant(3.0))
+    else:
+        f(fg.constant(3.0))
+    for held in (holder.v, nested.v.v, count):
+        assert held is None or isinstance(held, fg.Tensor), type(held)
+    with pytest.raises(TypeError, match="out of scope"):
+        holder.v + 1.0
+
+
+def test_a_variable_made_in_a_staged_loop_is_kept() -> None:
+    holder = _Holder()
+
+    @fg.function
+    def f(x: Any) -> Any:
+        for _ in fg.range(3):
+            if holder.v is None:
+                holder.v = fg.Variable(1.0)
+        return x
+
+    assert f(fg.constant(3.0)).numpy() == 3.0 and isinstance(holder.v, fg.Variable)

@@ -50,7 +50,7 @@ from fastgraph.staging.autograph.state import (
     is_undefined,
     leaves_of,
     not_begun,
-    of_state,
+    of_states,
     same_structure,
     told,
     user_place,
@@ -105,8 +105,8 @@ class Loop:
         self.test = test
         self.body = body
         self.blocks = blocks
-        self._all_state = self.get_state = of_state(get_state)
-        self.set_state = of_state(set_state)
+        self.get_state, self.set_state = of_states(get_state, set_state)
+        self._all_state = self.get_state
         self.names = names
         self.kind = kind
         self.options = options.LoopOptions()

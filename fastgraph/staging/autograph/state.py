@@ -16,7 +16,7 @@ from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.graph.ir import SourceLine
-from fastgraph.graph.trace import SymbolicTensor, source_lines
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor, source_lines
 from fastgraph.ops import checks, comparison, creation
 from fastgraph.staging.autograph import identity
 from fastgraph.staging.autograph.moved import resolved
@@ -109,6 +109,7 @@ class Perhaps:
         self.defined = defined
         self.why = why
         self._checked: Any = None
+        _local.unsure = True
 
     def read(self) -> Any:
         """Return the value; the graph stops with InvalidArgumentError where it was not defined."""
@@ -157,6 +158,34 @@ def of_state(function: Callable[..., Any]) -> Callable[..., Any]:
             _local.state = before
 
     return run
+
+
+def of_states(get_state: Callable[[], Any], set_state: Callable[[Any], None]) -> tuple[Any, Any]:
+    """Return both as `of_state` does; what they set is looked through when the function is traced."""
+    pair = of_state(get_state), of_state(set_state)
+    trace = current_trace()
+    if isinstance(trace, GraphTrace) and trace.root.kind == "function":
+        trace.root.states.append(pair)
+    return pair
+
+
+def put_back(trace: GraphTrace) -> None:
+    """Put, where attributes, elements and names of outer functions hold a Perhaps, the value that a path has set.
+
+    This is done when a function is traced, or has failed: the user's objects hold what the user's code has put there.
+    """
+    pairs, trace.states = trace.states, []
+    if not getattr(_local, "unsure", False):
+        return
+    if trace.enclosing is None:
+        _local.unsure = False
+    for get_state, set_state in reversed(pairs):
+        try:
+            values = get_state()
+            if any(type(value) is Perhaps for value in values):
+                set_state(tuple(map(inner, values)))
+        except Exception:  # the objects are others now, or refuse
+            continue
 
 
 def without(get_state: Callable[[], Any], hidden: frozenset[int], names: Sequence[str]) -> Callable[[], Any]:

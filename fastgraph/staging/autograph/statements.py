@@ -57,7 +57,7 @@ from fastgraph.staging.autograph.state import (
     inner,
     is_undefined,
     leaves_of,
-    of_state,
+    of_states,
     output_of,
     without,
 )  # fmt: skip
@@ -102,7 +102,7 @@ def staged_if(
     """
     outer = current_trace()
     assert isinstance(outer, GraphTrace)
-    get_state, set_state = of_state(get_state), of_state(set_state)
+    get_state, set_state = of_states(get_state, set_state)
     scope = reserved(outer, "cond")
     for _ in range(MOST_LISTS):
         known = identity.mark()
