@@ -42,7 +42,7 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
 
 def get_current_name_scope() -> str:
     """Return this thread's name scope without the last "/". Source: tf.get_current_name_scope."""
-    return current_scope().rstrip("/")
+    return current_scope().removesuffix("/")
 
 
 class control_dependencies:

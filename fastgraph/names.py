@@ -21,6 +21,7 @@ def current_scope() -> str:
 
 
 _ROOT, _INNER = "^[A-Za-z0-9.][A-Za-z0-9_.\\\\/>-]*$", "^[A-Za-z0-9_.\\\\/>-]*$"
+_is_node = re.compile(_ROOT[:-1]).fullmatch
 _is_root, _is_inner = re.compile(_ROOT).match, re.compile(_INNER).match
 
 
@@ -36,22 +37,37 @@ def check_name(name: str, scope: str) -> None:
         )
 
 
+#: What has been found to be valid as the beginning of names.
+_valid_scopes = {""}
+
+
+def check_node(scope: str, name: str | None = None) -> None:
+    """Raise ValueError unless a node of a graph can be called `scope` and `name`; None is the name of an op."""
+    if name is None and scope in _valid_scopes:
+        return
+    shown = scope + ("..." if name is None else name)
+    if not _is_node(scope + "Op" if name is None else shown):
+        raise ValueError(f"`{shown}` is not a valid node name. Accepted names conform to Regex /re.compile({_ROOT!r})/")
+    if len(_valid_scopes) > 10_000:
+        _valid_scopes.clear()
+    _valid_scopes.add(scope)
+
+
 class name_scope:
     """A context in which names get the prefix `name` + "/". Source: tf.name_scope.
 
-    A name that ends in "/" is taken as a whole scope, whatever scope it is entered in; "" or None is the outermost one.
-    `with` gives the scope's text. Raises TypeError if `name` is not a string; ValueError, in a graph, if it cannot be a
-    scope's there.
+    A name that ends in "/" is taken as a whole scope, whatever scope it is entered in; "" is the outermost one. `with`
+    gives the scope's text. Raises ValueError if `name` is not a string or, in a graph, if it cannot be a scope's there.
     """
 
-    def __init__(self, name: str | None) -> None:
-        if name is not None and not isinstance(name, str):
-            raise TypeError("name for name_scope must be a string.")
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise ValueError("name for name_scope must be a string.")
         self._name = name
         self._before: list[str] = []
 
     @property
-    def name(self) -> str | None:
+    def name(self) -> str:
         """The name given."""
         return self._name
 

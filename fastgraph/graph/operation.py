@@ -461,7 +461,7 @@ class Graph:
         """A context in which names begin with `name` + "/". Source: tf.Graph.name_scope."""
         from fastgraph.names import name_scope
 
-        with name_scope(name) as scope:
+        with name_scope(name or "") as scope:
             yield scope
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
@@ -474,7 +474,7 @@ class Graph:
         """Return the current name scope without the last "/"."""
         from fastgraph.names import current_scope
 
-        return current_scope().rstrip("/")
+        return current_scope().removesuffix("/")
 
     def control_dependencies(self, control_inputs: Any) -> Any:
         """Return a context whose operations wait for those given (None: for none).

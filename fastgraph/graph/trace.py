@@ -23,7 +23,7 @@ from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name
 from fastgraph.graph.naming import UNNAMED, Reserved, argument_name, tensor_place
 from fastgraph.graph.operation import Operation, consumers, operation_of
 from fastgraph.graph.structure import CONST, CUSTOM, PLACEHOLDER, register_backward
-from fastgraph.names import check_name
+from fastgraph.names import check_node
 from fastgraph.op_errors import enum_name
 from fastgraph.shapes import Aval, Shape, TensorShape, shape_of
 
@@ -435,12 +435,14 @@ class GraphTrace(Trace):
                 self._unnamed = True
                 return UNNAMED
             name = node_name(prim)
+            check_node(state.extra.get("name_scope", ""))
         elif type(name) is Reserved:
             return name
         elif name.endswith("/"):  # that of a scope, which an op in it may have
+            check_node("", name[:-1])
             return Reserved(name[:-1])
         else:
-            check_name(name, state.extra.get("name_scope", ""))
+            check_node(state.extra.get("name_scope", ""), name)
         scope = state.extra.get("name_scope", "")
         return scope + name if scope else name
 
@@ -497,7 +499,12 @@ class GraphTrace(Trace):
             node.source = node.source or source_lines()
             scope = current_state().extra.get("name_scope", "") if current_trace() is self else self.scope
             base = name or (base_name(node) if node.op is PLACEHOLDER else node_name(node.op))
-            node.name = self.graph.unique_name(scope + (base or "Const"))
+            if name is not None and name.endswith("/"):  # as in _name
+                check_node("", name[:-1])
+                node.name = Reserved(name[:-1])
+            else:
+                check_node(scope, name)
+                node.name = self.graph.unique_name(scope + (base or "Const"))
             self._name_inputs(node)
 
     def name_constant(self, tensor: Any, name: str | None) -> None:

@@ -328,14 +328,14 @@ def test_names_of_scopes_in_a_graph_are_checked() -> None:
         for outer, names in refused.items():
             for name in names:
                 with (
-                    fg.name_scope(f"{outer}/" if outer else None),
+                    fg.name_scope(f"{outer}/" if outer else ""),
                     pytest.raises(ValueError, match="valid.* scope name"),
                 ):
                     fg.name_scope(name).__enter__()
                 assert fg.get_current_name_scope() == ""
         for outer, pairs in taken.items():
             for name, made in pairs:
-                with fg.name_scope(f"{outer}/" if outer else None), fg.name_scope(name):
+                with fg.name_scope(f"{outer}/" if outer else ""), fg.name_scope(name):
                     assert fg.identity(x, name="q").op.name == made
         return x
 

@@ -176,12 +176,25 @@ def test_name_scopes() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("enter", [lambda x: tf.name_scope("*bad").__enter__(), lambda x: tf.identity(x, name="*bad")])
-def test_names_that_cannot_be(enter) -> None:
-    with tf.Graph().as_default():
+def test_names_that_cannot_be() -> None:
+    with tf.Graph().as_default() as graph:
         x = tf.constant(1.0)
         with pytest.raises(ValueError, match="'\\*bad' is not a valid root scope name"):
-            enter(x)
+            tf.name_scope("*bad").__enter__()
+        for wrong in (3, None, b"a", x):
+            with pytest.raises(ValueError, match="name for name_scope must be a string."):
+                tf.name_scope(wrong)
+        for name in ("*bad", "_a", "", "a:0", "é"):
+            for make in (lambda name: tf.identity(x, name=name), lambda name: tf.constant(1.0, name=name)):
+                with pytest.raises(ValueError, match=f"`{re.escape(name)}` is not a valid node name. Accepted names"):
+                    make(name)
+        for scope in ("//", "///", "a\n"):  # a scope may be called so, if no node is in it
+            with tf.name_scope("x"), tf.name_scope(scope) as entered:
+                for make in (lambda: tf.identity(x), lambda: tf.constant(1.0), lambda: tf.identity(x, name="i")):
+                    with pytest.raises(ValueError, match=f"`{entered}.* is not a valid node name."):
+                        make()
+        with tf.name_scope("b//"):
+            assert tf.identity(x, name="i").name == "b//i:0" and graph.get_name_scope() == "b/"
 
 
 def test_a_branch_is_named_after_its_cond() -> None:

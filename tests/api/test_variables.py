@@ -368,7 +368,7 @@ def test_name_scope():
         assert (a, b) == ("a/", "a/b/")
         with fg.name_scope("whole/") as whole, fg.name_scope("") as root:
             assert whole == "whole/" and root == ""
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match="name for name_scope must be a string"):
         fg.name_scope(3)
 
 
