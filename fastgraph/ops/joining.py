@@ -97,17 +97,25 @@ def _concat_grad(dys: Any, values: Any, axis: int) -> list[Any]:
     shapes = [v.shape for v in values]
     rank = next((s.rank for s in shapes if s.rank is not None), None)
     if rank is None:
-        raise NotImplementedError("The gradient of concat needs tensors of known rank.")
-    axis = canonical_axis(axis, rank)
-    if all(s.rank is not None and s[axis] is not None for s in shapes):
-        return list(split_p(dys, sizes=tuple(s[axis] for s in shapes), axis=axis))
+        along = _only(axis, reshape(shape(shape(dys)), ()))
+    else:
+        axis = canonical_axis(axis, rank)
+        if all(s.rank is not None and s[axis] is not None for s in shapes):
+            return list(split_p(dys, sizes=tuple(s[axis] for s in shapes), axis=axis))
     sizes = [dim(v, axis) for v in values]
     grads, start = [], 0
     for v, n in zip(values, sizes, strict=True):
-        begin = [start if d == axis else 0 for d in range(rank)]
+        begin = along * start if rank is None else [start if d == axis else 0 for d in range(rank)]
         grads.append(slice_tensor(dys, begin, shape(v)))
         start = start + n
     return grads
+
+
+def _only(axis: int, rank: Any) -> Any:
+    """1 at `axis` and 0 at the other axes of a tensor, whose rank is known when it is computed. i[] -> i[rank]."""
+    from fastgraph.ops.creation import range_
+
+    return cast(equal_p(range_(rank), axis if axis >= 0 else rank + axis), int32)
 
 
 @movement(

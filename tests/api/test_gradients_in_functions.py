@@ -357,3 +357,32 @@ def test_rows_without_elements_taken_by_a_number_of_indices_that_is_data():
         return fg.convert_to_tensor(tape.gradient(loss, x))
 
     assert repeated(fg.zeros([3, 5, 0]), [2, 0, 4]).shape == (3, 5, 0)
+
+
+@pytest.mark.parametrize("tier", ["first", "last"])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_gradients_of_concat_and_scan_of_unknown_rank(tier, axis):
+    def joined(x, y):
+        return fg.concat([x, x * y, y], axis)
+
+    def scanned(x, y):
+        return fg.scan(lambda total, row: total * row, x) * y
+
+    def derivatives(function, x, y):
+        with fg.GradientTape() as outer:
+            outer.watch([x, y])
+            with fg.GradientTape() as inner:
+                inner.watch([x, y])
+                z = fg.reduce_sum(function(x, y) ** 3)
+            first = inner.gradient(z, [x, y])
+            second = fg.add_n([fg.reduce_sum(each**2) for each in first])
+        return [*first, *outer.gradient(second, [x, y])]
+
+    with flags.override(tier=tier, worker=False):
+        for function in (joined, scanned):
+            staged = fg.function(function, input_signature=[fg.TensorSpec(None, fg.float64)] * 2)
+            for shape in ([2, 3], [3, 1, 2]):
+                x = fg.constant(np.random.default_rng(1).normal(size=shape))
+                got, wanted = (derivatives(each, x, fg.cos(x)) for each in (staged, function))
+                for a, b in zip(got, wanted, strict=True):
+                    np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
