@@ -126,6 +126,8 @@ TAKE = primitives.register(
 def _update(name: str, op_type: str, slot: str) -> Primitive:
     def decompose(resource: Any, value: Any, *, dtype: DType, shape: tuple[int | None, ...] | None) -> tuple[()]:
         before = bind(READ, (resource,), {"dtype": dtype, "shape": shape})
+        if shape is not None and not value.shape.is_fully_defined():  # what the body checks: the sum would broadcast
+            value = bind(primitives.get("ensure_shape"), (value,), {"shape": shape})
         bind(TAKE, (resource, bind(primitives.get(slot), (before, value), {}), before), {})
         return ()
 

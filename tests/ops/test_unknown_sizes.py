@@ -220,3 +220,28 @@ def test_amounts_of_a_call_to_mirror_are_not_negative(mode: str) -> None:
     assert staged(x, fg.constant([[1, 0], [2, 1]])).shape == (6, 8)
     with pytest.raises(fg.errors.InvalidArgumentError, match="Paddings must be non-negative"):
         staged(x, fg.constant([[0, -1], [0, 0]]))
+
+
+@pytest.mark.parametrize("tier", ["first", "last"])
+@pytest.mark.parametrize("method", ["assign_add", "assign_sub"])
+@pytest.mark.parametrize(
+    ("own", "other", "spec"),
+    [
+        ([3, 2], [1, 2], [None, None]),
+        ([1, 2], [3, 2], [None, 2]),
+        ([3, 2], [2], None),
+        ([3, 2], [], None),
+        ([1], [3], [None]),
+    ],
+)
+def test_updates_of_variables_are_not_broadcast(tier: str, method: str, own: Any, other: Any, spec: Any) -> None:
+    """A Variable of one row even took all the rows of the sum, and could not be read again."""
+    variable = fg.Variable(fg.zeros(own))
+    staged = fg.function(
+        lambda x: getattr(variable, method)(x), input_signature=[fg.TensorSpec(fg.TensorShape(spec), fg.float32)]
+    )
+    with flags.override(tier=tier):
+        with pytest.raises(fg.errors.InvalidArgumentError):
+            staged(fg.ones(other))
+        np.testing.assert_array_equal(variable.numpy(), np.zeros(own))
+        np.testing.assert_array_equal(abs(staged(fg.ones(own)).numpy()), np.ones(own))
