@@ -76,8 +76,10 @@ def erfcinv(x: Any, name: str | None = None) -> Any:
 )
 def lgamma(x: Array) -> Any:
     """log(|gamma(x)|); infinite at 0, -1, -2, ... f[*s] -> f[*s]. Source: tf.math.lgamma."""
-    wide = widened(x)  # SciPy's is -inf at -inf
-    return np.where(wide == -np.inf, np.asarray(np.inf, wide.dtype), _special().gammaln(wide)).astype(x.dtype)
+    wide = widened(x)  # SciPy's is -inf at -inf, and inf at denormals, dividing 1 by them
+    size = np.abs(wide)
+    near = np.where(size < np.finfo(wide.dtype).tiny, -np.log(size), _special().gammaln(wide))
+    return np.where(wide == -np.inf, np.asarray(np.inf, wide.dtype), near).astype(x.dtype)
 
 
 @elementwise(

@@ -106,6 +106,14 @@ def differences(function: Callable[[Any], Any], x: Any, step: float = 1e-4) -> A
     return (4 * fine - coarse) / 3
 
 
+@pytest.mark.parametrize("x", [5e-324, -5e-324, 1e-310, 2e-308])
+def test_lgamma_of_denormals(x: float) -> None:
+    """The gamma function overflows there, its logarithm does not."""
+    given = tf.constant([x], tf.float64)
+    for function in (tf.math.lgamma, compiled(lambda x: tf.math.lgamma(x))):
+        np.testing.assert_allclose(function(given).numpy(), [-np.log(abs(x))], rtol=1e-15)
+
+
 def test_digamma_just_below_nought() -> None:
     """There it is -1 / x and little more; 1 + x has lost most of x, or all."""
     x = np.array([-1e-3, -1e-8, -1e-12, -1e-16, -1e-45, -1e-300])
