@@ -74,7 +74,7 @@ class Undefined:
 
 
 class Hidden(Undefined):
-    """What stands, in the state of a block, for an element of what is carried as a whole: it is neither read nor set."""
+    """What stands, in the state of a block, for an element of what is carried whole: it is neither read nor set."""
 
     __slots__ = ()
 
