@@ -264,14 +264,14 @@ def emptied_and_turned(n: Any, x: Any) -> Any:
 
 
 def set_under_two_conditions(n: Any, x: Any) -> Any:
-    rows = [[[x[0]]], [[x[1]]]]
+    rows = [[[x[0]]]]
     if n > 2:
         rows = rows[::-1]
     else:
         if n > 0:
             rows[0][0] = [x[1] + n]
             rows = rows[::-1]
-    return rows[0][0], rows[1][0]
+    return rows[0][0], 1
 
 
 def numbers_set(n: Any, x: Any) -> Any:
