@@ -131,6 +131,14 @@ def range_of_three_tensors(x):
     return total
 
 
+@case(-2, -1, 2, 4)
+def range_whose_limit_is_behind_it(x):
+    total = 0
+    for i in range(3, 0, x):
+        total = total * 10 + i
+    return total
+
+
 @case(0, 3, 5)
 def sum_with_a_start(x):
     return sum(fg.range(x), 10) + sum([x, 1, x * 2], x)

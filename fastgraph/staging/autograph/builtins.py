@@ -258,8 +258,15 @@ def assert_stmt(expression1: Any, expression2: Any) -> None:
 
 
 def range_(*limits: Any) -> Any:
-    """range(...), of tensors tf.range."""
-    return creation.range_(*limits) if any(map(decides, limits)) else range(*limits)
+    """range(...), of tensors tf.range; by a step that is a tensor, empty as Python's if the limit is behind it."""
+    if not any(map(decides, limits)):
+        return range(*limits)
+    if len(limits) == 3 and decides(limits[2]):
+        start, limit, step = map(convert, limits)
+        if start.dtype is limit.dtype:
+            limit = gathering.where(step > 0, elementwise.maximum(start, limit), elementwise.minimum(start, limit))
+        return creation.range_(start, limit, step)
+    return creation.range_(*limits)
 
 
 def len_(value: Any) -> Any:
