@@ -81,12 +81,13 @@ class Placement(Settled):
                 for known in (self.groups, self.names):
                     known.setdefault(slot, [step.inputs[0]]).append(step.outputs[0])
                 continue
-            pairs = {out: into for into, out in step.in_place} if isinstance(step, KernelStep) else {}
+            by_bodies = self._by_bodies(step)
+            pairs = {out: into for into, out in step.in_place} if isinstance(step, KernelStep) and not by_bodies else {}
             if isinstance(step, ListStep):
                 self._list_dies(new, step)
             for position, number in enumerate(step.outputs):
                 self.producer[number] = new
-                if not isinstance(step, _MADE) or isinstance(step, CountedStep):
+                if not isinstance(step, _MADE) or isinstance(step, CountedStep) or by_bodies:
                     self._slot(Place.GIVEN, number, dynamic=not self.static(number))
                 elif position in pairs:
                     self._share(new, step, step.inputs[pairs[position]], number)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastgraph.compiler.extents import fits
+from fastgraph.compiler.failed_checks import readable
 from fastgraph.compiler.plan import Slot
 from fastgraph.compiler.program import (
     AliasStep,
@@ -22,6 +23,7 @@ from fastgraph.compiler.program import (
     Step,
 )
 from fastgraph.compiler.sizes import CannotPlan, infer_graph
+from fastgraph.compiler.step_order import looks_in_vain
 from fastgraph.dtype import resource
 from fastgraph.graph.ir import Value
 from fastgraph.shapes import Aval
@@ -182,6 +184,14 @@ class Settled:
                 found.setdefault(number, []).append(new)
         return found
 
+    def _by_bodies(self, step: Step) -> bool:
+        """Whether the bodies of a kernel's ops do what it does: they see what is wrong with what has no elements."""
+        return (
+            isinstance(step, KernelStep)
+            and looks_in_vain(step, self.avals)
+            and readable(step, self.program.values, self.table)
+        )
+
     def _frozen(self) -> set[int]:
         """Return the values that need a Block of their own, because somebody may hold them for longer than a step."""
         frozen = {*self.program.outputs, *self.rest_inputs}
@@ -191,6 +201,6 @@ class Settled:
                 frozen.update(step.inputs[:2])  # not `before`: it is what was read, or assigned earlier
             elif isinstance(step, ListStep):
                 frozen.update(step.inputs[1:])  # not the list: see `_dying`
-            elif not isinstance(step, (KernelStep, GemmStep, AliasStep, ReadStep)):
+            elif not isinstance(step, (KernelStep, GemmStep, AliasStep, ReadStep)) or self._by_bodies(step):
                 frozen.update(step.inputs)
         return frozen

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fastgraph.compiler.program import AliasStep, GemmStep, KernelStep, Program, Step
+from fastgraph.compiler.program import AliasStep, CountedStep, GemmStep, KernelStep, Program, Step
 from fastgraph.shapes import Aval
 
 
@@ -16,15 +16,20 @@ def writes_row(step: Step) -> bool:
     return isinstance(step, KernelStep) and [node.op.step for node in step.nodes] == ["list_set"]
 
 
-def takes_element(step: KernelStep) -> bool:
-    """Whether a step takes an element of a list, where its check is."""
-    return any(node.op.name == "list_get" for node in step.nodes)
+def checks(step: Step) -> bool:
+    """Whether a kernel looks, where it computes an element, at what the element is made of: an index, a divisor."""
+    return (
+        isinstance(step, KernelStep)
+        and bool(step.fallible)
+        and not isinstance(step, CountedStep)
+        and not writes_row(step)
+    )
 
 
 def looks_in_vain(step: KernelStep, avals: Sequence[Aval | None]) -> bool:
-    """Whether a step takes an element of a list where elements are empty: none of its numbers is there to check by."""
-    return takes_element(step) and any(
-        aval is not None and aval.size == 0 for aval in [avals[number] for number in step.inputs]
+    """Whether a step that checks has empty arrays: what is wrong may have no element that it would be seen by."""
+    return checks(step) and any(
+        aval is not None and aval.size == 0 for aval in [avals[number] for number in (*step.inputs, *step.outputs)]
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph._executor import Plan
 from fastgraph.compiler import plan as specs
 from fastgraph.compiler.costs import CALL_NS, gemm_cost, gemm_shards, gemm_size, kernel_chunk
-from fastgraph.compiler.failed_checks import readable, results_of
+from fastgraph.compiler.failed_checks import results_of
 from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.placement import Placement
 from fastgraph.compiler.plan import Operand, Place, PlanSpec, Slot, StepSpec
@@ -36,7 +36,7 @@ from fastgraph.compiler.program import (
     WhileStep,
 )
 from fastgraph.compiler.sizes import CannotPlan
-from fastgraph.compiler.step_order import looks_in_vain, takes_element
+from fastgraph.compiler.step_order import checks
 from fastgraph.dtype import string
 from fastgraph.graph.interpret import interpret, run_node
 from fastgraph.graph.ir import Value
@@ -55,17 +55,14 @@ class StepSpecs(Placement):
     def with_other_sizes(self, table: dict[Value, Aval]) -> Self | None:
         """Return what this is where the values have these sizes; None where more than sizes is another."""
         other = super().with_other_sizes(table)
-        if other is not None and any(other._in_vain(step) != self._in_vain(step) for step in self._lookers):
+        if other is not None and any(other._by_bodies(step) != self._by_bodies(step) for step in self._lookers):
             return None
         return other
 
     @cached_property
     def _lookers(self) -> list[KernelStep]:
         steps = [self.program.steps[old] for old in self.now]
-        return [step for step in steps if isinstance(step, KernelStep) and takes_element(step)]
-
-    def _in_vain(self, step: KernelStep) -> bool:
-        return looks_in_vain(step, self.avals) and readable(step, self.program.values, self.table)
+        return [step for step in steps if isinstance(step, KernelStep) and checks(step)]
 
     def _step_again(self, new: int, earlier: StepSpec) -> StepSpec:
         """Return what a step of a plan is for the sizes known now."""
@@ -89,7 +86,7 @@ class StepSpecs(Placement):
             "source": step,
         }
         if isinstance(step, KernelStep):
-            if self._in_vain(step):
+            if self._by_bodies(step):
                 return self._looked(step, common)
             address, updates = self._address(step.kernel), tuple(self.updates.get(new, ()))
             buffers = tuple([self.slot_of[number] for number in step.buffers])

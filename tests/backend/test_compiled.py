@@ -309,6 +309,32 @@ def test_what_is_read_in_part_is_checked_as_a_whole(function: Any, arguments: An
             fg.function(function)(*arguments)
 
 
+@pytest.mark.parametrize("size", [0, None], ids=["known", "unknown"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, i: fg.gather_nd(x, i[:, None]),
+        lambda x, i: fg.scatter_nd(i[:, None], x[:1], fg.shape(x)),
+        lambda x, i: x[i[0]] * 2.0,
+        lambda x, i: fg.gather(x + 1.0, i)[:, :0],
+    ],
+    ids=["gather_nd", "scatter_nd", "index", "slice"],
+)
+def test_what_has_no_elements_is_checked(function: Any, size: int | None) -> None:
+    """A kernel looks at an index where it computes an element: there is none of rows that are empty."""
+    signature = [fg.TensorSpec([2, size], fg.float32), fg.TensorSpec([1], fg.int32)]
+    for tier in ("first", "last"):
+        with flags.override(tier=tier):
+            f = fg.function(function, input_signature=signature)
+            assert f(fg.zeros([2, 0]), fg.constant([1])).shape[-1] == 0
+            with pytest.raises(fg.errors.InvalidArgumentError):
+                f(fg.zeros([2, 0]), fg.constant([7]))
+            if size is None:
+                f(fg.zeros([2, 2]), fg.constant([1]))
+                with pytest.raises(fg.errors.InvalidArgumentError):
+                    f(fg.zeros([2, 0]), fg.constant([7]))
+
+
 def test_one_check_for_all_elements_stores_no_row() -> None:
     """`x[i][j]` computes one element: whether i is a row is asked there as well."""
     f = fg.function(lambda x, i, j: fg.exp(x)[i][j])
