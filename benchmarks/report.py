@@ -138,8 +138,13 @@ def _earlier(rows: list[dict[str, Any]], results: dict[str, Any]) -> str:
     """Which parts are of earlier runs."""
     today = results["machine"]["date"]
     dates: dict[str, dict[str, None]] = {}
+    runs: dict[str, set[str]] = {}
     for row in rows:
-        dates.setdefault(row.get("date", today), {})[row["workload"]] = None
+        runs.setdefault(row["workload"], set()).add(row.get("date", today))
+    for row in rows:
+        whole = len(runs[row["workload"]]) == 1
+        name = row["workload"] if whole else f"{row['workload']}/{row['case']}"
+        dates.setdefault(row.get("date", today), {})[name] = None
     if "date" in results["once"]:
         dates.setdefault(results["once"]["date"], {})["what is done once"] = None
     parts = [f"{', '.join(named)} ({date})" for date, named in sorted(dates.items()) if date != today]

@@ -288,10 +288,15 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, nam
             n = len(builtins.range(start, limit, delta))
             raise ResourceExhaustedError(None, None, out_of_memory((n,), int32)) from None
         return from_array(steps, int32, steps.size < _WORTH_KEEPING)  # a small copy costs less than NumPy's memory
-    target = None if dtype is None else as_dtype(dtype)
-    bounds = [_scalar(x, target) for x in (start, limit, delta)]
+    found = bounds(start, limit, delta, None if dtype is None else as_dtype(dtype))
+    return named(name if name != "range" else None, range_p, *found)
+
+
+def bounds(start: Any, limit: Any, delta: Any, target: DType | None = None) -> list[Tensor]:
+    """The three of a range as scalars of one dtype: `target`, or the widest of theirs."""
+    given = [_scalar(x, target) for x in (start, limit, delta)]
     if target is None:
-        names = [x.dtype.name for x in bounds]
+        names = [x.dtype.name for x in given]
         if any(n not in _RANGE_ORDER for n in names):
             odd = next(n for n in names if n not in _RANGE_ORDER)
             if builtins.len({n for n in names if n not in ("int32",)}) > 1:
@@ -301,7 +306,7 @@ def range_(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, nam
                 raise TypeError(f"range() needs numbers, not {odd}")
         else:
             target = as_dtype(max(names, key=_RANGE_ORDER.index))
-    return named(name if name != "range" else None, range_p, *[cast(x, target) for x in bounds])
+    return [cast(x, target) for x in given]
 
 
 def _scalar(x: Any, dtype: DType | None) -> Tensor:

@@ -136,6 +136,8 @@ def range_whose_limit_is_behind_it(x):
     total = 0
     for i in range(3, 0, x):
         total = total * 10 + i
+    for i in range(fg.constant(5), fg.constant(1, fg.int64), x):  # of the wider dtype
+        total = total * 10 + fg.cast(i, fg.int32)
     return total
 
 

@@ -262,9 +262,8 @@ def range_(*limits: Any) -> Any:
     if not any(map(decides, limits)):
         return range(*limits)
     if len(limits) == 3 and decides(limits[2]):
-        start, limit, step = map(convert, limits)
-        if start.dtype is limit.dtype:
-            limit = gathering.where(step > 0, elementwise.maximum(start, limit), elementwise.minimum(start, limit))
+        start, limit, step = creation.bounds(*limits)
+        limit = gathering.where(step > 0, elementwise.maximum(start, limit), elementwise.minimum(start, limit))
         return creation.range_(start, limit, step)
     return creation.range_(*limits)
 
