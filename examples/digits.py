@@ -13,8 +13,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -40,6 +41,15 @@ def load_digits(seed: int = 0) -> tuple[Batch, Batch]:
         stratify=labels,
     )
     return (split[0], split[2]), (split[1], split[3])
+
+
+class Network(Protocol):
+    """A model: images f32[n, 64] -> logits f32[n, 10]."""
+
+    @property
+    def trainable_variables(self) -> Sequence[fg.Variable]: ...
+
+    def __call__(self, x: fg.Tensor, /) -> fg.Tensor: ...
 
 
 class Linear(fg.Module):
@@ -91,7 +101,7 @@ def convolutional(seed: int = 0) -> fg.keras.Sequential:
     )
 
 
-def make_step(model: fg.Module, optimizer: fg.keras.optimizers.Optimizer) -> Step:
+def make_step(model: Network, optimizer: fg.keras.optimizers.Optimizer) -> Step:
     """Return one training step: (images f32[n, 64], labels i32[n]) -> (mean loss f32[], accuracy f32[])."""
     loss_of = fg.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
@@ -156,16 +166,17 @@ def train(title: str, step: Step, data: Batch, n_epochs: int) -> tuple[list[floa
     return losses, float(np.median(seconds))
 
 
-def predict(model: fg.Module, images: np.ndarray) -> np.ndarray:
+def predict(model: Network, images: np.ndarray) -> np.ndarray:
     """Return the most likely class of each image. f32[n, 64] -> i64[n]."""
-    return fg.argmax(model(fg.constant(images)), axis=1).numpy()
+    classes: np.ndarray = fg.argmax(model(fg.constant(images)), axis=1).numpy()
+    return classes
 
 
 BATCH_SPEC = (fg.TensorSpec((BATCH, 64), fg.float32), fg.TensorSpec((BATCH,), fg.int32))
 
 
 def eager_against_compiled(
-    data: Batch, make_model: Callable[[], fg.Module] = TwoLayers, n_steps: int = 100
+    data: Batch, make_model: Callable[[], Network] = TwoLayers, n_steps: int = 100
 ) -> tuple[np.ndarray, float, float]:
     """Train the same network eagerly and compiled, the latter with its kernels from the first step on.
 
@@ -186,7 +197,8 @@ def eager_against_compiled(
             losses[-1].append(float(loss))
             seconds.append(time.perf_counter() - started)
         medians.append(float(np.median(seconds)))
-    return np.abs(np.subtract(*losses)), *medians
+    eager, compiled = losses
+    return np.abs(np.subtract(eager, compiled)), medians[0], medians[1]
 
 
 def main() -> int:

@@ -58,9 +58,9 @@ def draw_steps(concrete: Any, path: Path) -> None:
     widest = max(len(column) for column in columns.values())
     figure, axes = plt.subplots(figsize=(max(7, 2.6 * len(columns)), max(4, 0.95 * widest)))
     place = {}
-    for x, column in columns.items():
+    for number, column in columns.items():
         for row, step in enumerate(column):
-            place[step.number] = (2.6 * x, -(row + 0.5) * widest / len(column))
+            place[step.number] = (2.6 * number, -(row + 0.5) * widest / len(column))
     for step in steps:
         for i in step.waits_for:
             _arrow(axes, place[i], place[step.number])

@@ -2,10 +2,16 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self, overload
 
 from fastgraph._primitive import Primitive
 from fastgraph._tensor import Tensor
+from fastgraph.dtype import DType
+
+class SupportsTensor(Protocol):
+    """A Variable: what stands for a tensor."""
+
+    def __fg_tensor__(self, dtype: DType | None = None) -> Any: ...
 
 def set_composite_accumulator(function: Callable[[Any, Any], Any]) -> None:
     """Say how cotangents of which at least one is no Tensor are added: function(a, b)."""
@@ -111,10 +117,24 @@ class Tape(Records):
         """The cotangent of each source (None where nothing flows into it), given one seed per target (None: ones)."""
     def finish(self, targets: list[Any], sources: list[Any], seeds: list[Any], report: bool = True) -> list[Any]:
         """The cotangents of `sources`; a tape that is not persistent has nothing left afterwards."""
+    # `| Any`: a source that the target does not depend on gives None, which programs seldom ask for
+    @overload
+    def gradient(
+        self, target: Any, sources: list[Any], output_gradients: Any = None, unconnected_gradients: Any = "none"
+    ) -> list[Tensor | Any]:
+        """The gradient of `target` with respect to `sources`, in their structure. Source: tf.GradientTape.gradient."""
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: Tensor | SupportsTensor,
+        output_gradients: Any = None,
+        unconnected_gradients: Any = "none",
+    ) -> Tensor | Any: ...
+    @overload
     def gradient(
         self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = "none"
-    ) -> Any:
-        """The gradient of `target` with respect to `sources`, in their structure. Source: tf.GradientTape.gradient."""
+    ) -> Any: ...
     def differentiate_nested(self, target: Any, sources: Any, output_gradients: Any, unconnected_gradients: Any) -> Any:
         """`gradient` where something is nested or asked for."""
     def report_missing(self, targets: list[Any], sources: list[Any]) -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 from fastgraph._buffer import Cell
 from fastgraph._primitive import Primitive
-from fastgraph._tensor import EagerTensor
+from fastgraph._tensor import EagerTensor, Tensor
 
-def read(primitive: Primitive, cell: Cell, attrs: dict[str, Any]) -> Any:
+def read(primitive: Primitive, cell: Cell, attrs: dict[str, Any]) -> Tensor:
     """The value of `cell` by the op `primitive`: what bind does, without its conversion of inputs."""
 
 def replace(cell: Cell, before: EagerTensor, after: EagerTensor) -> bool:

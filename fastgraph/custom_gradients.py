@@ -9,7 +9,7 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 from fastgraph import nesting
 from fastgraph import primitive as primitives
@@ -19,7 +19,16 @@ from fastgraph.gradient import GradientTape, is_trainable, is_variable
 from fastgraph.ops.elementwise import apart
 from fastgraph.ops.replay import Replay
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
+
+@overload
+def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P, R]: ...
+@overload
+def custom_gradient(
+    f: None = None,
+) -> Callable[[Callable[P, tuple[R, Callable[..., Any]]]], Callable[P, R]]: ...
 def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Decorate a function that returns (its result, grad_fn) so that gradients through it are grad_fn's.
 

@@ -5,6 +5,7 @@ from fastgraph import assert_equal as assert_equal
 from fastgraph import assert_greater as assert_greater
 from fastgraph import assert_less as assert_less
 from fastgraph import assert_rank as assert_rank
+from fastgraph._tensor import Tensor
 from fastgraph.configuration import disable_traceback_filtering as disable_traceback_filtering
 from fastgraph.configuration import enable_traceback_filtering as enable_traceback_filtering
 from fastgraph.configuration import get_log_device_placement as get_log_device_placement
@@ -13,7 +14,7 @@ from fastgraph.configuration import set_log_device_placement as set_log_device_p
 from typing import Any
 import builtins
 
-def assert_all_finite(x: Any, message: builtins.str, name: builtins.str | None = None) -> Any:
+def assert_all_finite(x: Any, message: builtins.str, name: builtins.str | None = None) -> Tensor:
     """x, if none of its elements is infinite or NaN. f[*s] -> f[*s].
 
     Raises: InvalidArgumentError. Source: tf.debugging.assert_all_finite."""
@@ -74,7 +75,7 @@ def assert_shapes(shapes: Any, data: Any = None, summarize: builtins.int | None 
     graph runs for what is unknown while a function is traced. Source: tf.debugging.assert_shapes."""
 def assert_type(tensor: Any, tf_type: Any, message: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless the tensor has this dtype. Raises: TypeError. Source: tf.debugging.assert_type."""
-def check_numerics(tensor: Any, message: Any, name: builtins.str | None = None) -> Any:
+def check_numerics(tensor: Any, message: Any, name: builtins.str | None = None) -> Tensor:
     """The tensor itself. f[*s] -> f[*s].
 
     Raises: InvalidArgumentError for NaN or infinities. Source: tf.debugging.check_numerics."""

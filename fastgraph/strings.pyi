@@ -1,37 +1,38 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
 from fastgraph import as_string as as_string
+from fastgraph._tensor import Tensor
 from fastgraph.ragged_strings import bytes_split as bytes_split
 from fastgraph.ragged_strings import split as split
 from typing import Any
 import builtins
 
-def format(template: builtins.str, inputs: Any, placeholder: builtins.str = '{}', summarize: builtins.int = 3, name: builtins.str | None = None) -> Any:
+def format(template: builtins.str, inputs: Any, placeholder: builtins.str = '{}', summarize: builtins.int = 3, name: builtins.str | None = None) -> Tensor:
     """The text `template` with the tensors in the places of `placeholder`, as print shows them. t[*s]... -> string[].
 
     inputs: a tensor or a list of them. summarize: elements shown at each end of an axis, -1: all.
     Raises: ValueError for another number of tensors than of places, TypeError for a template that is no text.
     Source: tf.strings.format."""
-def join(inputs: Any, separator: builtins.str = '', name: builtins.str | None = None) -> Any:
+def join(inputs: Any, separator: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """Strings at the same place of a list of tensors, joined; scalars go with all. string[*s]... -> string[*s].
 
     Raises: InvalidArgumentError if shapes differ. Source: tf.strings.join."""
-def length(input: Any, unit: builtins.str = 'BYTE', name: builtins.str | None = None) -> Any:
+def length(input: Any, unit: builtins.str = 'BYTE', name: builtins.str | None = None) -> Tensor:
     """The length of each string, in bytes or, with unit "UTF8_CHAR", in characters. string[*s] -> i32[*s].
 
     Raises: ValueError for another unit. Source: tf.strings.length."""
-def lower(input: Any, encoding: builtins.str = '', name: builtins.str | None = None) -> Any:
+def lower(input: Any, encoding: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """Each string in lower case (ASCII, or UTF-8). string[*s] -> string[*s]. Source: tf.strings.lower."""
-def reduce_join(inputs: Any, axis: Any = None, keepdims: builtins.bool = False, separator: builtins.str = '', name: builtins.str | None = None) -> Any:
+def reduce_join(inputs: Any, axis: Any = None, keepdims: builtins.bool = False, separator: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """Strings along `axis` (None: all), joined. string[*s] -> string[*r]. Source: tf.strings.reduce_join."""
-def strip(input: Any, name: builtins.str | None = None) -> Any:
+def strip(input: Any, name: builtins.str | None = None) -> Tensor:
     """Each string without white space at its ends. string[*s] -> string[*s]. Source: tf.strings.strip."""
-def substr(input: Any, pos: Any, len: Any, unit: builtins.str = 'BYTE', name: builtins.str | None = None) -> Any:
+def substr(input: Any, pos: Any, len: Any, unit: builtins.str = 'BYTE', name: builtins.str | None = None) -> Tensor:
     """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting.
 
     Raises: InvalidArgumentError for a position outside a string. Source: tf.strings.substr."""
-def to_number(input: Any, out_type: Any = ..., name: builtins.str | None = None) -> Any:
+def to_number(input: Any, out_type: Any = ..., name: builtins.str | None = None) -> Tensor:
     """The number that each string says. string[*s] -> out_type[*s].
 
     Raises: InvalidArgumentError for a string that is no number. Source: tf.strings.to_number."""
-def upper(input: Any, encoding: builtins.str = '', name: builtins.str | None = None) -> Any:
+def upper(input: Any, encoding: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """Each string in upper case (ASCII, or UTF-8). string[*s] -> string[*s]. Source: tf.strings.upper."""

@@ -30,6 +30,8 @@ KNOWN = {
     "Sequence": "from collections.abc import Sequence",
     "Tensor": "from fastgraph._tensor import Tensor",
 }
+#: Public names of which type checkers see more than Python does.
+TYPED = {"function": "staging.typed_function:function"}
 HEADER = "# Written by tools/stubs.py from the ops' definitions; do not edit.\n"
 
 
@@ -66,15 +68,31 @@ class Stub:
             default = "" if p.default is p.empty else f" = {plain(p.default)}"
             parameters.append(f"{star}{p.name}: {self.annotation(p.annotation, guess)}{default}")
             kind = p.kind
-        primitive = getattr(function, "primitive", None)
-        returns = "Tensor" if primitive is not None and primitive.n_outputs == 1 else "Any"
-        result = self.annotation(signature.return_annotation, returns)
+        result = signature.return_annotation
+        result = self.annotation(returned(function) if result in (inspect.Signature.empty, "Any") else result, "Any")
         self.lines.append(f"def {name}({', '.join(parameters)}) -> {result}:")
         self.lines.append(textwrap.indent(f'"""{inspect.getdoc(function) or name}"""', "    "))
 
     def text(self) -> str:
         """Return the file."""
-        return HEADER + "\n".join([*sorted(self.imports), "", *self.lines]) + "\n"
+        # `import x as y` says that the name is public, and one without it, below, would take that back
+        imports = {line for line in self.imports if f"{line} as {line.rpartition(' ')[2]}" not in self.imports}
+        return HEADER + "\n".join([*sorted(imports), "", *self.lines]) + "\n"
+
+
+def returned(function: Callable[..., Any]) -> str:
+    """Return what an op's function gives, as its docstring says: `-> f[*s]`, `-> list of t[*r]`, `-> [t[*s], ...]`."""
+    primitive = getattr(function, "primitive", None)
+    if primitive is not None and primitive.n_outputs == 1:
+        return "Tensor"
+    shapes = re.search(r"-> (.*)", inspect.getdoc(function) or "")
+    if shapes is None:
+        return "Any"
+    if re.match(r"list of \w+\[|\[\w+\[[^]]*\], \.\.\.\]", shapes[1]):
+        return "list[Tensor]"
+    first = re.sub(r"\[[^]]*\]", "", shapes[1]).replace(", broadcasting", "").partition(".")[0]
+    several = " x2" in first or ("," in first and "->" not in first)  # f[*r], f[*r]; but not f[*s], c[*s] -> c[*s]
+    return "Tensor" if re.match(r"\w+\[|same\.", shapes[1]) and not several else "Any"
 
 
 def plain(value: Any) -> str:
@@ -100,7 +118,7 @@ def generate() -> dict[Path, str]:
             stubs[space].imports.add(f"from {home} import {last} as {last}")
     for public, home in sorted(namespaces.PUBLIC.items()):
         space, _, last = public.rpartition(".")
-        module, _, attribute = home.partition(":")
+        module, _, attribute = TYPED.get(public, home).partition(":")
         if attribute == "NEWAXIS":
             stubs[space].lines.append(f"{last}: None")
         else:

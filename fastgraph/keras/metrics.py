@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fastgraph._namespaces import lookup
-from fastgraph._tensor import init_scope
+from fastgraph._tensor import Tensor, init_scope
 from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import DTypeLike
 from fastgraph.keras import backend, identifiers, losses
@@ -86,7 +86,7 @@ class Metric(Layer):
         """Add a batch to the state."""
         raise NotImplementedError("Must be implemented in subclasses.")
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Return the value over all batches since the last reset."""
         raise NotImplementedError("Must be implemented in subclasses.")
 
@@ -132,7 +132,7 @@ class Sum(Metric):
         values, _ = _weighted(values, sample_weight, self._dtype, reduce_sum)
         return self.total.assign_add(reduce_sum(values))
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Return the sum. f[]."""
         return self.total.read_value()
 
@@ -152,9 +152,10 @@ class Mean(Metric):
         count = cast(size(values), self._dtype) if weights is None else reduce_sum(weights)
         return self.count.assign_add(count)
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Return the mean, 0 of no values. f[]."""
-        return divide_no_nan(self.total.read_value(), self.count.read_value())
+        mean: Tensor = divide_no_nan(self.total.read_value(), self.count.read_value())
+        return mean
 
 
 class MeanMetricWrapper(Mean):
@@ -201,9 +202,10 @@ class RootMeanSquaredError(MeanMetricWrapper):
     def __init__(self, name: str | None = "root_mean_squared_error", dtype: DTypeLike | None = None) -> None:
         super().__init__(_squared_difference, name, dtype)
 
-    def result(self) -> Any:
+    def result(self) -> Tensor:
         """Return the root of the mean. f[]."""
-        return sqrt(super().result())
+        root: Tensor = sqrt(super().result())
+        return root
 
 
 class Accuracy(MeanMetricWrapper):

@@ -86,8 +86,8 @@ class Model(Layer):
         else:
             super()._build_for(inputs, scope)
 
-    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Return what the model makes of its inputs."""
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what the model makes of its inputs: `call(inputs, training=None, mask=None)` of a subclass."""
         raise NotImplementedError(_NO_CALL)
 
     # Its parts.

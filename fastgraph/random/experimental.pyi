@@ -1,4 +1,5 @@
 # Written by tools/stubs.py from the ops' definitions; do not edit.
+from fastgraph._tensor import Tensor
 from fastgraph.ops.algorithms import Algorithm as Algorithm
 from fastgraph.random import fold_in as stateless_fold_in
 from fastgraph.random import split as stateless_split
@@ -9,13 +10,13 @@ from fastgraph.random_generator import set_global_generator as set_global_genera
 from typing import Any
 import builtins
 
-def index_shuffle(index: Any, seed: Any, max_index: Any) -> Any:
+def index_shuffle(index: Any, seed: Any, max_index: Any) -> Tensor:
     """Where `index` goes in the permutation of 0 ... max_index that the seed says. i[], i[2], i[] -> i[].
 
     A vector of indices or of last indices, or a matrix of seeds, gives a vector. Raises: InvalidArgumentError for an
     index outside. Source: tf.random.experimental.index_shuffle; the cipher: Beaulieu et al., "The SIMON and SPECK
     families of lightweight block ciphers" (2013)."""
-def stateless_shuffle(value: Any, seed: Any, alg: Any = 'auto_select', name: builtins.str | None = None) -> Any:
+def stateless_shuffle(value: Any, seed: Any, alg: Any = 'auto_select', name: builtins.str | None = None) -> Tensor:
     """The slices of value along its first axis in an order that the seed i[2] says. t[n, *s] -> t[n, *s].
 
     Source: tf.random.experimental.stateless_shuffle."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -27,26 +29,40 @@ TENSOR, DENSE = r"\bTensor\b", r"\bDense\b"
 WRONG = 9  # the line of the name that is not there
 
 
+CHECKERS = pytest.mark.parametrize(
+    "command", [("mypy", "--ignore-missing-imports"), ("basedpyright",)], ids=["mypy", "pyright"]
+)
+HERE = Path(__file__).parent
+CLEAN = [HERE / "typical_program.py", *sorted((HERE.parents[1] / "examples").glob("*.py"))]
+
+
+def run(folder: Path, command: Sequence[str], *files: Path) -> subprocess.CompletedProcess[str]:
+    """Check files as a user's own, in a folder that is not this project's."""
+    root = str(Path(fastgraph.__file__).parents[1])
+    environment = {**os.environ, "MYPYPATH": root, "PYTHONPATH": root}
+    # pyright's own rules, not the stricter ones of the distribution that is on PyPI as one wheel
+    (folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard", "reportMissingImports": false}')
+    return subprocess.run(
+        [sys.executable, "-m", *command, *map(str, files)], capture_output=True, text=True, env=environment,
+        cwd=folder, timeout=250, check=False,
+    )  # fmt: skip
+
+
 def checked(tmp_path: Path, *command: str) -> list[str]:
     """What a checker says of each line of the program: [line 1, line 2, ...]."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    root = str(Path(fastgraph.__file__).parents[1])
-    environment = {**os.environ, "MYPYPATH": root, "PYTHONPATH": root}
-    run = subprocess.run(
-        [sys.executable, "-m", *command, str(program)], capture_output=True, text=True, env=environment, cwd=tmp_path,
-        timeout=250, check=False,
-    )  # fmt: skip
+    made = run(tmp_path, command, program)
     said = [""] * (PROGRAM.count("\n") + 1)
-    for line in run.stdout.splitlines():
+    for line in made.stdout.splitlines():
         found = re.search(r"program\.py:(\d+)(?::\d+)?(?: -)?:? (.*)", line)
         if found:
             said[int(found[1])] += found[2]
-    assert any(said), run.stdout + run.stderr
+    assert any(said), made.stdout + made.stderr
     return said
 
 
-@pytest.mark.parametrize("command", [("mypy", "--ignore-missing-imports"), ("basedpyright",)], ids=["mypy", "pyright"])
+@CHECKERS
 def test_public_names_resolve(tmp_path: Path, command: tuple[str, ...]) -> None:
     pytest.importorskip(command[0])
     said = checked(tmp_path, *command)
@@ -54,3 +70,11 @@ def test_public_names_resolve(tmp_path: Path, command: tuple[str, ...]) -> None:
         assert re.search(wanted, said[line]), (line, said[line])
         assert "error" not in said[line], said[line]
     assert "reluu" in said[WRONG] and "error" in said[WRONG]
+
+
+@CHECKERS
+def test_typical_programs_have_no_errors(tmp_path: Path, command: tuple[str, ...]) -> None:
+    pytest.importorskip(command[0])
+    files = [Path(shutil.copy(file, tmp_path)) for file in CLEAN]
+    made = run(tmp_path, command, *files)
+    assert made.returncode == 0, made.stdout + made.stderr

@@ -101,13 +101,13 @@ class Layer(Module):
         """Make the weights, for inputs of this shape."""
         self.built = True
 
-    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self, *args: Any, **kwargs: Any) -> Any:  # so wide that any `call` of a subclass fits
         """Return what the layer makes of its inputs."""
-        return inputs
+        return args[0]
 
     # Calls.
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor | Any:
         """Build the layer if it is not, check the inputs, and `call` it."""
         if "_own_weights" not in self.__dict__:
             raise RuntimeError("You must call `super().__init__()` in the layer constructor.")

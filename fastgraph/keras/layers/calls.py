@@ -31,7 +31,7 @@ class Call(NamedTuple):
 class Parameters(NamedTuple):
     """How a `call` method takes its arguments."""
 
-    first: str | None
+    first: str
     training: int | None  # the place of `training` among the arguments after the first
     takes_training: bool
     default: Any
@@ -109,7 +109,7 @@ def parameters_of(call: Any) -> Parameters:
     if "training" in by_name and by_name["training"].default is not inspect.Parameter.empty:
         default = by_name["training"].default
     place = names.index("training") - 1 if "training" in names[1:] else None
-    return Parameters(names[0] if names else None, place, "training" in by_name or swallows, default)
+    return Parameters(names[0] if names else "inputs", place, "training" in by_name or swallows, default)
 
 
 def leaves(value: Any) -> Iterator[Any]:
