@@ -1,4 +1,4 @@
-# make demo | test | bench | figures | soak | lint | debug | asan | tsan | clean
+# make demo | test | bench | soak | lint | debug | asan | tsan | clean
 # Each target makes what it needs: an environment in this folder, and fastgraph installed in it from these sources.
 # Another Python: make test PYTHON=python3.13 (it gets an environment of its own).
 
@@ -16,7 +16,7 @@ SOURCES := pyproject.toml setup.py $(shell find fastgraph -name '*.py[xd]' -o -n
              fastgraph/compiler/vecmath.py fastgraph/ops/*.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test bench figures soak lint debug asan tsan clean help
+.PHONY: demo test bench soak lint debug asan tsan clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -29,15 +29,11 @@ test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -q $(TEST_ARGS) tests
 
 # make bench PEERS=all (makes the peers' environments) BASE=earlier.json (flags changes over 15 %) ONLY='mlp;chain/*'
-# PUBLISH=1: the results go to benchmarks/results and docs instead of bench-out.
+# PUBLISH=1: the results go to benchmarks/results, docs and the README instead of bench-out.
 PEERS ?= here
 bench: $(VENV)/installed-examples
 	$(BIN)/python -m benchmarks.run --peers $(PEERS) $(if $(BASE),--base '$(BASE)') $(if $(ONLY),--only '$(ONLY)') \
 	    $(if $(PUBLISH),--publish)
-
-# The figures of the README.
-figures: $(VENV)/installed-examples
-	$(BIN)/python benchmarks/figures.py
 
 # The long forms of the checks; the report lies in docs/soak.md afterwards.
 soak: $(VENV)/installed-test

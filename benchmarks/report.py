@@ -1,7 +1,8 @@
 """The results of a run as text: a line for each case, tables in Markdown, what changed against an earlier run.
 
 `python -m benchmarks.report results.json [docs/benchmarks.md]` writes the page (and its picture) from a run's file once
-more, for instance after a change of `remarks.toml`.
+more, for instance after a change of `remarks.toml`; of docs/benchmarks.md also the table in the README, so that no two
+pages give different figures for one thing.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from benchmarks import once
 from benchmarks.peers import BY_HAND, OWN, PEERS, WARM
 
 CHANGE = 0.15
+ROOT = Path(__file__).resolve().parents[1]
 #: "workload/case" = why it is behind its goal; kept from run to run.
 REMARKS = Path(__file__).with_name("remarks.toml")
 #: The workload whose cases, "op, size", make a table of their own: a row an op, a column a size.
@@ -31,6 +33,21 @@ HOW_GRID = """\
 Eager calls of the most used ops on float32: fastgraph's time over that of the better of NumPy (N) and PyTorch (P), and
 fastgraph's microseconds. Below 1 fastgraph is faster. `benchmarks/workloads/ops.py` says what each call is; NumPy and
 PyTorch copy where their result would be a view of another layout (transpose, broadcast_to)."""
+
+
+#: The cases that the README shows: (workload, case, what it is called there).
+SHOWN = (
+    ("scalar_add", "scalar", "a + b, two scalars, eager"),
+    ("scalar_add", "ten, recorded", "a + b, 10 floats, eager, recorded on a tape"),
+    ("op_gradient", "x * x", "one op and its gradient by a tape"),
+    ("call", "a * b + c", "call of a traced a * b + c"),
+    ("loop", "5 elements", "iteration of a while_loop, tanh of 5 floats"),
+    ("chain", "gradient, 1e5", "gradient of a chain of 11 elementwise ops, 100,000 floats"),
+    ("mlp", "step", "MLP 784-256-128-10, training step of 64"),
+    ("convnet", "step", "convolutional network, training step of 32"),
+    ("attention", "gradient", "attention block, gradient, 8 x 128 x 128"),
+)
+BEGIN, END = "<!-- measured figures: begin -->\n", "<!-- measured figures: end -->\n"
 
 
 def figure(samples: list[float]) -> float:
@@ -132,6 +149,51 @@ def markdown(results: dict[str, Any]) -> str:
     )
     lines += [*_missing(every, "failed", "Failed"), *_missing(every, "absent", "Who takes no part, and why")]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def readme(results: dict[str, Any]) -> str:
+    """The table of the README, between its two marks."""
+    machine, measured = results["machine"], results["once"]
+    rows = []
+    for row in measured.get("imports", ()):
+        if row["module"] in ("fastgraph", "tensorflow"):
+            rows.append((row["module"], row["import_ms"], row["operation_ms"], row["operation_mb"]))
+    (_, ours, our_first, our_mb), (_, theirs, their_first, their_mb) = sorted(rows)
+    lines = [
+        f"On {machine['cores']} cores ({machine['cpu']}, CPython {machine['python']}, {machine['date'][:10]}); the "
+        "page has the spread, all peers, and what is behind:",
+        "",
+    ]
+    shown = [
+        [
+            "import; with a first op",
+            f"{ours:,.0f}; {our_first:,.0f} ms",
+            f"TensorFlow {theirs:,.0f}; {their_first:,.0f} ms",
+        ],
+        ["resident after a first op", f"{our_mb:,.0f} MB", f"TensorFlow {their_mb:,.0f} MB"],
+    ]
+    calls = {(row["workload"], row["peer"], row["caches"]): row for row in measured.get("first_calls", ())}
+    for workload, name in (("mlp", "MLP"), ("convnet", "convolutional network")):
+        cold, warm = calls[workload, "fastgraph", "cold"], calls[workload, "fastgraph", "warm"]
+        peer = calls[workload, "TensorFlow function", "cold"]
+        ours_said = (
+            f"{cold['first_ms']:,.0f}, {cold['full_ms']:,.0f} ms; {warm['first_ms']:,.0f}, {warm['full_ms']:,.0f} ms"
+        )
+        shown.append([f"{name}: first result, full speed; with stored kernels", ours_said,
+                      f"TensorFlow {peer['first_ms']:,.0f}, {peer['full_ms']:,.0f} ms"])  # fmt: skip
+    for workload, case, name in SHOWN:
+        row = next(row for row in results["cases"] if (row["workload"], row["case"]) == (workload, case))
+        own, peer_best = best_own(row), best_peer(row)
+        if own is not None and peer_best is not None:
+            shown.append([name, f"{us(own[1])} us", f"{peer_best[0]} {us(peer_best[1])} us"])
+    return "\n".join([*lines, *table(["", "fastgraph", "beside"], shown)])
+
+
+def write_readme(results: dict[str, Any], page: Path) -> None:
+    """Put the table between the marks of a README."""
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    page.write_text(before + BEGIN + readme(results) + END + rest.partition(END)[2], encoding="utf-8")
 
 
 def _earlier(rows: list[dict[str, Any]], results: dict[str, Any]) -> str:
@@ -315,6 +377,8 @@ def main() -> None:
     page = Path(sys.argv[2] if len(sys.argv) > 2 else "docs/benchmarks.md")
     page.write_text(markdown(results))
     plot.draw(results, page.with_suffix(".svg"))
+    if page.resolve() == ROOT / "docs" / "benchmarks.md":
+        write_readme(results, ROOT / "README.md")
 
 
 if __name__ == "__main__":

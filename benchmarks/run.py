@@ -164,7 +164,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", help='patterns of "workload/case", separated by semicolons')
     parser.add_argument("--base", type=Path, help="an earlier --json file: changes over 15 %% are flagged")
     parser.add_argument("--json", type=Path, default=ROOT / "bench-out" / "results.json")
-    parser.add_argument("--publish", action="store_true", help="write benchmarks/results/DATE.json and docs/benchmarks")
+    parser.add_argument(
+        "--publish",
+        action="store_true",
+        help="write benchmarks/results/DATE.json, docs/benchmarks and the README's table",
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-once", action="store_true", help="leave out imports, first calls, memory and sizes")
     parser.add_argument("--small", action="store_true", help="shrunk workloads, to check that every peer's code runs")
@@ -228,6 +232,8 @@ def main() -> None:
     page.write_text(report.markdown(results))
     progress(f"{options.json}, {page}")
     plot.draw(results, page.with_suffix(".svg"))
+    if options.publish:
+        report.write_readme(results, ROOT / "README.md")
     if options.base is not None and report.changed(json.loads(options.base.read_text()), results):
         sys.exit("some cases are slower by more than 15 %")
     if any(name in row["failed"] for row in results["cases"] for name in OWN):

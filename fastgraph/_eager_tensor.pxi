@@ -4,8 +4,10 @@ cdef dict _shapes = {}     # dims -> TensorShape: making one costs more than an 
 
 
 @cython.no_gc  # what it refers to does not refer back, and the memory that EagerTensors keep has no collector's header
+@cython.embedsignature(False)  # the one below is of the kind that `inspect` reads
 cdef class Tensor:
-    """A value with a dtype and a shape: an EagerTensor holds its elements, a symbolic one is an edge of a graph.
+    """Tensor()\n--\n
+    A value with a dtype and a shape: an EagerTensor holds its elements, a symbolic one is an edge of a graph.
 
     Source: tf.Tensor.
     """

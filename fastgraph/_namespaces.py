@@ -226,7 +226,9 @@ FILES = (
 SUBSTITUTES = {
     "audio": "Python's wave module and NumPy",
     "data": "Dataset.from_generator with a Python generator",
-    "distribute": "one process: fastgraph uses all its cores",
+    "compat.v1": "the names of TensorFlow 2",
+    "compat.v2": "fastgraph itself",
+    "distribute": "no strategy (one process uses all cores; leave `with strategy.scope()` out)",
     "experimental.numpy": "NumPy, or the functions of fastgraph",
     "image": "NumPy and Pillow on tensors (outside Functions)",
     "io": "Python's files and NumPy",
@@ -237,16 +239,16 @@ SUBSTITUTES = {
     "keras.datasets": "scikit-learn's datasets",
     "keras.initializers": "a function of shape and dtype",
     "keras.layers": "a fastgraph.keras.layers.Layer of your own",
-    "keras.losses": "a function of labels and predictions",
-    "keras.metrics": "fastgraph.keras.metrics.Mean of the values",
+    "keras.losses": "a function of (y_true, y_pred)",
+    "keras.metrics": "a subclass of fastgraph.keras.metrics.Metric",
     "keras.optimizers": "fastgraph.keras.optimizers.Adam or SGD",
-    "keras.preprocessing": "NumPy and Python",
+    "keras.preprocessing": "NumPy",
     "keras.regularizers": "a function of the weight",
-    "keras.utils": "NumPy and Python",
+    "keras.utils": "fastgraph.random.set_seed (set_random_seed), fastgraph.one_hot (to_categorical), NumPy (the rest)",
     "lite": "numpy.savez of the Variables' values",
     "lookup": "a Python dict",
-    "losses": "a function of labels and predictions",
-    "metrics": "fastgraph.keras.metrics.Mean of the values",
+    "losses": "a function of (y_true, y_pred)",
+    "metrics": "a subclass of fastgraph.keras.metrics.Metric",
     "optimizers": "fastgraph.keras.optimizers.Adam or SGD",
     "queue": "Python's queue",
     "random": "numpy.random (outside Functions)",
@@ -397,7 +399,7 @@ def _advice(dotted: str, name: str) -> str:
     words = _words(name)
     for full in sorted(built, key=len):
         last = full.rpartition(".")[2]
-        if words & _words(last):
+        if words & _words(last) and _kind(full) == _kind(dotted):
             by_last.setdefault(last, full)
     close = _close(name, by_last, 0.8)
     if close:
@@ -408,6 +410,15 @@ def _advice(dotted: str, name: str) -> str:
             return f"Use {SUBSTITUTES[parent]} instead."
         parent = parent.rpartition(".")[0]
     return "There is no near substitute yet."
+
+
+def _kind(full: str) -> tuple[bool, bool]:
+    """What a kindred name must have in common: whether it is Keras's, whether it is a class.
+
+    A loss called Poisson is no distribution, and a metric no function.
+    """
+    space, _, name = full.rpartition(".")
+    return space.startswith(("keras", "losses", "metrics", "optimizers", "initializers")), name[:1].isupper()
 
 
 def _words(name: str) -> set[str]:
@@ -426,8 +437,8 @@ def _names_in(namespace: str) -> list[str]:
     return sorted({full[len(prefix) :] for full in every if full.startswith(prefix) and "." not in full[len(prefix) :]})
 
 
-def lookup(namespace: str) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a public module that is a file: for names that it does not define."""
+def lookup(namespace: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__`, for names that it does not define, and `__dir__` of a public module that is a file."""
 
     folder = os.path.join(_FOLDER, *namespace.split("."))
 
@@ -440,7 +451,11 @@ def lookup(namespace: str) -> Callable[[str], Any]:
             raise missing(namespace, name)
         return module
 
-    return __getattr__
+    def __dir__() -> list[str]:
+        below = [full.removeprefix(f"{namespace}.") for full in FILES if full.startswith(f"{namespace}.")]
+        return sorted({*public_in_file(file_module(namespace)), *(name for name in below if "." not in name)})
+
+    return __getattr__, __dir__
 
 
 class Namespace(types.ModuleType):
@@ -453,6 +468,9 @@ class Namespace(types.ModuleType):
 
     def __dir__(self) -> list[str]:
         return _names_in(self.__name__.partition(".")[2])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return importlib.import_module, (self.__name__,)  # by name, as pickle does not know modules
 
 
 class _UnknownModules:

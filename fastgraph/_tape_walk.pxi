@@ -5,8 +5,10 @@ def _age(variable):
     return variable.__fg_cell__.id
 
 
+@cython.embedsignature(False)  # the one below is of the kind that `inspect` reads
 cdef class Tape(Records):
-    """Records while it is entered; gives gradients by one walk back over the records, for any number of sources."""
+    """Tape(persistent=False, watch_accessed_variables=True)\n--\n
+    Records while it is entered; gives gradients by one walk back over the records, for any number of sources."""
 
     cdef readonly bint persistent
     cdef readonly bint recording

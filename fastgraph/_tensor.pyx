@@ -248,7 +248,8 @@ cdef class use_trace:
 
 
 cdef class init_scope:
-    """Context manager: leaves every trace and pauses every tape of this thread. Source: tf.init_scope."""
+    """init_scope()\n--\n
+    Context manager: leaves every trace and pauses every tape of this thread. Source: tf.init_scope."""
 
     cdef object previous
     cdef list tapes

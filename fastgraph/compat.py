@@ -30,7 +30,7 @@ __all__ = [
     "real_types",
 ]
 
-__getattr__ = lookup("compat")
+__getattr__, __dir__ = lookup("compat")
 
 bytes_or_text_types = (bytes, str)
 integral_types = (numbers.Integral, np.integer)

@@ -100,7 +100,7 @@ def _convert(value: Any, dtype: DType | None) -> Tensor:
         return from_array(np.asarray(value), dtype)
     if isinstance(value, (bool, int, float, complex, str, bytes)):
         return _from_leaves(_single(value), value, dtype)
-    if hasattr(type(value), "__array__"):
+    if hasattr(type(value), "__array__") or hasattr(value, "__array_interface__"):
         return from_array(np.asarray(value), dtype)
     raise unsupported(value)
 

@@ -253,3 +253,7 @@ def exception_type_from_error_code(error_code: int) -> type[OpError]:
 def error_code_from_exception_type(cls: type[OpError]) -> int:
     """Return TensorFlow's number of the error class `cls`, UNKNOWN for a class that is not one of them."""
     return next((code for code, known in _CLASS_OF_CODE.items() if known is cls), UNKNOWN)
+
+
+def __dir__() -> list[str]:
+    return [name for name in globals() if not name.startswith("_") and name not in ("Any", "annotations")]

@@ -6,6 +6,7 @@ zeros once a shape is known.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -364,3 +365,7 @@ def _number(value: Any, what: str) -> int:
     if not tensor.dtype.is_integer:
         raise TypeError(f"The {what} of a TensorArray is an integer, got {value!r}")
     return int(found)
+
+
+_signature = inspect.signature(TensorArray.__init__)  # `__new__` takes anything, and would be what is shown
+TensorArray.__signature__ = _signature.replace(parameters=[*_signature.parameters.values()][1:])  # type: ignore[attr-defined]

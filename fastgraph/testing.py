@@ -12,9 +12,12 @@ import numpy as np
 
 from fastgraph import nesting, ops  # noqa: F401  # the second: values have their operators
 from fastgraph import primitive as primitives
+from fastgraph._namespaces import lookup
 from fastgraph._tensor import EagerTensor, Tensor, as_array, convert
 from fastgraph.gradient import GradientTape, is_variable
 from fastgraph.indexed_slices import IndexedSlices
+
+__getattr__, __dir__ = lookup("testing")
 
 #: Relative tolerance by the coarsest dtype compared.
 _TOLERANCES = {

@@ -3,7 +3,8 @@
     python tools/tensorflow_names.py
 
 Needs an environment with TensorFlow 2.21 (and tf-keras, TF_USE_LEGACY_KERAS=1); fastgraph itself never does. Each line
-is a public module followed by its names: "math: abs acos ...". Left out: compat.v1, raw_ops and private names.
+is a public module followed by its names: "math: abs acos ...".
+Left out: the names in compat.v1 and raw_ops, private names.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ def public_modules(root: types.ModuleType) -> dict[str, list[str]]:
                 if not value.__name__.startswith(("tensorflow", "tf_keras", "keras")) or ".python." in value.__name__:
                     continue
                 below = f"{path}.{name}" if path else name
-                if below.startswith(SKIPPED):
+                if below.startswith(SKIPPED) and below not in SKIPPED:
                     continue
-                waiting.append((below, value))
+                waiting.append((below, value))  # the names of one that is skipped are left out, its own is not
             names.append(name)
         found[path] = names
     return found

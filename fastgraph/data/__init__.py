@@ -21,4 +21,4 @@ __all__ = [
     "NumpyIterator",
 ]
 
-__getattr__ = lookup("data")
+__getattr__, __dir__ = lookup("data")

@@ -16,4 +16,4 @@ def cardinality(dataset: Dataset) -> Any:
     return dataset.cardinality()
 
 
-__getattr__ = lookup("data.experimental")
+__getattr__, __dir__ = lookup("data.experimental")

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from fastgraph.keras.models import Model as Model
     from fastgraph.keras.models import Sequential as Sequential
 
+__all__ = ["Input", "Model", "Sequential"]
+
 _HOMES = {"Input": "layers", "Model": "models", "Sequential": "models"}
-_submodule = lookup("keras")
+_submodule, __dir__ = lookup("keras")
 
 
 def __getattr__(name: str) -> Any:

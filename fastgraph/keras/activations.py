@@ -32,7 +32,7 @@ __all__ = [
     "tanh",
 ]
 
-__getattr__ = lookup("keras.activations")
+__getattr__, __dir__ = lookup("keras.activations")
 
 Activation = Callable[[Any], Any]
 

@@ -23,7 +23,7 @@ __all__ = [
     "set_floatx",
 ]
 
-__getattr__ = lookup("keras.backend")
+__getattr__, __dir__ = lookup("keras.backend")
 
 _settings: dict[str, Any] = {"epsilon": 1e-7, "floatx": "float32"}
 _counts: dict[str, Iterator[int]] = {}

@@ -30,7 +30,7 @@ __all__ = [
     "unit_norm",
 ]
 
-__getattr__ = lookup("keras.constraints")
+__getattr__, __dir__ = lookup("keras.constraints")
 
 
 class Constraint:

@@ -57,7 +57,7 @@ __all__ = [
     "zeros",
 ]
 
-__getattr__ = lookup("keras.initializers")
+__getattr__, __dir__ = lookup("keras.initializers")
 
 
 class Initializer:

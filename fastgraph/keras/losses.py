@@ -49,7 +49,7 @@ __all__ = [
     "sparse_categorical_crossentropy",
 ]
 
-__getattr__ = lookup("keras.losses")
+__getattr__, __dir__ = lookup("keras.losses")
 
 
 class Reduction:

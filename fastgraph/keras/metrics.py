@@ -54,7 +54,7 @@ __all__ = [
     "sparse_categorical_crossentropy",
 ]
 
-__getattr__ = lookup("keras.metrics")
+__getattr__, __dir__ = lookup("keras.metrics")
 
 # Means of losses go by the losses' names.
 MAE = mae = mean_absolute_error = losses.mean_absolute_error

@@ -10,6 +10,7 @@ from typing import Any
 
 from fastgraph._namespaces import lookup
 from fastgraph.errors import NotBuiltError
+from fastgraph.keras import layers
 from fastgraph.keras.layers.base import Layer
 from fastgraph.keras.layers.calls import InputTensor, each_once, parameters_of, specs_of, traced_specs
 from fastgraph.keras.layers.core import InputLayer
@@ -23,7 +24,7 @@ from fastgraph.variable import Variable
 
 __all__ = ["Model", "Sequential"]
 
-__getattr__ = lookup("keras.models")
+__getattr__, __dir__ = lookup("keras.models")
 
 #: Methods of Keras's models that are not there, and what to use in their place.
 _LATER = {
@@ -288,6 +289,28 @@ class Sequential(Model):
             for layer in self._layers
         ]
         return {"name": self._name, "layers": layers}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
+        """Return the model that `get_config` described, with weights of its own.
+
+        custom_objects: {name: class} of layers that are not Keras's own. Raises ValueError for a name that is unknown.
+        """
+        known = {"Sequential": Sequential, **(custom_objects or {})}
+        model = cls(name=config.get("name"))
+        for row in config["layers"]:
+            name = row["class_name"]
+            kind = known.get(name) or (getattr(layers, name) if name in layers.__all__ else None)
+            if kind is None:
+                raise ValueError(
+                    f"Unknown layer: {name!r}. If it is a class of yours, give it: "
+                    f"from_config(config, custom_objects={{{name!r}: {name}}})."
+                )
+            if kind is Sequential:
+                model.add(kind.from_config(row["config"], custom_objects))
+            else:
+                model.add(kind.from_config(row["config"]))
+        return model
 
 
 _NO_CALL = (

@@ -17,7 +17,7 @@ from fastgraph.ops.reduction import reduce_sum
 
 __all__ = ["L1", "L1L2", "L2", "Regularizer", "deserialize", "get", "l1", "l1_l2", "l2", "serialize"]
 
-__getattr__ = lookup("keras.regularizers")
+__getattr__, __dir__ = lookup("keras.regularizers")
 
 
 class Regularizer:

@@ -16,4 +16,4 @@ from fastgraph.profiler.recording import KernelRow, Recording, StepEvent, record
 
 __all__ = ["Ceilings", "KernelRow", "Recording", "StepEvent", "ceilings", "record"]
 
-__getattr__ = lookup("profiler")
+__getattr__, __dir__ = lookup("profiler")

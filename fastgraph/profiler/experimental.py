@@ -21,7 +21,7 @@ from fastgraph.profiler.recording import Recording, record, write_whole
 
 __all__ = ["Profile", "ProfilerOptions", "Trace", "start", "stop"]
 
-__getattr__ = lookup("profiler.experimental")
+__getattr__, __dir__ = lookup("profiler.experimental")
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ __all__ = [
     "Subtract",
 ]
 
-__getattr__ = lookup("keras.layers")
+__getattr__, __dir__ = lookup("keras.layers")
 
 # Keras's other names for them.
 AvgPool1D = AveragePooling1D

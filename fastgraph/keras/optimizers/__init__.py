@@ -15,7 +15,7 @@ from fastgraph.keras.optimizers.gradient_descent import SGD, Adagrad, RMSprop
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "deserialize", "get", "serialize"]
 
-__getattr__ = lookup("keras.optimizers")
+__getattr__, __dir__ = lookup("keras.optimizers")
 
 _TABLE: dict[str, Any] = {kind.__name__.lower(): kind for kind in (SGD, Adagrad, Adam, AdamW, RMSprop)}
 

@@ -27,6 +27,13 @@ from fastgraph.variable import Variable
 Rate = float | Callable[[Any], Any]
 
 
+class CallableList(list[Variable]):
+    """A list that may be called: `optimizer.variables` was a method once."""
+
+    def __call__(self) -> CallableList:
+        return self
+
+
 class Optimizer:
     """The base of optimizers: clipping, weight decay, the count of steps. Source: tf.keras.optimizers.Optimizer.
 
@@ -96,9 +103,9 @@ class Optimizer:
     lr = learning_rate
 
     @property
-    def variables(self) -> list[Variable]:
-        """The Variables that the optimizer keeps: the count of steps, then its slots."""
-        return [self.iterations, *self._slots]
+    def variables(self) -> CallableList:
+        """The Variables that the optimizer keeps: the count of steps, then its slots. May be called as well."""
+        return CallableList([self.iterations, *self._slots])
 
     def build(self, var_list: Sequence[Variable]) -> None:
         """Make what is kept for each of the Variables. A subclass calls this first."""

@@ -30,7 +30,7 @@ __all__ = [
     "serialize",
 ]
 
-__getattr__ = lookup("keras.optimizers.schedules")
+__getattr__, __dir__ = lookup("keras.optimizers.schedules")
 
 
 class LearningRateSchedule:

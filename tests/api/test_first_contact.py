@@ -1,0 +1,132 @@
+"""What a newcomer's tools meet: pickles of namespaces, signatures, tab completion, hints, arrays of other libraries."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as fg
+from fastgraph import _namespaces
+
+
+@pytest.mark.parametrize("name", ["nn", "math", "linalg", "random.experimental"])
+def test_namespaces_pickle_by_name(name: str) -> None:
+    namespace = importlib.import_module(f"fastgraph.{name}")
+    assert pickle.loads(pickle.dumps(namespace)) is namespace
+    assert copy.deepcopy({"here": namespace})["here"] is namespace
+
+
+def test_cloudpickle_of_a_function_that_mentions_namespaces() -> None:
+    cloudpickle = pytest.importorskip("cloudpickle")
+    nn = fg.nn
+
+    def f(x: Any) -> Any:
+        return nn.relu(x) + fg.math.square(x)
+
+    for made in (f, fg.function(f)):
+        again = pickle.loads(cloudpickle.dumps(made))
+        assert again(fg.constant(2.0)).numpy() == 6.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        (fg.GradientTape, ["persistent", "watch_accessed_variables"]),
+        (fg.Tensor, []),
+        (fg.init_scope, []),
+        (fg.Variable, ["initial_value", "trainable", "validate_shape"]),
+        (fg.TensorArray, ["dtype", "size", "dynamic_size"]),
+        (fg.keras.layers.Dense, ["units", "activation", "use_bias"]),
+    ],
+)
+def test_classes_have_signatures(kind: type, parameters: list[str]) -> None:
+    assert list(inspect.signature(kind).parameters)[:3] == parameters
+
+
+def test_a_subclass_of_variable_has_its_own_signature() -> None:
+    class Counter(fg.Variable):
+        def __init__(self, start: int) -> None:
+            super().__init__(start)
+
+    assert list(inspect.signature(Counter).parameters) == ["start"]
+    assert Counter(3).numpy() == 3
+
+
+@pytest.mark.parametrize("name", ["", *_namespaces.FILES, *_namespaces.NAMESPACES])
+def test_tab_completion_shows_public_names_alone(name: str) -> None:
+    """No imports of the module's own, no submodules that are not public; every name shown is there."""
+    module = importlib.import_module(f"fastgraph.{name}" if name else "fastgraph")
+    known = {*_namespaces.built_names(), *_namespaces.NAMESPACES, *_namespaces.FILES}
+    for shown in dir(module):
+        full = f"{name}.{shown}" if name else shown
+        value = getattr(module, shown)
+        home = str(getattr(value, "__module__", "fastgraph"))
+        assert not shown.startswith("_") or shown == "__version__", full
+        if not inspect.ismodule(value):
+            assert home.startswith(("fastgraph", "builtins", "typing")) or full in known, full
+        else:
+            assert full in known, full
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "says_not"),
+    [
+        ("keras.losses.Poisson", "a function of (y_true, y_pred)", "random"),
+        ("keras.metrics.AUC", "keras.metrics.Metric", "Mean"),
+        ("keras.utils.set_random_seed", "random.set_seed", "NumPy and Python"),
+        ("distribute.MirroredStrategy", "strategy.scope()", "Use one process"),
+        ("compat.v1", "TensorFlow 2", "Did you mean"),
+    ],
+)
+def test_hints_lead_somewhere(name: str, says: str, says_not: str) -> None:
+    value: Any = fg
+    with pytest.raises(fg.errors.NotBuiltError) as raised:
+        for part in name.split("."):
+            value = getattr(value, part)
+    assert says in str(raised.value) and says_not not in str(raised.value)
+
+
+class Image:
+    """What an image of Pillow shows of itself."""
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return {"shape": (2, 3), "typestr": "|u1", "version": 3, "data": bytes(range(6))}
+
+
+def test_what_has_an_array_interface_is_a_tensor() -> None:
+    wanted = np.arange(6, dtype=np.uint8).reshape(2, 3)
+    assert fg.constant(Image()).dtype is fg.uint8
+    np.testing.assert_array_equal(fg.constant(Image()), wanted)
+    np.testing.assert_array_equal(fg.cast(Image(), fg.float32) / 2, wanted / 2)
+    np.testing.assert_array_equal(fg.function(lambda: fg.constant(Image()) + 1)(), wanted + 1)
+
+
+def test_variables_of_an_optimizer_may_be_called() -> None:
+    optimizer = fg.keras.optimizers.Adam()
+    assert optimizer.variables() == optimizer.variables
+    assert isinstance(optimizer.variables, list)
+
+
+def test_a_sequential_model_made_from_its_config() -> None:
+    class Twice(fg.keras.layers.Layer):
+        def call(self, x: Any) -> Any:
+            return 2 * x
+
+    layers = fg.keras.layers
+    inner = fg.keras.Sequential([layers.Dense(3, activation="relu", input_shape=(4,)), layers.ReLU()], name="inner")
+    model = fg.keras.Sequential([inner, Twice(), layers.Dense(2)], name="outer")
+    model(fg.ones([1, 4]))
+    again = fg.keras.Sequential.from_config(model.get_config(), custom_objects={"Twice": Twice})
+    again(fg.ones([1, 4]))
+    again.set_weights(model.get_weights())
+    np.testing.assert_array_equal(again(fg.ones([5, 4])), model(fg.ones([5, 4])))
+    assert (again.name, [layer.name for layer in again.layers]) == ("outer", [layer.name for layer in model.layers])
+    with pytest.raises(ValueError, match="Unknown layer: 'Twice'"):
+        fg.keras.Sequential.from_config(model.get_config())
