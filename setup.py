@@ -35,7 +35,10 @@ DIRECTIVES = {
     "wraparound": False,
     "cdivision": True,
     "embedsignature": True,
+    "embedsignature.format": "clinic",  # the kind that `inspect` reads
     "binding": True,
+    "allow_none_for_extension_args": False,  # None where an object with memory of its own is meant is a TypeError
+    "auto_pickle": False,  # what it makes trusts its argument: `x.__setstate__(())` ended the process
 }
 # -fno-math-errno: nothing here reads errno, and with it sqrt becomes one instruction. -ffp-contract=off: a*b+c is
 # rounded twice on every CPU, so that results do not depend on whether the compiler finds a fused instruction.

@@ -4,6 +4,7 @@ Rule: a Block is released by whoever holds a reference, from any thread, with or
 what a tensor is.
 """
 
+cimport cython
 from cpython.ref cimport PyObject, Py_INCREF
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
@@ -368,6 +369,7 @@ cdef Block* block_list_copy(Block* list) noexcept nogil:
     return copy
 
 
+@cython.binding(False)
 cdef class Buffer:
     """Python's view of a Block: what a read-only NumPy view of a tensor holds as its base."""
 
@@ -410,6 +412,7 @@ cdef class Buffer:
         return f"<Buffer of {self.nbytes} bytes at {self.pointer:#x}, device {self.device}>"
 
 
+@cython.binding(False)
 cdef class Cell:
     """A Variable's storage: the Block it holds now, under a spin lock of its own.
 

@@ -4,7 +4,7 @@ cdef dict _shapes = {}     # dims -> TensorShape: making one costs more than an 
 
 
 @cython.no_gc  # what it refers to does not refer back, and the memory that EagerTensors keep has no collector's header
-@cython.embedsignature(False)  # the one below is of the kind that `inspect` reads
+@cython.binding(False)
 cdef class Tensor:
     """Tensor()\n--\n
     A value with a dtype and a shape: an EagerTensor holds its elements, a symbolic one is an edge of a graph.
@@ -239,6 +239,7 @@ class _Absent:
 
 @cython.final
 @cython.no_gc
+@cython.binding(False)
 cdef class EagerTensor(Tensor):
     """A tensor that holds its elements: dense, row-major, immutable."""
 

@@ -9,6 +9,7 @@ A *frame* is one run of one plan: where its slots are now and which steps are do
 the next call, so that several threads may run one plan at once and a call allocates next to nothing.
 """
 
+cimport cython
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc

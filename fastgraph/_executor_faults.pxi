@@ -107,6 +107,22 @@ cdef inline int _breathe(Frame* f, double cost) noexcept nogil:
     return _look_at_signals(f)
 
 
+cdef int _pace(Frame* f, int64_t* looked, int32_t* pause) noexcept nogil:
+    """On the calling thread, in a loop: look at signals, and set after how many iterations to look at the clock again.
+
+    What an iteration takes is not known: one of a kernel that iterates by itself takes as long as 65,536 others.
+    """
+    cdef int64_t now = fg_now_ns(), passed = now - looked[0]
+    looked[0] = now
+    if f.call.checked == 0:  # a quick call's time counts from here
+        f.call.checked = now
+    if passed < CLOCK_NS / 2:
+        pause[0] = min(2 * pause[0], 256)
+    elif passed > CLOCK_NS:
+        pause[0] = max(pause[0] // 2, 1)
+    return _look_at_signals(f) if now - f.call.checked >= SIGNAL_NS else 0
+
+
 cdef object _exhausted(int64_t nbytes):
     return errors.ResourceExhaustedError(None, None, f"OOM when allocating {nbytes} bytes on /device:CPU:0")
 

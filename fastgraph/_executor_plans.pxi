@@ -8,6 +8,7 @@ _KINDS = {
 }
 
 
+@cython.binding(False)
 cdef class Plan:
     """A PlanSpec as C structs, ready to run from several threads at once.
 

@@ -324,6 +324,8 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     cdef void* plans = NULL
     cdef bint changed
     cdef uint64_t lent = 0
+    cdef int32_t due = 1, pause = 1
+    cdef int64_t looked = 0
     if sub.burst != NULL:
         burst = _frame_take(sub.burst, f.call)  # without memory for it the loop goes step by step
     if memory == NULL or cond == NULL or body == NULL:
@@ -416,8 +418,12 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
             if cond == NULL or body == NULL:
                 failed = _fail_code(f, i, FAULT_MEMORY, body_plan.arena_bytes)
                 break
-        if caller and _breathe(f, 50.0):
-            failed = -1
+        if caller:
+            due -= 1
+            if due == 0:
+                if _pace(f, &looked, &pause):
+                    failed = -1
+                due = pause
     for j in range(m):
         if j < 64 and lent >> j & 1 and not failed:
             block_retain(block[j])

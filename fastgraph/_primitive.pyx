@@ -3,6 +3,7 @@
 Rule: a Primitive is filled once, when its module is imported, and never changes; what it means is in its fields.
 """
 
+cimport cython
 from libc.string cimport memset
 
 import numpy as np
@@ -141,6 +142,7 @@ exec("def body(x):\n    return np.exp(x)", _namespace)
 cdef object _unary_code = _namespace["body"].__code__.co_code
 
 
+@cython.binding(False)
 cdef class Primitive:
     """One op: names, kernel, inference, differentiation, lowering, tests.
 

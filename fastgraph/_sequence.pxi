@@ -11,6 +11,7 @@ cdef enum:
     HAS_ARRAY = 128   # an array with dimensions where a number could stand
 
 
+@cython.binding(False)
 cdef class Leaves:
     """A nested sequence taken apart: its numbers in order, the sizes of its levels, the kinds found."""
 

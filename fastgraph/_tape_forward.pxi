@@ -3,6 +3,7 @@
 # An op's vjp is linear in the cotangent, so its derivative with respect to the cotangent is the jvp: no op states a
 # second rule. An elementwise op on reals is its own transpose: there the vjp takes the tangent itself.
 
+@cython.binding(False)
 cdef class _Tangents(list):
     """Tangents by the numbers of their tensors; None once the tensor is gone."""
 
@@ -17,6 +18,7 @@ def _let_go(reference):
     reference.tangents[reference.number] = None
 
 
+@cython.binding(False)
 cdef class ForwardRecorder(Records):
     """Computes, op by op, the tangents of results from those of the inputs, while it is entered."""
 

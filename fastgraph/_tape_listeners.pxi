@@ -15,6 +15,7 @@ cdef struct Record:          # one op: entries first .. first + n_inputs + n_out
     int32_t attrs            # position in `kept` of the attributes, -1 if no rule asks for any
 
 
+@cython.binding(False)
 cdef class Recorder(TapeBase):
     """Something that stands in a thread's list of tapes."""
 
@@ -31,6 +32,7 @@ cdef class Recorder(TapeBase):
         return 0
 
 
+@cython.binding(False)
 cdef class VariableWatcher(Recorder):
     """Collects the trainable Variables read on this thread while the context lasts."""
 
@@ -75,6 +77,7 @@ cdef class VariableWatcher(Recorder):
         return list(self._found.values())
 
 
+@cython.binding(False)
 cdef class OpListener(Recorder):
     """Calls `told(primitive, inputs, outputs)` after every op that this thread runs, between start() and stop()."""
 
@@ -98,6 +101,7 @@ cdef class OpListener(Recorder):
         return 0
 
 
+@cython.binding(False)
 cdef class Custom:
     """A piece of computation with a gradient of its own: custom_gradient, the call of a Function, a loop."""
 

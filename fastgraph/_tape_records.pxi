@@ -1,5 +1,6 @@
 # Part of _tape.pyx: the records of a tape, and the map from tensors to their numbers in it.
 
+@cython.binding(False)
 cdef class Records(Recorder):
     """What ops did with followed tensors, in program order, in C arrays that live as long as this object.
 

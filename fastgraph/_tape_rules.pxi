@@ -1,5 +1,6 @@
 # Part of _tape.pyx: what a vjp function asks for, by the names of its parameters; the ops that the tape itself applies.
 
+@cython.binding(False)
 cdef class Rule:
     """One vjp function with its parameters looked up: kinds[i] and places[i] say what argument i is."""
 
@@ -67,6 +68,7 @@ cdef class Rule:
             self.n += 1
 
 
+@cython.binding(False)
 cdef class Rules:
     """All the vjp functions of one primitive, kept in its `plan`."""
 

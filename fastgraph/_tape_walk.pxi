@@ -5,7 +5,7 @@ def _age(variable):
     return variable.__fg_cell__.id
 
 
-@cython.embedsignature(False)  # the one below is of the kind that `inspect` reads
+@cython.binding(False)
 cdef class Tape(Records):
     """Tape(persistent=False, watch_accessed_variables=True)\n--\n
     Records while it is entered; gives gradients by one walk back over the records, for any number of sources."""

@@ -175,6 +175,7 @@ def get_slot(str name):
 
 # The thread's state.
 
+@cython.binding(False)
 cdef class ThreadState:
     """What this Python thread does now: the trace its ops are bound to, the tapes that record them, its device."""
 
@@ -229,12 +230,13 @@ def pop_trace(previous) -> None:
     thread_state().trace = previous
 
 
+@cython.binding(False)
 cdef class use_trace:
     """Context manager: inside it this thread's ops are bound to `trace` (None: eager). Tapes go on recording."""
 
     cdef object trace, previous
 
-    def __init__(self, trace):
+    def __cinit__(self, trace):
         self.trace = trace
 
     def __enter__(self):
@@ -247,6 +249,7 @@ cdef class use_trace:
         return False
 
 
+@cython.binding(False)
 cdef class init_scope:
     """init_scope()\n--\n
     Context manager: leaves every trace and pauses every tape of this thread. Source: tf.init_scope."""
@@ -256,12 +259,17 @@ cdef class init_scope:
 
     def __enter__(self):
         cdef ThreadState state = thread_state()
+        if self.tapes is not None:
+            raise RuntimeError("This init_scope was entered already")
         self.previous, self.tapes = state.trace, state.tapes
         state.trace, state.tapes = None, []
 
     def __exit__(self, *exc):
         cdef ThreadState state = thread_state()
+        if self.tapes is None:
+            raise RuntimeError("This init_scope was not entered")
         state.trace, state.tapes = self.previous, self.tapes
+        self.previous = self.tapes = None
         return False
 
 
@@ -270,6 +278,7 @@ def executing_eagerly() -> bool:
     return thread_state().trace is None
 
 
+@cython.binding(False)
 cdef class TapeBase:
     """What bind tells of every op. Subclass: _tape.Recorder."""
 

@@ -4,6 +4,7 @@ Rule: it knows nothing but which arguments were given and which Plan runs for th
 `_call_slow`, which is also what makes the entries.
 """
 
+cimport cython
 cimport numpy as cnp
 from cpython.dict cimport PyDict_GetItem, PyDict_Size
 from cpython.float cimport PyFloat_AS_DOUBLE
@@ -55,6 +56,7 @@ def set_run_eagerly(bint value) -> None:
     run_eagerly = value
 
 
+@cython.binding(False)
 cdef class Backward:
     """The gradient of one recorded call; what it takes is made when it is asked for."""
 
@@ -66,6 +68,7 @@ cdef class Backward:
         return self.make(self.operands, self.results)(*dys)
 
 
+@cython.binding(False)
 cdef class Recording:
     """How tapes record a call: the sources that they follow, what runs, and what of it goes onto the tapes.
 
@@ -140,6 +143,7 @@ cdef struct Place:            # where in an Entry's pattern a comparison stands
     int64_t* token
 
 
+@cython.binding(False)
 cdef class Entry:
     """One kind of call: what its arguments are like, and the Plan with what it captures.
 
@@ -343,6 +347,7 @@ cdef bint _same_value(object a, object b) except -1:
     return a == b
 
 
+@cython.binding(False)
 cdef class FastCall:
     """Something that is called again and again with arguments of few kinds."""
 
@@ -399,7 +404,7 @@ cdef class FastCall:
 
     def remember(
         self, tuple args, tuple keywords, list pattern, list captures, tuple candidates, str result, structure,
-        Plan plan, Recording recording, owner,
+        Plan plan, Recording recording or None, owner,
     ) -> None:
         """Enter a kind of call: what runs without tapes (`plan`), or under tapes that follow something (`recording`).
 
@@ -435,6 +440,7 @@ cdef class FastCall:
         raise NotImplementedError
 
 
+@cython.binding(False)
 cdef class MethodCall(FastCall):
     """A FastCall that, found in a class, is a method: it is found again without entering a Python function."""
 
@@ -473,6 +479,7 @@ cdef class MethodCall(FastCall):
         raise NotImplementedError
 
 
+@cython.binding(False)
 cdef class BoundCall:
     """A FastCall as a method of an object that it holds."""
 
