@@ -16,6 +16,7 @@ from importlib.machinery import ModuleSpec
 from typing import Any
 
 from fastgraph.errors import NotBuiltError, NotBuiltImportError
+from fastgraph.interrupts import deferred
 
 ROOT = "fastgraph"
 
@@ -314,7 +315,8 @@ def _import(name: str) -> types.ModuleType | None:
     """Import fastgraph.<name>, or return None if there is no such module."""
     full = f"{ROOT}.{name}"
     try:
-        return importlib.import_module(full)
+        with deferred:
+            return importlib.import_module(full)
     except ModuleNotFoundError as error:
         if error.name is not None and (full == error.name or full.startswith(error.name + ".")):
             return None
@@ -350,15 +352,16 @@ def _find(namespace: str, name: str) -> Any:
         home, _, attribute = PUBLIC[dotted].partition(":")
         module = _import(home)
         if f"{ROOT}._tensor" in sys.modules:
-            importlib.import_module(f"{ROOT}.ops.operators")  # tensors can be made now
+            _import("ops.operators")  # tensors can be made now
         return _UNRESOLVED if module is None else getattr(module, attribute, _UNRESOLVED)
     if name.startswith("_"):  # asked by Python and by debuggers: no reason to import anything
         return _UNRESOLVED
     if namespace in ALIASES:
         module = _import(ALIASES[namespace])
         return _UNRESOLVED if module is None else getattr(module, name, _UNRESOLVED)
-    primitives = importlib.import_module(f"{ROOT}.primitive")
-    importlib.import_module(f"{ROOT}.ops.operators")  # tensors can be made now
+    with deferred:
+        primitives = importlib.import_module(f"{ROOT}.primitive")
+        importlib.import_module(f"{ROOT}.ops.operators")  # tensors can be made now
     try:
         return primitives.public_function(dotted)
     except KeyError:

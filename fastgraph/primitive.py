@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from fastgraph import _op_homes
 from fastgraph._primitive import Primitive
+from fastgraph.interrupts import deferred
 
 __all__ = [
     "Primitive",
@@ -75,12 +77,15 @@ def _find(name: str, registered: dict[str, Any], table: str) -> Any:
 
 def _import(module: str) -> Any:
     """Import a module on behalf of a call."""
-    if threading.active_count() == 1:
-        return importlib.import_module(module)
-    from fastgraph.locks import importing
+    if module in sys.modules and threading.active_count() == 1:
+        return sys.modules[module]
+    with deferred:
+        if threading.active_count() == 1:
+            return importlib.import_module(module)
+        from fastgraph.locks import importing
 
-    with importing:  # another thread may fork
-        return importlib.import_module(module)
+        with importing:  # another thread may fork
+            return importlib.import_module(module)
 
 
 def get(name: str) -> Primitive:

@@ -5,7 +5,6 @@ Rule: what is kept of earlier traces is their specs and Python values; objects a
 
 from __future__ import annotations
 
-import itertools
 import types
 import weakref
 from collections import deque
@@ -169,7 +168,7 @@ class History:
     def explain(self, name: str) -> str:
         """Return the reasons of the latest traces, one on a line."""
         lines = [f"{name} has {self._n} trace{'s' if self._n != 1 else ''}."]
-        lines += [f"  {n}: {'; '.join(changes) if changes else 'the first'}" for n, changes in self._reasons]
+        lines += [f"  {n}: {'; '.join(changes) if changes else 'the first'}" for n, changes in list(self._reasons)]
         return "\n".join(lines)
 
 
@@ -214,21 +213,21 @@ class Detector:
 
     def _counted(self, function: Any) -> tuple[int, int]:
         """Count this trace; return how many there were among the latest calls, and these."""
-        if all(reference() is not function for reference in self._functions):
+        if all(reference() is not function for reference in list(self._functions)):
             self._functions.append(weakref.ref(function))
         if rest := self._unseen() - 1:
             if not self._calls:
                 self._calls.append(0)
             self._calls[-1] += rest
         self._calls.append(1)
-        while sum(itertools.islice(self._calls, 1, None)) > _LATEST_CALLS:
+        while sum(list(self._calls)[1:]) > _LATEST_CALLS:
             self._calls.popleft()
-        return len(self._calls), sum(self._calls)
+        return len(self._calls), sum(list(self._calls))
 
     def _unseen(self) -> int:
         """How many calls there were since the last time."""
         n, self._left = self._left, 0
-        for reference in self._functions:
+        for reference in list(self._functions):
             function = reference()
             if function is not None:
                 n += function._calls - function._calls_seen

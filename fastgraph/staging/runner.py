@@ -17,6 +17,7 @@ from fastgraph.graph.interpret import interpret
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.graph.structure import CALL
 from fastgraph.graph.trace import GraphTrace
+from fastgraph.interrupts import deferred
 from fastgraph.locks import Lock, importing
 from fastgraph.staging._call import Recording, followed
 
@@ -40,7 +41,7 @@ class Interpreted:
 def make_executable(graph: Graph, name: str, origin: tuple[Runner, Sequence[Value]] | None) -> Executable:
     """Return what runs `graph`: the compiler's executable. For `origin` see Runner."""
     try:
-        with importing:
+        with importing, deferred:
             from fastgraph.compiler import pipeline
     except ImportError:
         return Interpreted(graph, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -225,10 +226,17 @@ def test_an_interrupt_ends_a_loop_without_end() -> None:
 
     assert _is_one_kernel(_loops(endless, fg.constant(0.5))[0][1])
     assert float(endless(fg.constant(0.5))) == 0.5
-    timer = threading.Timer(0.1, lambda: signal.raise_signal(signal.SIGINT))
+    sent: list[float] = []
+
+    def interrupt() -> None:
+        sent.append(time.perf_counter())
+        signal.raise_signal(signal.SIGINT)
+
+    timer = threading.Timer(0.1, interrupt)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         endless(fg.constant(1.0))
+    assert time.perf_counter() - sent[0] < 3.0  # 0.06 s on a quiet machine
     timer.join()
     assert float(endless(fg.constant(0.5))) == 0.5
 

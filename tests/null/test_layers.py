@@ -22,7 +22,7 @@ PACKAGE = Path(fastgraph.__file__).parent
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "L0 foundations",
-        ("cpus", "errors", "flags", "locks", "logs", "dtype", "shapes", "nesting", "expr", "temme", "_loops_gen", "_math_gen",
+        ("cpus", "errors", "flags", "interrupts", "locks", "logs", "dtype", "shapes", "nesting", "expr", "temme", "_loops_gen", "_math_gen",
          "_namespaces", "_op_homes"),
     ),
     (

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastgraph.graph.trace import unconverted
+from fastgraph.interrupts import deferred
 from fastgraph.locks import importing
 from fastgraph.staging.autograph import sources
 
@@ -194,10 +195,17 @@ def _is_staged(node: ast.AST) -> bool:
     return isinstance(node, _STAGED) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
+@functools.cache
+def _calls() -> Any:
+    """What is known of single functions and classes; its module needs this one."""
+    with deferred:
+        from fastgraph.staging.autograph import calls
+    return calls
+
+
 def special_names(function: types.FunctionType, instance: Any = None) -> tuple[set[str], set[str]]:
     """Return the names of properties, and the operators, for which a class that the function shows needs conversion."""
-    from fastgraph.staging.autograph import calls
-
+    calls = _calls()
     names = {name for cls in calls.visible(function, instance) for name in calls.special(cls)}
     operators = {name for name, methods in calls.METHODS.items() if not names.isdisjoint(methods)}
     return {name for name in names if not name.startswith("__")}, operators
@@ -320,8 +328,7 @@ class _Scan:
             return True
         if isinstance(target, functools.partial):
             target = target.func
-        from fastgraph.staging.autograph import calls
-
+        calls = _calls()
         if calls.is_higher_order(target):
             given = [*node.args, *(keyword.value for keyword in node.keywords)]
             if any(self._function_matters(self.value(each)) for value in given for each in ast.walk(value)):

@@ -1,0 +1,81 @@
+"""Handlers of signals that use fastgraph while the program does."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from fastgraph.interrupts import deferred
+
+
+def test_handlers_wait_for_imports_and_come_in_order() -> None:
+    came: list[Any] = []
+    earlier = [signal.signal(number, lambda n, frame: came.append(n)) for number in (signal.SIGUSR1, signal.SIGUSR2)]
+    try:
+        with deferred, deferred:
+            signal.raise_signal(signal.SIGUSR2)
+            signal.raise_signal(signal.SIGUSR1)
+            assert came == []
+        assert came == [signal.SIGUSR2, signal.SIGUSR1]
+        signal.raise_signal(signal.SIGUSR1)
+        assert came[2:] == [signal.SIGUSR1]
+    finally:
+        signal.signal(signal.SIGUSR1, earlier[0])
+        signal.signal(signal.SIGUSR2, earlier[1])
+
+
+def test_ctrl_c_comes_after_the_import() -> None:
+    steps = []
+    with pytest.raises(KeyboardInterrupt), deferred:
+        signal.raise_signal(signal.SIGINT)
+        steps.append("imported")
+    assert steps == ["imported"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+PROGRAM = """
+import signal, traceback
+import fastgraph as tf
+
+tf.get_logger().setLevel("ERROR")
+failed, n, inside = [], 0, False
+
+
+def handler(*_):
+    global n, inside
+    if inside:
+        return
+    inside, n = True, n + 1
+    try:
+        tf.function(lambda x: tf.cos(x) + n)(tf.constant(1.0))
+    except Exception:
+        failed.append(traceback.format_exc())
+    inside = False
+
+
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, 0.002, 0.007)
+for k in range(30):
+    @tf.function
+    def g(x, k=k):
+        for i in tf.range(3):
+            if x[0] > 0:
+                x = x * 2.0
+        return tf.reduce_sum(x)
+
+    assert g(tf.constant([1.0, 2.0])).numpy() == 24.0
+signal.setitimer(signal.ITIMER_REAL, 0)
+assert n > 0
+print("\\n".join(failed) or "fine")
+"""
+
+
+def test_a_handler_that_traces_while_the_program_traces(tmp_path: Any) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=250, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "fine"), done.stdout + done.stderr
