@@ -2,7 +2,7 @@
 
     python tools/soak.py [--minutes 10] [--hostile-minutes 30] [--report docs/soak.md]
 
-Runs the fuzzer, hostile calls of every op and the tests marked soak.
+Runs the fuzzer, hostile calls of every op, imports of damaged GraphDefs and the tests marked soak.
 The report says what ran, on what, for how long, and what came of it.
 """
 
@@ -51,9 +51,12 @@ def main() -> int:
     ]
     seconds = str(60 * options.hostile_minutes)
     hostile = [sys.executable, "-m", "tests.ops.hostile", "--seconds", seconds, "--seed", str(seed)]
+    damaged = [sys.executable, "-W", "ignore", "-m", "tests.fuzz.messages", "--seed", str(seed)]
+    damaged += ["--seconds", str(60 * options.minutes)]
     parts = [
         ("Fuzzer", *run(fuzz)),
         ("Hostile calls", *run(hostile)),
+        ("Damaged GraphDefs", *run(damaged)),
         ("Tests marked soak", *run([sys.executable, "-m", "pytest", "-q", "-m", "soak", "--timeout=3600", "tests"])),
     ]
     lines = [

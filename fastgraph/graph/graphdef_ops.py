@@ -529,6 +529,8 @@ def _read(
             n = len(attrs[argument.kind])
         elif argument.number is not None:
             n = int(attrs[argument.number])
+        if not 0 <= n <= len(inputs) - at:
+            raise IndexError(f"{len(inputs)} inputs, of which {argument.name} takes {n} from {at} on")
         if argument.name in row.said:
             attr, codec = row.said[argument.name]
             known = inputs[at].value

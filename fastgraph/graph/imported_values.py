@@ -53,6 +53,9 @@ def attributes(node: Message) -> dict[str, Any]:
     return {key: attribute(value) for key, value in field_of(node, "attr", {}).items()}
 
 
+_MOST_BYTES = 1 << 31  # of a constant whose elements are alike: as much as a GraphDef can spell out
+
+
 def _plain(name: str, value: Any) -> Any:
     if name == "list":
         return [_plain(field.name, item) for field, items in value._set() for item in items]
@@ -94,6 +97,8 @@ def tensor_of(message: Message) -> EagerTensor:
             array = np.array(listed, np.uint16).view(dtype.numpy_dtype)
         else:
             array = np.array(listed).astype(dtype.numpy_dtype)
+        if array.size < n and n * array.itemsize > _MOST_BYTES:
+            raise ValueError(f"a constant of shape {dims} takes more than 2 GiB")
         if array.size < n:  # the last one stands for the rest
             last = array[-1:] if array.size else np.zeros(1, array.dtype)
             array = np.concatenate([array, np.repeat(last, n - array.size)])

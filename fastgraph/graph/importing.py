@@ -17,7 +17,7 @@ from fastgraph import dtype as dtypes
 from fastgraph._buffer import Cell
 from fastgraph._tensor import EagerTensor, Tensor, convert, current_trace
 from fastgraph.conversion import constant
-from fastgraph.errors import InvalidArgumentError, NotFoundError
+from fastgraph.errors import InvalidArgumentError, NotFoundError, OpError
 from fastgraph.graph import control_flow
 from fastgraph.graph.collector import resting
 from fastgraph.graph.graphdef_ops import Dims, Unreadable, read, signatures
@@ -245,6 +245,8 @@ class Body:
             if output.name == argument:
                 break
             at += 1 if output.number is None else len(self._list_of(node, output))
+        if not index.isdecimal():
+            raise ValueError(f"'{given}' names no tensor")
         return f"{name}:{at + int(index)}"
 
     def _list_of(self, node: Any, output: Any) -> range:
@@ -314,6 +316,12 @@ class Body:
         n = len(trace.graph.nodes)
         try:
             self._make_one(node)
+        except (LookupError, AttributeError, ArithmeticError, AssertionError, UnicodeError, RecursionError) as error:
+            if isinstance(error, OpError):
+                raise
+            what = f"{type(error).__name__}: {error}"
+            text = f"Node '{node.name}' ({node.op}) is not as an operation of this type is written: {what}"
+            raise InvalidArgumentError(None, None, text) from error
         finally:
             trace.control = self.control
         if len(trace.graph.nodes) > n:

@@ -83,19 +83,24 @@ def serialized(message: Message) -> bytes:
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
     number = shift = 0
-    while True:
+    while shift < 70:
         byte = content[at]
         number |= (byte & 127) << shift
         at, shift = at + 1, shift + 7
         if byte < 128:
-            return number, at
+            return number & _UINT64, at
+    raise ValueError("a number has more than ten bytes")
 
 
 def _number(kind: str, wire: int, content: bytes, at: int) -> tuple[Any, int]:
+    if kind and wire != _WIRE.get(kind, 2 if kind in _BY_LENGTH else 0):
+        raise ValueError(f"a field of kind {kind} has wire type {wire}")
     if wire == 5:
         return struct.unpack_from("<f", content, at)[0], at + 4
     if wire == 1:
         return struct.unpack_from("<d", content, at)[0], at + 8
+    if wire != 0:
+        raise ValueError(f"wire type {wire}")
     number, at = _varint(content, at)
     if kind == "bool":
         return bool(number), at
@@ -104,6 +109,8 @@ def _number(kind: str, wire: int, content: bytes, at: int) -> tuple[Any, int]:
     return number - (1 << 64) if number >> 63 else number, at
 
 
+_UINT64 = (1 << 64) - 1
+_BY_LENGTH = {"text", "bytes", *KINDS}
 _BY_NUMBER = {kind: {each.number: each for each in made._fields.values()} for kind, made in KINDS.items()}
 
 
@@ -138,8 +145,8 @@ def parsed(content: bytes, kind: str = "GraphDef") -> Message:
                     fields.setdefault(found.name, []).append(value)
                 else:
                     fields[found.name] = value
-    except (IndexError, struct.error) as error:
-        raise ValueError(f"these bytes are no {kind}") from error
+    except (IndexError, struct.error, ValueError, RecursionError) as error:
+        raise ValueError(f"these bytes are no {kind}: {error or type(error).__name__}") from None
     return KINDS[kind](**fields)
 
 
@@ -157,6 +164,8 @@ def _take(fields: dict[str, Any], found: Field, part: bytes) -> None:
         value = part
     elif kind in KINDS:
         value = parsed(part, kind)
+    elif not repeated:
+        raise ValueError(f"the number {name} has wire type 2")
     else:
         wire, at = _WIRE.get(kind, 0), 0
         packed = fields.setdefault(name, [])
@@ -186,7 +195,9 @@ def _entry(part: bytes, key_kind: str, value_kind: str) -> tuple[Any, Any]:
             piece, at = part[at : at + size], at + size
             if len(piece) != size:
                 raise ValueError("the last field is cut off")
-            found = piece.decode() if kind == "text" else parsed(piece, kind)
+            if kind not in _BY_LENGTH:
+                raise ValueError(f"a {kind} in a map has wire type 2")
+            found = piece.decode() if kind == "text" else bytes(piece) if kind == "bytes" else parsed(piece, kind)
         else:
             found, at = _number(kind, tag & 7, part, at)
         if tag >> 3 == 1:
