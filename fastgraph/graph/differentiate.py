@@ -21,6 +21,7 @@ from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structure import CALL, rules
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 from fastgraph.primitive import public_function, register_public
+from fastgraph.resource_handles import ResourceHandle
 from fastgraph.shapes import Aval
 
 
@@ -133,25 +134,26 @@ def _handle(trace: GraphTrace, value: Value) -> Any:
     return trace.tensor(value) if handle is None else handle
 
 
-def replay(forward: GraphTrace, sources: Sequence[Any], stopped: Collection[Value] = ()) -> Any:
-    """Return a tape that has seen the forward graph's nodes; `stopped` values are constants to what follows."""
+def replay(forward: GraphTrace, sources: Sequence[Any]) -> Any:
+    """Return a tape that has seen the forward graph's nodes."""
     tape = Tape(False, False)
     tape.of_graph = True
     with entering(None), tape:
         for source in sources:
             tape.watch_one(source)
-        for node in forward.graph.nodes:
-            if not node.inputs or not node.outputs:
-                continue
-            handles = tuple([_handle(forward, value) for value in node.inputs])
-            outputs = tuple(
-                [
-                    SymbolicTensor(value, forward) if value in stopped else forward.tensor(value)
-                    for value in node.outputs
-                ]
-            )
-            tape.note_python(node.op, handles, node.attrs, outputs)
+        _note(tape, forward, lambda value: _handle(forward, value))
     return tape
+
+
+def _note(tape: Any, trace: GraphTrace, handle: Callable[[Value], Any], stopped: Collection[Value] = ()) -> None:
+    """Tell a tape of the nodes of a trace, their inputs being what `handle` gives; `stopped` outputs are constants."""
+    for node in trace.graph.nodes:
+        if not node.inputs or not node.outputs:
+            continue
+        outputs = [
+            SymbolicTensor(value, trace) if value in stopped else trace.tensor(value) for value in node.outputs
+        ]
+        tape.note_python(node.op, tuple([handle(value) for value in node.inputs]), node.attrs, tuple(outputs))
 
 
 def derive(forward: GraphTrace, sources: tuple[int, ...], outputs: tuple[Value, ...]) -> Derivative:
@@ -317,20 +319,44 @@ def gradients(
         raise RuntimeError(
             "tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead."
         )
-    targets = [convert(y) for y in nesting.flatten(ys)]
+    targets = [_origin(convert(y)) for y in nesting.flatten(ys)]
     leaves = nesting.flatten(xs)
-    sources = [getattr(x, "__fg_cell__", x) for x in leaves]
+    sources = [_origin(x) for x in leaves]
     seeds = [None] * len(targets) if grad_ys is None else nesting.flatten(grad_ys)
     if len(seeds) != len(targets):
         raise ValueError(f"gradients: {len(seeds)} grad_ys were given for {len(targets)} ys")
     seeds = [None if dy is None else convert(dy, y.dtype) for dy, y in zip(seeds, targets, strict=True)]
-    stopped = {x.value for x in nesting.flatten(stop_gradients or []) if isinstance(x, SymbolicTensor)}
+    stopped = {x.value for x in map(_origin, nesting.flatten(stop_gradients or [])) if isinstance(x, SymbolicTensor)}
     unconnected = UnconnectedGradients(unconnected_gradients)
-    found = replay(trace, sources, stopped).finish(targets, sources, seeds, False)
+    found = _replay_all(trace, sources, stopped).finish(targets, sources, seeds, False)
     if unconnected is UnconnectedGradients.ZERO:
         zeros_like = get_slot("zeros_like")
         found = [zeros_like(convert(x)) if made is None else made for x, made in zip(leaves, found, strict=True)]
     return list(found)
+
+
+def _origin(item: Any) -> Any:
+    """What stands for a tensor or Variable on the tape of `gradients`: that from which it was captured, or the Cell."""
+    if isinstance(item, SymbolicTensor):
+        return item.trace.origin(item.value)
+    return item.cell if isinstance(item, ResourceHandle) else getattr(item, "__fg_cell__", item)
+
+
+def _replay_all(trace: GraphTrace, sources: Sequence[Any], stopped: Collection[Value]) -> Any:
+    """Return a tape that has seen the nodes of a trace and, before them, those of the traces around it."""
+    traces: list[GraphTrace] = []
+    around: GraphTrace | None = trace
+    while around is not None:
+        traces.insert(0, around)
+        around = around.outer
+    tape = Tape(False, False)
+    tape.of_graph = True
+    with entering(None), tape:
+        for source in sources:
+            tape.watch_one(source)
+        for each in traces:
+            _note(tape, each, each.origin, stopped)
+    return tape
 
 
 def hessians(

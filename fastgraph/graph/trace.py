@@ -399,6 +399,7 @@ class GraphTrace(Trace):
         self.control: tuple[tuple[list[Node], set[Node]], ...] = ()
         self._captured: dict[Any, Value] = {}
         self._cells: dict[Value, Any] = {}  # placeholder of a resource -> weak reference to its Cell
+        self._outside: dict[Value, Any] = {}  # what was captured -> the tensor outside for which it stands
         self._tensors: dict[Value, SymbolicTensor] = {}
 
     def __repr__(self) -> str:
@@ -546,6 +547,18 @@ class GraphTrace(Trace):
         reference = self._cells.get(value)
         return self.tensor(value) if reference is None else reference()
 
+    def origin(self, value: Value) -> Any:
+        """Return what `value` is where it comes from: of a capture the tensor outside, or the Cell (None if freed)."""
+        found: Any = self
+        while isinstance(found, GraphTrace):
+            outside = found._outside.get(value)
+            if outside is None:
+                return found.handle(value)
+            if not isinstance(outside, SymbolicTensor):
+                return outside
+            found, value = outside.trace, outside.value
+        return found
+
     def custom_gradient(self, outputs: list[Any], inputs: list[Any], backward: Any) -> list[Any]:
         """Return `outputs` passed through one op whose gradient is `backward(*dys)`, one gradient per input."""
         from fastgraph._tensor import bind
@@ -596,6 +609,7 @@ class GraphTrace(Trace):
         if isinstance(tensor, SymbolicTensor) and tensor.value.node.op is CONST:
             node = self.graph.add(CONST, (), tensor.value.node.attrs, name=UNNAMED, source=tensor.value.node.source)
             self._captured[key] = node.outputs[0]
+            self._outside[node.outputs[0]] = tensor
             self._unnamed = True
             return node.outputs[0]
         name = "resource" if is_cell else tensor.name.partition(":")[0] if isinstance(tensor, SymbolicTensor) else ""
@@ -620,6 +634,8 @@ class GraphTrace(Trace):
             self._cells[value] = weakref.ref(tensor)
             if tensor.name == "generator":
                 self.generators.append(tensor)
+        else:
+            self._outside[value] = tensor
         return value
 
     def _residual(self, tensor: Any) -> Value | None:
