@@ -162,18 +162,20 @@ def logaddexp(a: Lane, b: Lane) -> Lane:
     return max_(a, b) + log1p(exp(-apart))
 
 
+def _erf_near(x: Lane, square: Lane) -> Lane:
+    """erf(x) for |x| up to 0.9, in float32: erf(x) / x - 1 is a polynomial of x**2."""
+    p = polynomial(square, (0.128379225730896, -0.37612634897232056, 0.11283719539642334, -0.026860753074288368,
+                            0.005204435903578997, -0.0008181927260011435, 8.538837573723868e-05))  # fmt: skip
+    return x.muladd(p, x)
+
+
 def erf(x: Lane) -> Lane:
     """Error function; float64 by libm."""
     if x.dtype == "float64":
         return x.call("erf")
     size = x.abs()
     z = x * x
-    # erf(x) / x - 1 of x**2, up to 0.9
-    near = x.muladd(
-        polynomial(z, (0.128379225730896, -0.37612634897232056, 0.11283719539642334, -0.026860753074288368,
-                       0.005204435903578997, -0.0008181927260011435, 8.538837573723868e-05)),
-        x,
-    )  # fmt: skip
+    near = _erf_near(x, z)
     # -log(1 - erf(x)), from 0.89 to 4, where erf rounds to 1
     exponent = polynomial(
         (size > 4.0).select(4.0, size),
@@ -183,3 +185,21 @@ def erf(x: Lane) -> Lane:
     n, p = _exp_reduced(-exponent)
     far = 1.0 - (p + 1.0) * two_to(n, LAYOUTS[x.dtype])
     return (size < 0.9).select(near, far.copysign(x))
+
+
+def erfc(x: Lane) -> Lane:
+    """1 - erf(x), as precise where it is small; float64 by libm."""
+    if x.dtype == "float64":
+        return x.call("erfc")
+    size = x.abs()
+    size = (size > 10.1).select(10.1, size)  # where erfc is below half the least denormal
+    square = size * size
+    rest = size.rest_of_product(size, square)  # an error of x**2 would be one of its size in the exponential
+    u = 1.0 / (size + 2.0)
+    # erfc(x) e**(x**2) / u of u = 1 / (x + 2), from 0.48 to 10.1
+    p = polynomial(u, (0.5641427636146545, 1.1307488679885864, 1.9233735799789429, 3.4429214000701904,
+                       -1.9591037034988403, 21.539653778076172, -69.93768310546875, 81.27340698242188,
+                       -34.19467544555664))  # fmt: skip
+    scaled = u * p
+    tail = exp(-square) * scaled.muladd(-rest, scaled)
+    return (size < 0.48).select(1.0 - _erf_near(x, square), (x < 0.0).select(2.0 - tail, tail))

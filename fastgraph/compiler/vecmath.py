@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastgraph.compiler import bessel
-from fastgraph.compiler.exponentials import erf, exp, expm1, log, log1p, logaddexp, sigmoid, softplus, tanh
+from fastgraph.compiler.exponentials import erf, erfc, exp, expm1, log, log1p, logaddexp, sigmoid, softplus, tanh
 from fastgraph.compiler.formats import FLOATS, LAYOUTS, max_, min_
 from fastgraph.compiler.philox_lanes import RANDOM
 from fastgraph.compiler.powers import pow_
@@ -254,6 +254,7 @@ FLOAT_FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
     "cos": cos,
     "tan": tan,
     "erf": erf,
+    "erfc": erfc,
     "erfinv": erfinv,
     "ndtri": ndtri,
     "digamma": digamma,
@@ -268,7 +269,7 @@ FLOAT_FUNCTIONS: dict[str, Callable[[Lane], Lane]] = {
 }
 #: Functions left to libm: right, but one element at a time.
 LIBM_1 = (
-    "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "exp2", "log2", "lgamma",
+    "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "exp2", "log2", "lgamma",
 )  # fmt: skip
 LIBM_2 = ("atan2", "fmod", "nextafter")
 

@@ -22,7 +22,7 @@ from fastgraph.ops.elementwise import (
     widened,
     zeros_like_p,
 )
-from fastgraph.ops.exponentials import erf, pow, sigmoid, tanh
+from fastgraph.ops.exponentials import erfc, pow, sigmoid, tanh
 from fastgraph.ops.families import Array, elementwise, public
 
 # ---- activations ----------------------------------------------------------------------------------------------------
@@ -194,7 +194,8 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> A
     if approximate:
         inner = 0.7978845608028654 * (features + 0.044715 * pow(features, 3))
         return 0.5 * features * (1.0 + tanh(inner))
-    return 0.5 * features * (1.0 + erf(features / 1.4142135623730951))
+    # 1 + erf(x) would cancel where features are negative
+    return 0.5 * features * erfc(-features / as_tensor(1.4142135623730951, features.dtype))
 
 
 # ---- values that must not become NaN --------------------------------------------------------------------------------

@@ -51,6 +51,16 @@ def test_error_in_units_of_the_last_place(name: str, dtype: type) -> None:
     )
 
 
+def test_erfc_is_as_precise_in_its_tail() -> None:
+    from scipy import special
+
+    x = arguments(np.float32, 30_000, seed=3)
+    x = np.concatenate([x, np.linspace(-6, 12, 30_000, dtype=np.float32)])
+    wrong = errors(evaluate("erfc_float32(a)", x), special.erfc(x.astype(np.float64)))
+    worst = int(np.argmax(wrong))
+    assert wrong[worst] <= 5.0, f"erfc({x[worst]!r}): {wrong[worst]:.3g} ulp"
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_cpu_without_fused_multiply_add(dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same bounds for the oldest CPU that is supported, where x * y + z rounds twice: its code runs on any other."""
@@ -145,7 +155,7 @@ def test_a_few_odd_powers_change_nothing_for_their_neighbours(dtype: type) -> No
 
 
 @pytest.mark.parametrize(
-    "name", ["exp", "expm1", "log", "log1p", "tanh", "sigmoid", "softplus", "sin", "cos", "tan", "erf"]
+    "name", ["exp", "expm1", "log", "log1p", "tanh", "sigmoid", "softplus", "sin", "cos", "tan", "erf", "erfc"]
 )
 def test_loops_are_vectorised(name: str) -> None:
     """The point of all this: LLVM's loop works on vectors, and calls nothing."""
