@@ -125,7 +125,14 @@ def _from_shape(shape: TensorShape, dtype: DType | None) -> EagerTensor:
     if dtype is None:
         dtype = dtypes.int64 if any(d > dtypes.int32.max for d in dims) else dtypes.int32
     if dtype not in (dtypes.int32, dtypes.int64):
-        raise TypeError(f"Cannot convert a TensorShape to dtype: {dtype.name}")
+        raise TypeError(
+            f"Cannot convert TensorShape {shape} to dtype {dtype!r}. Allowed dtypes are tf.int32 and tf.int64."
+        )
+    if any(d > dtype.max for d in dims):
+        raise ValueError(
+            f"Cannot convert TensorShape {shape} to dtype {dtype.name}; a dimension is too large. Consider using "
+            "tf.int64."
+        )
     return from_array(np.array(dims, np.int64), dtype)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from fastgraph._tensor import Tensor, convert
 from fastgraph.conversion import constant as constant_tensor
-from fastgraph.dtype import DTypeLike, as_dtype, float32, int64
+from fastgraph.dtype import DTypeLike, as_dtype, int32, int64
+from fastgraph.nesting import flatten, map_structure
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.checks import assert_less, assert_none_equal
 from fastgraph.ops.creation import zeros
@@ -19,7 +20,7 @@ from fastgraph.ops.gathering import gather
 from fastgraph.ops.movement import broadcast_to, reshape, shape
 from fastgraph.ops.padding import repeat
 from fastgraph.ops.ranking import argsort
-from fastgraph.ragged_ops import same_partition
+from fastgraph.ragged_ops import merged, same_partition
 from fastgraph.ragged_rows import boolean_mask_ragged, expand_axis, gather_rows, pile
 from fastgraph.ragged_tensor import RaggedTensor, along, made, positions, splits_of
 
@@ -38,17 +39,34 @@ def constant(
     Raises: ValueError for lists of other depths than these. Source: tf.ragged.constant.
     """
     splits_dtype = as_dtype(row_splits_dtype)
+    if splits_dtype not in (int32, int64):
+        raise ValueError("row_splits must have dtype int32 or int64")
+    if not _is_list(pylist):
+        for what, given in (("ragged_rank", ragged_rank), ("dim(inner_shape)", inner_shape and len(inner_shape))):
+            if given:
+                raise ValueError(f"Invalid pylist={pylist!r}: incompatible with {what}={given}")
+        return constant_tensor(pylist, dtype, ())
+    if ragged_rank is not None and ragged_rank < 0:
+        raise ValueError(f"Invalid ragged_rank={ragged_rank}: must be nonnegative")
     depth, most = _scalar_depth(pylist), _list_depth(pylist)
     if depth is not None and most > depth:
         raise ValueError("Invalid pylist: empty list nesting is greater than scalar value nesting")
-    inner = None if inner_shape is None else tuple(int(n) for n in inner_shape)
+    if ragged_rank is not None and depth is not None and depth < ragged_rank:
+        raise ValueError(f"Invalid pylist={pylist!r}, max depth smaller than ragged_rank={ragged_rank}")
+    inner = None if inner_shape is None else tuple(inner_shape)
     if ragged_rank is None:
         ragged_rank = max(0, most - 1 - (0 if inner is None else len(inner)))
-    if inner is not None and depth is not None and depth != ragged_rank + 1 + len(inner):
+        if ragged_rank and depth is None:  # all are rows: there is nothing yet that inner_shape could be of
+            ragged_rank = most - 1
+    elif inner is not None and (
+        most > ragged_rank + 1 + len(inner) or depth not in (None, ragged_rank + 1 + len(inner))
+    ):
         raise ValueError(
             f"Invalid pylist={pylist}: incompatible with ragged_rank={ragged_rank} and dim(inner_shape)={len(inner)}"
         )
-    if depth is not None and ragged_rank >= max(depth, 1):
+    if ragged_rank == 0:
+        return constant_tensor(pylist, dtype, inner)
+    if depth is not None and ragged_rank >= depth:
         raise ValueError(
             f"pylist has scalar values depth {depth}, but ragged_rank={ragged_rank} requires scalar value depth "
             f"greater than {ragged_rank}"
@@ -58,24 +76,15 @@ def constant(
         lengths = [len(row) for row in rows]
         splits.append(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(splits_dtype.numpy_dtype))
         rows = [item for row in rows for item in row]
-    flat = _flat(rows, dtype, inner, most - 1 - ragged_rank if inner is None else None)
-    for level in reversed(splits):
-        flat = made(flat, convert(level))
-    return flat
-
-
-def _flat(rows: Any, dtype: Any, inner: Any, more: int | None) -> Any:
-    """The innermost lists as a Tensor."""
-    target = as_dtype(dtype) if dtype is not None else None
-    if isinstance(rows, (list, tuple, np.ndarray)) and _scalar_depth(rows) is None:  # no numbers at all
-        return zeros((0, *(inner if inner is not None else (0,) * max(more or 0, 0))), target or float32)
     try:
-        flat = constant_tensor(rows, target)
+        flat = constant_tensor(rows, dtype, None if inner is None else (len(rows), *inner))
     except ValueError as error:
         if "non-rectangular" in str(error) and inner is None:
             raise ValueError("inner values have inconsistent shape") from None
         raise
-    return flat if inner is None else reshape(flat, [-1, *inner])
+    for level in reversed(splits):
+        flat = made(flat, convert(level))
+    return flat
 
 
 def _is_list(x: Any) -> bool:
@@ -131,12 +140,12 @@ def range(
 
 
 def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """op of the innermost values of the RaggedTensors among the arguments, in their rows.
+    """op of the innermost values of the RaggedTensors among the arguments (or in them), in their rows.
 
     Raises: ValueError if op gives another number of values; InvalidArgumentError if rows differ.
     Source: tf.ragged.map_flat_values.
     """
-    ragged = [x for x in (*args, *kwargs.values()) if isinstance(x, RaggedTensor)]
+    ragged = [x for x in flatten((args, kwargs)) if isinstance(x, RaggedTensor)]
     if not ragged:
         return op(*args, **kwargs)
     sizes = {x.flat_values.shape[0] for x in ragged}
@@ -145,8 +154,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             f"Input RaggedTensors' flat_values must all have the same outer-dimension size.  Got sizes: {sizes}"
         )
     same_partition(ragged, "partitions have incompatible row_splits")
-    flat = [x.flat_values if isinstance(x, RaggedTensor) else x for x in args]
-    named = {key: x.flat_values if isinstance(x, RaggedTensor) else x for key, x in kwargs.items()}
+    flat, named = map_structure(lambda x: x.flat_values if isinstance(x, RaggedTensor) else x, (args, kwargs))
     result = op(*flat, **named)
     expected = ragged[0].flat_values.shape[:1]
     if result.shape.rank == 0 or not result.shape[:1].is_compatible_with(expected):
@@ -155,7 +163,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             f"flat_values of any ragged inputs. (output shape: {result.shape}; expected outer dimension size: "
             f"{expected[0]})"
         )
-    return ragged[0].with_flat_values(result)
+    return merged(ragged).with_flat_values(result)
 
 
 def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:

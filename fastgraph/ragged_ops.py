@@ -227,6 +227,14 @@ def same_partition(parts: Sequence[RaggedTensor], message: str = "") -> None:
                 assert_equal(mine, theirs, message or None)
 
 
+def merged(parts: Sequence[RaggedTensor]) -> RaggedTensor:
+    """The first of RaggedTensors of the same rows, with what any of them knows of rows of one length."""
+    first, inner = parts[0], [part.values for part in parts]
+    values = merged(inner) if isinstance(inner[0], RaggedTensor) else inner[0]
+    known = next((part for part in parts if part._uniform is not None), first)
+    return made(values, first._row_splits, known._uniform)
+
+
 def _elementwise(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> RaggedTensor:
     ragged = [x for x in inputs if isinstance(x, RaggedTensor)]
     same_partition(ragged)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastgraph.dtype import int64
+from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.checks import assert_equal
 from fastgraph.ops.comparison import greater, greater_equal, less, logical_and
@@ -134,7 +135,8 @@ def embedding_lookup_sparse(
     total = segment_sum(gather(table, places) * wide, segments)
     if combiner == "sum":
         return total
-    return total / (segment_sum(wide, segments) if combiner == "mean" else sqrt(segment_sum(square(wide), segments)))
+    norm = segment_sum(wide, segments) if combiner == "mean" else sqrt(segment_sum(square(wide), segments))
+    return divide_no_nan(total, norm)  # 0 for rows without ids, and for those whose weights are 0
 
 
 def _ids_and_rows(ids: Any) -> tuple[Any, Any]:

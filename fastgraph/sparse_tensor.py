@@ -31,6 +31,16 @@ _KEEP_ZEROS = frozenset(
 )
 
 
+def _check_extents(dims: Any) -> Any:
+    """Extents, None for one of -1, which says that it is not known. Raises: ValueError for others below 0."""
+    if dims is None:
+        return None
+    for n in dims:
+        if n is not None and n < -1:
+            raise ValueError(f"Dimension {n} must be >= 0")
+    return tuple(None if n == -1 else n for n in dims)
+
+
 class SparseTensor:
     """dense[indices[i]] = values[i], all else is zero. Source: tf.SparseTensor.
 
@@ -48,6 +58,7 @@ class SparseTensor:
         rank = self._dense_shape.shape.with_rank(1)
         _assert_same_size(rows[0], count[0])
         _assert_same_size(rows[1], rank[0])
+        _check_extents(known_extents(self._dense_shape))
 
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
@@ -79,7 +90,7 @@ class SparseTensor:
     def shape(self) -> TensorShape:
         """The dense tensor's shape, as far as it is known."""
         if isinstance(self._dense_shape, Tensor):
-            known = shape_of(known_extents(self._dense_shape))
+            known = shape_of(_check_extents(known_extents(self._dense_shape)))
             if known.rank is None and isinstance(self._indices, Tensor) and self._indices.shape.rank is not None:
                 rank = self._indices.shape[1]
                 known = shape_of(None if rank is None else (None,) * rank)

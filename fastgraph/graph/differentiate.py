@@ -150,9 +150,7 @@ def _note(tape: Any, trace: GraphTrace, handle: Callable[[Value], Any], stopped:
     for node in trace.graph.nodes:
         if not node.inputs or not node.outputs:
             continue
-        outputs = [
-            SymbolicTensor(value, trace) if value in stopped else trace.tensor(value) for value in node.outputs
-        ]
+        outputs = [SymbolicTensor(value, trace) if value in stopped else trace.tensor(value) for value in node.outputs]
         tape.note_python(node.op, tuple([handle(value) for value in node.inputs]), node.attrs, tuple(outputs))
 
 

@@ -385,6 +385,16 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
             if count is None:
                 raise ValueError(f"Cannot infer argument `num` from shape {given.tensor.shape}")
             return _parts(value, unstack(given.tensor, count), along % rank)
+        if num is not None and num != len(found):
+            raise invalid(
+                "size of the split_tensor must be 1-D and have the same elements as outputs got 1 -D and "
+                f"{len(found)} elements",
+                "SplitV",
+            )
+        if found.count(-1) > 1:
+            raise invalid("There can only be one -1 in the input.", "SplitV")
+        if wrong := [i for i, size in enumerate(found) if size < -1]:
+            raise invalid(f"Split size at index {wrong[0]} must be >= 0. Got: {found[wrong[0]]}", "SplitV")
         if -1 in found:
             if n is None:
                 return _parts(value, list(found), along % rank)

@@ -5,6 +5,7 @@ Rule: a static shape or axis is an attribute; one known only at run time is an i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -68,20 +69,18 @@ def _reshaped(shape: Dims, target: tuple[int | None, ...]) -> tuple[int | None, 
     if target.count(-1) > 1:
         first = target.index(-1)
         raise ValueError(f"Only one input size may be -1, not both {first} and {target.index(-1, first + 1)}")
-    wanted = 1
-    for n in target:
-        wanted = None if n is None or wanted is None else wanted * (1 if n == -1 else n)  # type: ignore[assignment]
-    if size is None or wanted is None:
+    if size is None or None in target:
         return tuple(None if n == -1 else n for n in target)
-    if -1 in target:
-        if wanted == 0 or size % wanted:
-            if wanted == 0 and size == 0:
-                return tuple(0 if n == -1 else n for n in target)
+    if -1 in target:  # what is left by the extents other than 0, where some are 0
+        wanted = math.prod(n for n in target if n not in (-1, 0))  # type: ignore[misc]
+        left = math.prod(n for n in shape if n) if 0 in target else size  # type: ignore[union-attr, misc]
+        if left % wanted and left == size:
             raise ValueError(
                 f"Input to reshape is a tensor with {size} values, but the requested shape requires a multiple of "
                 f"{wanted}"
             )
-        return tuple(size // wanted if n == -1 else n for n in target)
+        target = tuple(left // wanted if n == -1 else n for n in target)
+    wanted = math.prod(target)  # type: ignore[arg-type]
     if wanted != size:
         raise ValueError(f"Input to reshape is a tensor with {size} values, but the requested shape has {wanted}")
     return target

@@ -279,10 +279,11 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
     if x.dtype.is_complex:
         x = real(x)
     (low, high), (least, most) = _limits(x.dtype), _limits(target.real_dtype)
-    for beyond, limit, pick in ((low < least, least, maximum), (high > most, most, minimum)):
-        if beyond:
+    floating = x.dtype.is_floating  # whose infinities are beyond its own limits, too
+    for beyond, limit, pick in ((low < least, max(low, least), maximum), (high > most, min(high, most), minimum)):
+        if beyond or floating:
             bound = np.asarray(limit).astype(x.dtype.numpy_dtype)
-            if x.dtype.is_floating and abs(float(bound)) > abs(limit):
+            if floating and abs(float(bound)) > abs(limit):
                 bound = np.nextafter(bound, np.asarray(0, bound.dtype))  # rounded away from 0, it would not fit
             x = pick(x, as_tensor(bound))
     return cast(x, target, name)

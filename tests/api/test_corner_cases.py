@@ -1,0 +1,160 @@
+"""Arguments at the edge of what ops take: empty shapes, infinities, sizes below 0. What TensorFlow gives or raises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+
+INF, NAN = np.inf, np.nan
+
+
+@pytest.mark.parametrize(
+    ("shape", "target", "expected"),
+    [
+        ((0, 6), (0, -1, 3), (0, 2, 3)),
+        ((0, 6), (-1, 0), (6, 0)),
+        ((0, 6), (-1, 0, 4), (1, 0, 4)),
+        ((0, 6), (-1, 3), (0, 3)),
+        ((0, 0), (0, -1, 0), (0, 1, 0)),
+        ((4, 0, 3), (0, -1), (0, 12)),
+        ((6,), (0, -1), "tensor with 6 values, but the requested shape has 0"),
+        ((6,), (0, 4, -1), "requires a multiple of 4"),
+    ],
+)
+def test_reshape_with_extents_of_0_and_one_to_be_found(shape, target, expected):
+    x = tf.zeros(shape)
+    unknown = tf.TensorSpec([None] * len(shape), tf.float32)
+    forms = [
+        lambda: tf.reshape(x, target),
+        tf.function(lambda: tf.reshape(x, target)),
+        lambda: tf.function(lambda y: tf.reshape(y, target), input_signature=[unknown])(x),
+        lambda: tf.function(tf.reshape)(x, tf.constant(target)),
+    ]
+    for form in forms:
+        if isinstance(expected, tuple):
+            assert form().shape == expected
+        else:
+            with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match=expected):
+                form()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "num", "message"),
+    [
+        ([5, -2], None, "Split size at index 1 must be >= 0. Got: -2"),
+        ([-1, -1], None, "only be one -1"),
+        ([2, 1], 3, "same elements as outputs"),
+    ],
+)
+def test_split_refuses_sizes_that_are_none(sizes, num, message):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        tf.split([1, 2, 3], sizes, num=num)
+    with pytest.raises((tf.errors.InvalidArgumentError, ValueError)):
+        tf.function(lambda s: tf.split([1, 2, 3], s, num=num))(tf.constant(sizes))
+    assert [len(x) for x in tf.split([1, 2, 3], [2, -1], num=2)] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "largest"),
+    [
+        ("float32", "float32", 3.4028235e38),
+        ("float16", "float32", 65504.0),
+        ("float16", "int64", 65504),
+        ("float32", "int32", 2147483520),
+        ("float64", "float16", 65504.0),
+        ("float32", "int8", 127),
+    ],
+)
+def test_saturate_cast_limits_infinities(source, target, largest):
+    got = tf.saturate_cast(tf.constant([INF, -INF, 2.0], source), target).numpy()
+    assert got[0] == np.asarray(largest, got.dtype) and got[1] < -100 and np.isfinite(got).all() and got[2] == 2
+
+
+def test_saturate_cast_keeps_nan_and_parts_of_complex_numbers():
+    assert np.isnan(tf.saturate_cast([NAN], tf.float16)).all()
+    got = tf.saturate_cast(tf.constant([complex(INF, -INF)]), tf.complex64).numpy()
+    assert np.isfinite(got.real).all() and np.isfinite(got.imag).all()
+
+
+def test_a_shape_too_large_for_int32_is_refused():
+    with pytest.raises(ValueError, match="a dimension is too large. Consider using tf.int64"):
+        tf.convert_to_tensor(tf.TensorShape([2**31, 2]), tf.int32)
+    assert tf.convert_to_tensor(tf.TensorShape([2**31, 2])).dtype == tf.int64
+    with pytest.raises(TypeError, match="Allowed dtypes"):
+        tf.convert_to_tensor(tf.TensorShape([2]), tf.int16)
+
+
+@pytest.mark.parametrize("combiner", ["mean", "sqrtn", "sum"])
+@pytest.mark.parametrize("first", [1.0, 0.0])
+def test_rows_without_ids_or_weights_are_zeros(combiner, first):
+    ids = tf.SparseTensor([[0, 0], [2, 0]], tf.constant([0, 1], tf.int64), [4, 2])
+    weights = tf.SparseTensor(ids.indices, [first, 1.0], [4, 2])
+    got = tf.nn.embedding_lookup_sparse(tf.ones([3, 2]), ids, weights, combiner=combiner)
+    assert np.array_equal(got, [[first] * 2, [0, 0], [1, 1]])
+
+
+def test_a_sparse_extent_of_minus_1_is_not_known():
+    x = tf.SparseTensor([[0, 0]], [1], [-1, 5])
+    assert x.shape.as_list() == [None, 5] and x.dense_shape.numpy().tolist() == [-1, 5]
+    assert tf.SparseTensorSpec.from_value(x).shape.as_list() == [None, 5]
+    with pytest.raises(ValueError, match="Dimension -2 must be >= 0"):
+        tf.SparseTensor([[0, 0]], [1], [-2, 5])
+
+
+@pytest.mark.parametrize(
+    ("pylist", "rank", "inner", "shape"),
+    [
+        ([], 0, (0, 100, 20), [0, 100, 20]),
+        ([], 1, (100, 20), [0, None, 100, 20]),
+        ([[1, 2], [3, 4]], None, (2, 2), [2, 2]),
+        ([[[1, 2]], [[3, 4]]], 1, (2,), [2, None, 2]),
+        ([[[]]], None, (2,), [1, None, None, 2]),
+        ([[[]]], 0, None, [1, 1, 0]),
+        (3, 0, (), []),
+        ([], -1, None, "must be nonnegative"),
+        ([[1]], -1, None, "must be nonnegative"),
+        (3, 1, None, "incompatible with ragged_rank=1"),
+        (3, None, (1,), r"incompatible with dim\(inner_shape\)=1"),
+        ([[1, 2], [3, 4]], 3, None, "max depth smaller than ragged_rank=3"),
+        ([[1], [2]], 0, (1, 2), "incompatible with ragged_rank=0"),
+        ([[1, 2], [3]], 0, None, "non-rectangular"),
+        ([[[1, 2]], [[3]]], 1, None, "inner values have inconsistent shape"),
+    ],
+)
+def test_ragged_constants_of_a_rank_and_an_inner_shape(pylist, rank, inner, shape):
+    if isinstance(shape, str):
+        with pytest.raises(ValueError, match=shape):
+            tf.ragged.constant(pylist, ragged_rank=rank, inner_shape=inner)
+    else:
+        assert tf.ragged.constant(pylist, ragged_rank=rank, inner_shape=inner).shape.as_list() == shape
+
+
+def test_a_ragged_constant_does_not_fit_its_inner_shape():
+    with pytest.raises(TypeError, match="4 elements, but got `shape`"):
+        tf.ragged.constant([[1, 2], [3, 4]], inner_shape=(2,))
+    with pytest.raises(ValueError, match="row_splits must have dtype"):
+        tf.ragged.constant([[1, 2], [3]], row_splits_dtype=tf.float32)
+
+
+def test_map_flat_values_keeps_what_any_argument_knows_of_its_rows():
+    uniform = tf.RaggedTensor.from_uniform_row_length(tf.range(6), 2)
+    split = tf.RaggedTensor.from_row_splits(tf.range(6), [0, 2, 4, 6])
+    for args in ((uniform, split), (split, uniform)):
+        assert tf.ragged.map_flat_values(tf.add, *args).uniform_row_length == 2
+    listed = tf.ragged.map_flat_values(lambda xs: tf.stack(xs, 1), [split, uniform])
+    assert listed.shape.as_list() == [3, 2, 2]
+    outer = tf.RaggedTensor.from_uniform_row_length(tf.RaggedTensor.from_row_lengths(tf.range(6), [1, 2, 0, 3]), 2)
+    plain = tf.RaggedTensor.from_nested_row_splits(tf.range(6), outer.nested_row_splits)
+    assert tf.ragged.map_flat_values(tf.add, plain, outer).shape.as_list() == [2, 2, None]
+
+
+@pytest.mark.parametrize(("dtype", "error"), [("float32", 2e-6), ("float64", 1e-13)])
+def test_gelu_is_exact_in_its_negative_tail(dtype, error):
+    from scipy import special
+
+    x = np.array([-6.0, -5, -9, -1, 0, 2])
+    exact = x * special.ndtr(x)
+    for f in (tf.nn.gelu, tf.function(tf.nn.gelu)):
+        assert np.allclose(f(tf.constant(x, dtype)).numpy(), exact, rtol=error * 20, atol=0)
