@@ -23,9 +23,13 @@ from fastgraph.ops.matrices import (
     FLOATS,
     LAPACK,
     adjoint,
+    all_finite,
     checked,
     drawn,
+    eliminated,
+    exchange_rows,
     hermitian,
+    invertible,
     lower_triangle,
     matrix_shape,
     square_errors,
@@ -123,38 +127,21 @@ def _factored(matrices: Array) -> tuple[Array, Array]:
     packed, pivots = np.empty_like(matrices), np.empty(matrices.shape[:-1], np.int64)
     for i, matrix in enumerate(matrices):
         packed[i], pivots[i], info = factor(matrix)
-        if info > 0 or np.isnan(packed[i, -1, -1]):
+        if info > 0:
             raise invalid("Input is not invertible.")
     n = matrices.shape[-1]
     perm = np.tile(np.arange(n), (len(pivots), 1))
     for i in range(n):
-        _exchange(perm, i, pivots[:, i])
+        exchange_rows(perm, i, pivots[:, i])
     return packed, perm
 
 
 def _eliminated(matrices: Array) -> tuple[Array, Array]:
-    """As `_factored`, but row by row of all matrices at once: for many small ones."""
-    packed = np.array(matrices)
-    p, n = packed.shape[:2]
-    perm = np.tile(np.arange(n), (p, 1))
-    for i in range(n):
-        pivots = i + np.abs(packed[:, i:, i]).argmax(1)
-        _exchange(perm, i, pivots)
-        _exchange(packed, i, pivots)
-        pivot = packed[:, i, i, None]
-        if not (np.abs(pivot) > 0).all():
-            raise invalid("Input is not invertible.")
-        packed[:, i + 1 :, i] /= pivot
-        packed[:, i + 1 :, i + 1 :] -= packed[:, i + 1 :, i, None] * packed[:, i, None, i + 1 :]
+    """As `_factored`, but row by row of all matrices at once: for many small ones, and for infinities and NaN."""
+    packed, perm, _ = eliminated(matrices)
+    if not invertible(packed):
+        raise invalid("Input is not invertible.")
     return packed, perm
-
-
-def _exchange(rows: Array, i: int, pivots: Array) -> None:
-    """Exchange row i and the row pivots[k] of each rows[k]."""
-    every = np.arange(len(rows))
-    old = rows[:, i].copy()
-    rows[:, i] = rows[every, pivots]
-    rows[every, pivots] = old
 
 
 @custom(
@@ -178,7 +165,7 @@ def lu_p(input: Array, *, output_idx_type: DType) -> Any:
     checked(_lu_shape, input.shape)
     matrices = stacked(widened(input))
     p, n = matrices.shape[:2]
-    packed, perm = (_eliminated if p > 2 * n or n == 0 else _factored)(matrices)
+    packed, perm = (_eliminated if p > 2 * n or n == 0 or not all_finite(matrices).all() else _factored)(matrices)
     return (
         packed.reshape(input.shape).astype(input.dtype, copy=False),
         perm.reshape(input.shape[:-1]).astype(output_idx_type.numpy_dtype),

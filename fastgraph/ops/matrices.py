@@ -216,3 +216,58 @@ def square_errors(error: Any, **attrs: Any) -> list[Any]:
         ((np.ones([3]),), attrs, error, "Input tensor 0 must have rank >= 2, got 1"),
         ((np.ones([2, 3]),), attrs, error, "Input matrix must be square."),
     ]
+
+
+# ---- infinities and NaN ---------------------------------------------------------------------------------------------
+
+
+def all_finite(matrices: Array) -> Array:
+    """Which matrices hold neither infinities nor NaN. t[*b, n, n] -> bool[*b]."""
+    return np.isfinite(matrices).all((-2, -1))
+
+
+def eliminated(matrices: Array) -> tuple[Array, Array, Array]:
+    """Packed factors, the order of rows, and how often they were exchanged. t[p, n, n] -> t[p, n, n], i[p, n], i[p].
+
+    Row by row of all matrices at once, every product taken: BLAS leaves out those with 0, of which some are NaN. As in
+    LAPACK's comparisons, NaN is the largest only where it comes first. A pivot of 0 divides.
+    """
+    packed = np.array(matrices)
+    p, n = packed.shape[:2]
+    perm, exchanges = np.tile(np.arange(n), (p, 1)), np.zeros(p, np.int64)
+    with np.errstate(all="ignore"):
+        for i in range(n):
+            sizes = np.abs(packed[:, i:, i])
+            sizes[:, 1:][np.isnan(sizes[:, 1:])] = -1
+            pivots = i + sizes.argmax(1)
+            exchanges += pivots != i
+            exchange_rows(perm, i, pivots)
+            exchange_rows(packed, i, pivots)
+            packed[:, i + 1 :, i] /= packed[:, i, i, None]
+            packed[:, i + 1 :, i + 1 :] -= packed[:, i + 1 :, i, None] * packed[:, i, None, i + 1 :]
+    return packed, perm, exchanges
+
+
+def exchange_rows(rows: Array, i: int, pivots: Array) -> None:
+    """Exchange row i and the row pivots[k] of each rows[k]."""
+    every = np.arange(len(rows))
+    old = rows[:, i].copy()
+    rows[:, i] = rows[every, pivots]
+    rows[every, pivots] = old
+
+
+def invertible(packed: Array) -> bool:
+    """Whether no pivot of packed factors is 0, and none of the first is NaN. t[p, n, n]."""
+    pivots = np.diagonal(packed, axis1=-2, axis2=-1)
+    return not ((pivots == 0).any() or np.isnan(pivots[..., :1]).any())
+
+
+def substitute_back(packed: Array, rhs: Array) -> Array:
+    """What solves L U x = rhs, every product taken. t[p, n, n], t[p, n, k] -> t[p, n, k]."""
+    x, n = np.array(rhs), packed.shape[-1]
+    with np.errstate(all="ignore"):
+        for i in range(n):
+            x[:, i] -= (packed[:, i, :i, None] * x[:, :i]).sum(1)
+        for i in range(n - 1, -1, -1):
+            x[:, i] = (x[:, i] - (packed[:, i, i + 1 :, None] * x[:, i + 1 :]).sum(1)) / packed[:, i, i, None]
+    return x

@@ -1,6 +1,7 @@
 """Systems of linear equations: solve, triangular_solve, inv, and determinants.
 
-Rule: a matrix that has no inverse is an error where LAPACK factors it, and infinities or NaN where it only substitutes.
+Rule: a matrix that has no inverse (or begins with NaN) is an error where LAPACK factors it, and infinities or NaN where
+it only substitutes.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from fastgraph.ops.families import Array, Dims, custom, invalid, public
 from fastgraph.ops.matrices import (
     FLOATS,
     LAPACK,
+    all_finite,
     checked,
     drawn,
+    eliminated,
+    invertible,
     lower_triangle,
     over_columns,
     solved_shape,
@@ -26,6 +30,7 @@ from fastgraph.ops.matrices import (
     square_errors,
     square_samples,
     square_shape,
+    substitute_back,
     triangular_shape,
     upper_triangle,
 )
@@ -56,11 +61,21 @@ def inv_p(input: Array) -> Any:
     """Inverse matrices. t[*b, n, n] -> t[*b, n, n]."""
     checked(square_shape, input.shape)
     try:
-        if np.isnan(input).any():
-            raise np.linalg.LinAlgError
+        if not all_finite(input).all():
+            return _solved(input, np.broadcast_to(np.eye(input.shape[-1], dtype=input.dtype), input.shape))
         return np.linalg.inv(widened(input)).astype(input.dtype, copy=False)
     except np.linalg.LinAlgError:
         raise invalid("Input is not invertible.") from None
+
+
+def _solved(a: Array, b: Array) -> Array:
+    """What solves a x = b, some of a being infinite or NaN. Raises: LinAlgError if a pivot is 0, or the first NaN."""
+    n = a.shape[-1]
+    packed, perm, _ = eliminated(widened(a).reshape(-1, n, n))
+    if not invertible(packed):
+        raise np.linalg.LinAlgError
+    moved = np.take_along_axis(widened(b).reshape(-1, n, b.shape[-1]), perm[:, :, None], 1)
+    return substitute_back(packed, moved).reshape(b.shape).astype(b.dtype, copy=False)
 
 
 @public("linalg.inv")
@@ -98,7 +113,13 @@ def det(input: Array) -> Any:
     Raises: InvalidArgumentError for what is not square. Source: tf.linalg.det.
     """
     checked(square_shape, input.shape)
-    return np.asarray(np.linalg.det(widened(input))).astype(input.dtype, copy=False)
+    found = np.asarray(np.linalg.det(widened(input)))
+    if not (finite := all_finite(input)).all():
+        packed, _, exchanges = eliminated(widened(input)[~finite])
+        with np.errstate(all="ignore"):
+            pivots = np.diagonal(packed, axis1=-2, axis2=-1).prod(-1)
+            found[~finite] = np.where(exchanges % 2, -pivots, pivots)
+    return found.astype(input.dtype, copy=False)
 
 
 def _infer_slogdet(input: Aval) -> tuple[Aval, Aval]:
@@ -130,7 +151,12 @@ def slogdet_p(input: Array) -> Any:
     """Sign, or phase, and logarithm of the absolute value of determinants. t[*b, n, n] -> t[*b], f[*b]."""
     checked(square_shape, input.shape)
     sign, logarithm = map(np.asarray, np.linalg.slogdet(widened(input)))
-    sign = np.where(np.isnan(logarithm), np.asarray(np.nan, sign.dtype), sign)
+    if not (finite := all_finite(input)).all():
+        packed, _, exchanges = eliminated(widened(input)[~finite])
+        with np.errstate(all="ignore"):
+            pivots = np.diagonal(packed, axis1=-2, axis2=-1)
+            logarithm[~finite] = np.log(np.abs(pivots)).sum(-1)
+            sign[~finite] = np.where(exchanges % 2, -1, 1) * np.sign(pivots).prod(-1)
     if is_half(input.dtype):
         sign, logarithm = sign.astype(input.dtype), logarithm.astype(input.dtype)
     return sign.astype(input.dtype, copy=False), logarithm
@@ -202,8 +228,8 @@ def solve_p(matrix: Array, rhs: Array, *, adjoint: bool) -> Any:
     checked(solved_shape, matrix.shape, rhs.shape)
     a = np.conj(np.swapaxes(matrix, -1, -2)) if adjoint else matrix
     try:
-        if np.isnan(a).any():
-            raise np.linalg.LinAlgError
+        if not all_finite(a).all():
+            return _solved(a, rhs)
         return np.linalg.solve(widened(a), widened(rhs)).astype(rhs.dtype, copy=False)
     except np.linalg.LinAlgError:
         raise invalid("Input matrix is not invertible.") from None

@@ -158,3 +158,31 @@ def test_gelu_is_exact_in_its_negative_tail(dtype, error):
     exact = x * special.ndtr(x)
     for f in (tf.nn.gelu, tf.function(tf.nn.gelu)):
         assert np.allclose(f(tf.constant(x, dtype)).numpy(), exact, rtol=error * 20, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "det", "slogdet", "solution"),
+    [
+        ([[0.0, 0], [INF, 1]], NAN, (0, NAN), None),
+        ([[0.0, NAN], [0, 1]], NAN, (NAN, NAN), None),
+        ([[-INF, 2], [-INF, 2]], NAN, (NAN, NAN), [NAN, NAN]),
+        ([[1, 2], [NAN, 1]], NAN, (NAN, NAN), [NAN, NAN]),
+        ([[INF, 0], [0, 1]], INF, (1, INF), [0, 1]),
+        ([[NAN, 1], [1, 1]], NAN, (NAN, NAN), None),
+        ([[0, 1], [0, 2]], 0, (0, -INF), None),
+        ([[2, 0], [0, 1]], 2, (1, np.log(2)), [0.5, 1]),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_matrices_with_infinities_and_nan(matrix, det, slogdet, solution, dtype):
+    x, ones = tf.constant([np.eye(2), matrix], dtype), tf.ones([2, 2, 1], dtype)
+    assert np.array_equal(tf.linalg.det(x), np.array([1, det], dtype), equal_nan=True)
+    assert np.allclose(tf.stack(tf.linalg.slogdet(x), 1), [[1, 0], slogdet], equal_nan=True)
+    for each in (tf.linalg.solve, lambda a, b: tf.linalg.inv(a) @ b):
+        if solution is None:
+            with pytest.raises(tf.errors.InvalidArgumentError, match="not invertible"):
+                each(x, ones)
+        else:
+            assert np.allclose(each(x, ones)[:, :, 0], [[1, 1], solution], equal_nan=True)
+    if solution is not None:
+        assert np.isnan(tf.linalg.lu(x).lu).any() == np.isnan(solution).any()
