@@ -14,7 +14,7 @@ from fastgraph._tensor import Tensor, convert, current_trace, init_scope
 from fastgraph.data import in_graphs
 from fastgraph.data.handles import HANDLE, Handled, resolve
 from fastgraph.data.optionals import Optional
-from fastgraph.data.sources import Source
+from fastgraph.data.sources import Run, Source
 from fastgraph.data.structures import Element, OfElements, packed
 from fastgraph.errors import OutOfRangeError
 from fastgraph.locks import Lock
@@ -30,6 +30,7 @@ class Cursor(Handled):
         self.source = source
         self.spec = source.spec
         self._elements: Iterator[Element] | None = None
+        self._run = Run()
         self._ahead: Any = _NONE_AHEAD
         self._lock = Lock()
 
@@ -54,7 +55,7 @@ class Cursor(Handled):
     def _advance(self) -> Element:
         with init_scope():
             if self._elements is None:
-                self._elements = self.source.elements()
+                self._elements = self.source.elements(self._run)
             element = next(self._elements, None)
         if element is None:
             self._elements = iter(())  # ended is ended

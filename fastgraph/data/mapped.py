@@ -6,16 +6,19 @@ Rule: such a function is converted and traced when the dataset is made, so that 
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import current_trace
-from fastgraph.data.sources import UNKNOWN, OfTensors, Source
+from fastgraph.data.sources import UNKNOWN, OfTensors, Run, Source
 from fastgraph.data.structures import Element, flat, normalized, packed, spec_of, tensor_specs
 from fastgraph.graph.branches import subgraph_name, traced
 from fastgraph.graph.trace import SymbolicTensor
+from fastgraph.locks import Lock
+from fastgraph.ops.generators import generators
 from fastgraph.shapes import TensorSpec
 from fastgraph.staging import autograph
 from fastgraph.staging.function import Function
@@ -49,15 +52,19 @@ class Mapped:
 
         outer = current_trace()
         self.captured: list[Any] = []
+        self._lock = Lock()
         self._call: Callable[[Element, Sequence[Any]], Element]
         if outer is None:
             of_tensors.__name__ = getattr(function, "__name__", type(function).__name__)
             concrete = Function(of_tensors).get_concrete_function(*tensor_specs(spec))
             self._call = lambda tensors, _: concrete(*tensors)
+            held = [cell() for cell, _ in concrete._trace.graph.captures if isinstance(cell, weakref.ref)]
+            self._generators = [cell for cell in held if generators.is_traced(cell)]
             return
         own = [(leaf.aval, "element") for leaf in tensor_specs(spec)]
         trace, _ = traced(outer, of_tensors, own, subgraph_name("of_element"))
         operands, runner = trace.operands, Runner(trace, trace.graph.name)
+        self._generators = [operand for operand in operands if generators.is_traced(operand)]
         self.captured = [operand for operand in operands if isinstance(operand, SymbolicTensor)]
 
         def call(tensors: Element, captured: Sequence[Any]) -> Element:
@@ -67,16 +74,33 @@ class Mapped:
 
         self._call = call
 
-    def bound(self, captured: Sequence[Any]) -> Callable[[Element], Element]:
-        """Return the function of elements that uses these tensors for those that it captured."""
-        return lambda element: self._call(element, captured)
+    def bound(self, captured: Sequence[Any], run: Run) -> Callable[[Element], Element]:
+        """Return the function of elements that uses these tensors for those that it captured.
+
+        Its random ops begin anew with every iterator, and go on from where they are as long as it lives (`run`).
+        """
+        if not self._generators:
+            return lambda element: self._call(element, captured)
+        states = run.states.get(self)
+        if states is None:
+            states = run.states[self] = [generators.beginning(cell) for cell in self._generators]
+
+        def call(element: Element) -> Element:
+            with self._lock, generators.at(self._generators, states):
+                return self._call(element, captured)
+
+        return call
 
 
 class _OfFunction(OfTensors):
     """A source that calls a function of the user's."""
 
     def __init__(self, source: Source, captured: tuple[Any, ...], mapped: Mapped) -> None:
-        self.source, self.function = source, mapped.bound(captured)
+        self.source, self._mapped, self._captured = source, mapped, captured
+
+    def function(self, run: Run) -> Callable[[Element], Element]:
+        """Return the function of elements for an iterator."""
+        return self._mapped.bound(self._captured, run)
 
 
 class Map(_OfFunction):
@@ -89,8 +113,8 @@ class Map(_OfFunction):
         self.spec = mapped.spec
         self.name = "_ParallelMapDataset" if parallel else "_MapDataset"
 
-    def elements(self) -> Iterator[Element]:
-        return map(self.function, self.source.elements())
+    def elements(self, run: Run) -> Iterator[Element]:
+        return map(self.function(run), self.source.elements(run))
 
     def cardinality(self) -> int:
         return self.source.cardinality()
@@ -110,8 +134,9 @@ class Filter(_OfFunction):
                 f"{found}."
             )
 
-    def elements(self) -> Iterator[Element]:
-        return filter(lambda element: bool(self.function(element)[0]), self.source.elements())
+    def elements(self, run: Run) -> Iterator[Element]:
+        function = self.function(run)
+        return filter(lambda element: bool(function(element)[0]), self.source.elements(run))
 
     def cardinality(self) -> int:
         return UNKNOWN
@@ -129,12 +154,14 @@ class FlatMap(_OfFunction):
             raise TypeError(f"The `map_func` argument must return a `Dataset` object. Got {inner}.")
         self.spec = inner.element_spec
 
-    def elements(self) -> Iterator[Element]:
-        return itertools.chain.from_iterable(map(self._inner, self.source.elements()))
+    def elements(self, run: Run) -> Iterator[Element]:
+        function = self.function(run)
 
-    def _inner(self, element: Element) -> Iterator[Element]:
-        found: Iterator[Element] = packed(self.inner, self.function(element)).source.elements()
-        return found
+        def inner(element: Element) -> Iterator[Element]:
+            found: Iterator[Element] = packed(self.inner, function(element)).source.elements(run)
+            return found
+
+        return itertools.chain.from_iterable(map(inner, self.source.elements(run)))
 
 
 def reduced(source: Source, initial_state: Any, function: Callable[..., Any]) -> Any:
@@ -145,7 +172,8 @@ def reduced(source: Source, initial_state: Any, function: Callable[..., Any]) ->
     if mapped.spec != spec:
         mapped = Mapped(function, (mapped.spec, source.spec), "Dataset.reduce()")  # a wider shape
     tensors = flat(state)
-    function = mapped.bound(())
-    for element in source.elements():
+    run = Run()
+    function = mapped.bound((), run)
+    for element in source.elements(run):
         tensors = function((*tensors, *element))
     return packed(mapped.spec, tensors)

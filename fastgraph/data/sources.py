@@ -22,14 +22,26 @@ from fastgraph.shapes import TensorShape, TensorSpec, TypeSpec
 INFINITE, UNKNOWN = -1, -2
 
 
+class Run:
+    """What one iterator keeps as long as it lives, through all passes over a source: the states of random ops."""
+
+    def __init__(self) -> None:
+        self.states: dict[Any, list[Any]] = {}
+        self._branches: dict[int, Run] = {}
+
+    def branch(self, i: int) -> Run:
+        """Return what it keeps for the i-th of the sources that one dataset has."""
+        return self._branches.setdefault(i, Run())
+
+
 class Source(Handled):
     """A description of elements: `spec` is what one is like."""
 
     name = "Dataset"
     spec: Any
 
-    def elements(self) -> Iterator[Element]:
-        """Begin a pass over the elements."""
+    def elements(self, run: Run) -> Iterator[Element]:
+        """Begin a pass over the elements, for an iterator that keeps `run`."""
         raise NotImplementedError
 
     def cardinality(self) -> int:
@@ -65,7 +77,7 @@ class Tensors(OfTensors):
     def __init__(self, *tensors: Any, spec: Any) -> None:
         self.tensors, self.spec = tensors, spec
 
-    def elements(self) -> Iterator[Element]:
+    def elements(self, run: Run) -> Iterator[Element]:
         return iter([self.tensors])
 
     def cardinality(self) -> int:
@@ -88,7 +100,7 @@ class Slices(OfTensors):
                 raise ValueError(f"Dimensions {known[0]} and {size} are not compatible")
         self.tensors = tensors
 
-    def elements(self) -> Iterator[Element]:
+    def elements(self, run: Run) -> Iterator[Element]:
         return zip(*[iter(tensor) for tensor in self.tensors], strict=True)
 
     def cardinality(self) -> int:
@@ -106,7 +118,7 @@ class Range(Source):
         if isinstance(step, int) and step == 0:
             raise errors.InvalidArgumentError(None, None, "step must be a non-zero integer. [Op:RangeDataset]")
 
-    def elements(self) -> Iterator[Element]:
+    def elements(self, run: Run) -> Iterator[Element]:
         kind = self.spec.dtype.as_numpy_dtype
         return zip(map(from_array, map(np.asarray, map(kind, range(*self.limits)))))
 
@@ -122,7 +134,7 @@ class Generated(OfTensors):
     def __init__(self, *args: Any, generator: Callable[..., Any], spec: Any) -> None:
         self.generator, self.args, self.spec = generator, args, spec
 
-    def elements(self) -> Iterator[Element]:
+    def elements(self, run: Run) -> Iterator[Element]:
         return _Generation(self)
 
 

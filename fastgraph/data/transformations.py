@@ -14,7 +14,7 @@ import numpy as np
 
 from fastgraph import nesting
 from fastgraph._tensor import as_array, from_array
-from fastgraph.data.sources import INFINITE, UNKNOWN, Source
+from fastgraph.data.sources import INFINITE, UNKNOWN, Run, Source
 from fastgraph.data.structures import Element, batched, common, tensor_specs
 from fastgraph.dtype import int64
 from fastgraph.errors import InvalidArgumentError
@@ -27,8 +27,8 @@ class _Same(Source):
     def __init__(self, source: Source) -> None:
         self.source, self.spec = source, source.spec
 
-    def elements(self) -> Iterator[Element]:
-        return self.source.elements()
+    def elements(self, run: Run) -> Iterator[Element]:
+        return self.source.elements(run)
 
     def cardinality(self) -> int:
         return self.source.cardinality()
@@ -43,8 +43,8 @@ class Take(_Same):
         super().__init__(source)
         self.count = count
 
-    def elements(self) -> Iterator[Element]:
-        return itertools.islice(self.source.elements(), None if self.count < 0 else self.count)
+    def elements(self, run: Run) -> Iterator[Element]:
+        return itertools.islice(self.source.elements(run), None if self.count < 0 else self.count)
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
@@ -62,8 +62,8 @@ class Skip(_Same):
         super().__init__(source)
         self.count = count
 
-    def elements(self) -> Iterator[Element]:
-        return iter(()) if self.count < 0 else itertools.islice(self.source.elements(), self.count, None)
+    def elements(self, run: Run) -> Iterator[Element]:
+        return iter(()) if self.count < 0 else itertools.islice(self.source.elements(run), self.count, None)
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
@@ -79,8 +79,10 @@ class Repeat(_Same):
         super().__init__(source)
         self.count = count
 
-    def elements(self) -> Iterator[Element]:
-        return itertools.chain.from_iterable(_Passes(self.source, self.count))
+    def elements(self, run: Run) -> Iterator[Element]:
+        if self.source.cardinality() == 0:
+            return iter(())
+        return itertools.chain.from_iterable(_Passes(self.source, self.count, run))
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
@@ -92,20 +94,20 @@ class Repeat(_Same):
 
 
 class _Passes:
-    """Passes over a source, `count` or until one of them is empty."""
+    """Passes over a source, `count`; where that is -1, until one of them is empty."""
 
-    def __init__(self, source: Source, count: int) -> None:
-        self.source, self.left, self.empty = source, count, False
+    def __init__(self, source: Source, count: int, run: Run) -> None:
+        self.source, self.left, self.run, self.empty = source, count, run, False
 
     def __iter__(self) -> _Passes:
         return self
 
     def __next__(self) -> Iterator[Element]:
-        if self.left == 0 or self.empty:
+        if self.left == 0 or (self.left < 0 and self.empty):
             raise StopIteration
         self.left -= 1
         self.empty = True
-        return map(self._seen, self.source.elements())
+        return map(self._seen, self.source.elements(self.run))
 
     def _seen(self, element: Element) -> Element:
         self.empty = False
@@ -127,15 +129,15 @@ class Cache(_Same):
         super().__init__(source)
         self.kept: list[Element] | None = None
 
-    def elements(self) -> Iterator[Element]:
-        return _Caching(self) if self.kept is None else iter(self.kept)
+    def elements(self, run: Run) -> Iterator[Element]:
+        return _Caching(self, run) if self.kept is None else iter(self.kept)
 
 
 class _Caching:
     """A pass that keeps what it gives; once it is through, the cache has it."""
 
-    def __init__(self, cache: Cache) -> None:
-        self.cache, self.found, self.left = cache, list[Element](), cache.source.elements()
+    def __init__(self, cache: Cache, run: Run) -> None:
+        self.cache, self.found, self.left = cache, list[Element](), cache.source.elements(run)
 
     def __iter__(self) -> _Caching:
         return self
@@ -166,11 +168,11 @@ class Shuffle(_Same):
         self.buffer_size, self.reshuffle, self.n_passes = buffer_size, reshuffle, 0
         self.entropy = np.random.SeedSequence().entropy if seed is None else [s % 2**64 for s in seed]
 
-    def elements(self) -> Iterator[Element]:
+    def elements(self, run: Run) -> Iterator[Element]:
         this = self.n_passes if self.reshuffle else 0
         self.n_passes += 1
         numbers = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(this,)))
-        return _Shuffled(self.source.elements(), self.buffer_size, numbers)
+        return _Shuffled(self.source.elements(run), self.buffer_size, numbers)
 
 
 class _Shuffled:
@@ -213,8 +215,8 @@ class Batch(Source):
         self.spec = batched(source.spec, known, "A batch")
         self.name = "_ParallelBatchDataset" if parallel else "_BatchDataset"
 
-    def elements(self) -> Iterator[Element]:
-        return _Batches(self)
+    def elements(self, run: Run) -> Iterator[Element]:
+        return _Batches(self, run)
 
     def cardinality(self) -> int:
         n = self.source.cardinality()
@@ -224,8 +226,8 @@ class Batch(Source):
 class _Batches:
     """One pass, batch by batch. The elements before one that failed are lost with it, as in TensorFlow."""
 
-    def __init__(self, batch: Batch) -> None:
-        self.batch, self.left = batch, batch.source.elements()
+    def __init__(self, batch: Batch, run: Run) -> None:
+        self.batch, self.left = batch, batch.source.elements(run)
         self.dtypes = [spec.dtype for spec in tensor_specs(batch.spec)]
 
     def __iter__(self) -> _Batches:
@@ -261,8 +263,8 @@ class Unbatch(Source):
     def __init__(self, source: Source, *, spec: Any) -> None:
         self.source, self.spec = source, spec
 
-    def elements(self) -> Iterator[Element]:
-        return itertools.chain.from_iterable(map(_slices, self.source.elements()))
+    def elements(self, run: Run) -> Iterator[Element]:
+        return itertools.chain.from_iterable(map(_slices, self.source.elements(run)))
 
 
 def _slices(element: Element) -> Iterator[Element]:
@@ -278,13 +280,13 @@ class Enumerate(Source):
         self.source, self.start = source, start
         self.spec = (TensorSpec((), int64), source.spec)
 
-    def elements(self) -> Iterator[Element]:
+    def elements(self, run: Run) -> Iterator[Element]:
         numbers = itertools.count(self.start)
 
         def numbered(element: Element) -> Element:
             return (from_array(np.array(next(numbers))), *element)
 
-        return map(numbered, self.source.elements())
+        return map(numbered, self.source.elements(run))
 
     def cardinality(self) -> int:
         return self.source.cardinality()
@@ -299,8 +301,10 @@ class Concatenate(Source):
         self.first, self.second = first, second
         self.spec = common(first.spec, second.spec)
 
-    def elements(self) -> Iterator[Element]:
-        return itertools.chain.from_iterable(source.elements() for source in (self.first, self.second))
+    def elements(self, run: Run) -> Iterator[Element]:
+        return itertools.chain.from_iterable(
+            source.elements(run.branch(i)) for i, source in enumerate((self.first, self.second))
+        )
 
     def cardinality(self) -> int:
         both = self.first.cardinality(), self.second.cardinality()
@@ -316,9 +320,9 @@ class Zip(Source):
         self.sources = sources
         self.spec = nesting.pack_sequence_as(structure, [source.spec for source in sources])
 
-    def elements(self) -> Iterator[Element]:
+    def elements(self, run: Run) -> Iterator[Element]:
         # What a failing source leaves unread in the others stays unread: they go on in step only without errors.
-        return map(_joined, zip(*[source.elements() for source in self.sources]))
+        return map(_joined, zip(*[source.elements(run.branch(i)) for i, source in enumerate(self.sources)]))
 
     def cardinality(self) -> int:
         every = [source.cardinality() for source in self.sources]

@@ -16,6 +16,8 @@ import math
 import os
 import random
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -284,6 +286,27 @@ class _Generators:
         set_state(cell, first_state(seeds))
         self.traced[cell] = seeds
         return Held(cell)
+
+    def is_traced(self, item: Any) -> bool:
+        """Whether this is the cell of an op in a Function."""
+        return isinstance(item, Cell) and item in self.traced
+
+    def beginning(self, cell: Cell) -> Any:
+        """The state with which the cell of an op in a Function begins."""
+        return from_array(first_state(self.traced[cell]), int64, True)
+
+    @contextmanager
+    def at(self, cells: list[Cell], states: list[Any]) -> Iterator[None]:
+        """A context in which cells have other states, which go on there; those that they had come back afterwards."""
+        before = [cell_read(cell) for cell in cells]
+        for cell, state in zip(cells, states, strict=True):
+            cell_assign(cell, state)
+        try:
+            yield
+        finally:
+            states[:] = [cell_read(cell) for cell in cells]
+            for cell, state in zip(cells, before, strict=True):
+                cell_assign(cell, state)
 
     def with_seeds(self, first: int, second: int) -> Source:
         """A generator of an op in a graph that begins with these seeds; with two zeros, as no one can foresee."""

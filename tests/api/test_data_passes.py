@@ -1,0 +1,91 @@
+"""What passes over a dataset have in common: epochs without elements, random ops in functions of elements, caches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+
+Dataset = tf.data.Dataset
+
+
+def _listed(dataset):
+    return [np.asarray(x).tolist() for x in dataset]
+
+
+def _epochs(*lengths):
+    """A dataset whose passes have these lengths, and none once they are over."""
+    left = iter(lengths)
+
+    def elements():
+        yield from range(next(left, 0))
+
+    return Dataset.from_generator(elements, output_signature=tf.TensorSpec([], tf.int64))
+
+
+@pytest.mark.parametrize("lengths", [(0, 3, 2), (3, 0, 2), (1, 1, 0, 0, 1), (0,)])
+def test_repeat_goes_on_after_an_empty_epoch(lengths):
+    expected = sorted(x for n in lengths for x in range(n))
+    assert sorted(_listed(_epochs(*lengths).shuffle(10).repeat(12))) == expected
+    assert sorted(_listed(_epochs(*lengths).repeat(12).shuffle(10))) == expected
+    assert sorted(_listed(_epochs(*lengths).shuffle(10).repeat(2).repeat(6))) == expected
+
+
+def test_repeat_for_ever_ends_with_an_empty_epoch():
+    assert _listed(_epochs(2, 1, 0, 3).repeat()) == [0, 1, 0]
+    assert _listed(Dataset.range(0).repeat()) == _listed(Dataset.range(0).shuffle(10).repeat(10**15)) == []
+
+
+U = [0.8669, 0.0890, 0.9858, 0.7997, 0.1684, 0.1441]  # of seed 5 under the global seed 7
+
+
+@pytest.fixture
+def seeded():
+    tf.random.set_seed(7)
+    yield lambda x: tf.random.uniform([], seed=5)
+    tf.random.set_seed(None)
+
+
+def test_random_ops_begin_anew_with_every_iterator(seeded):
+    d = Dataset.range(3).map(seeded)
+    for _ in range(2):
+        assert np.allclose(_listed(d), U[:3], atol=1e-4)
+    assert np.allclose(_listed(d.repeat(2)), U, atol=1e-4)  # one iterator, so they go on
+    assert np.allclose(_listed(d.concatenate(d)), U[:3] * 2, atol=1e-4)
+    assert np.allclose([pair[0] for pair in _listed(Dataset.zip((d, d)))], U[:3], atol=1e-4)
+    assert np.allclose(_listed(Dataset.range(3).flat_map(lambda x: Dataset.range(2).map(seeded))), U, atol=1e-4)
+    first, second = iter(d), iter(d)
+    assert np.allclose([next(i).numpy() for i in (first, second, first, second)], [U[0], U[0], U[1], U[1]], atol=1e-4)
+    kept = Dataset.range(20).filter(lambda x: seeded(x) > 0.5)
+    assert _listed(kept) == _listed(kept) != []
+
+
+def test_random_ops_begin_anew_in_graphs_and_leave_functions_alone(seeded):
+    function = tf.function(seeded)
+    assert np.allclose(function(0), U[0], atol=1e-4)
+    assert np.allclose(_listed(Dataset.range(3).map(function)), U[:3], atol=1e-4)
+    assert np.allclose(function(0), U[1], atol=1e-4)
+
+    @tf.function
+    def total():
+        s = 0.0
+        for x in Dataset.range(3).map(seeded):
+            s += x
+        return s
+
+    assert np.allclose([total(), total()], sum(U[:3]), atol=1e-3)
+
+
+def test_random_ops_without_a_seed_follow_the_global_one(seeded):
+    d = Dataset.range(3).map(lambda x: tf.random.uniform([]))
+    assert _listed(d) == _listed(d)
+    tf.random.set_seed(None)
+    d = Dataset.range(3).map(lambda x: tf.random.uniform([]))
+    assert _listed(d) != _listed(d)
+
+
+def test_a_cache_behind_a_shuffle_is_read_again_as_it_was():
+    d = Dataset.range(30).shuffle(30).cache()
+    assert _listed(d.take(3)) is not None
+    assert _listed(d) == _listed(d) == _listed(d.repeat(2))[30:]
