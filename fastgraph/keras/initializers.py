@@ -13,12 +13,11 @@ import numpy as np
 
 from fastgraph._namespaces import lookup
 from fastgraph._tensor import Tensor, init_scope
+from fastgraph.conversion import constant as constant_of
 from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import DType, DTypeLike, as_dtype, int64
 from fastgraph.keras import backend, identifiers
 from fastgraph.ops import creation, random
-from fastgraph.ops.elementwise import cast
-from fastgraph.ops.movement import reshape
 
 __all__ = [
     "Constant",
@@ -77,12 +76,30 @@ class Initializer:
         return cls(**{name: value for name, value in config.items() if name != "dtype"})
 
 
+def _part(shape: Any, given: dict[str, Any], whole: str = "") -> Any:
+    """The shape that keywords of `__call__` ask for: that of one part, or `shape`. `whole`: whose values have no parts.
+
+    Raises TypeError for unknown keywords, ValueError for a layout, or for a part of what has none.
+    """
+    unknown = [name for name in given if name not in ("partition_shape", "partition_offset", "layout")]
+    if unknown:
+        raise TypeError(
+            f"Unknown keyword arguments: {unknown}. Allowed keyword arguments: ['partition_shape', 'partition_offset', "
+            "'layout']."
+        )
+    if given.get("layout") is not None:
+        raise ValueError("Initializers give tensors of one device: a layout of DTensor is not built.")
+    if whole and ("partition_shape" in given or "partition_offset" in given):
+        raise ValueError(f"{whole} initializer doesn't support partition-related arguments.")
+    return given.get("partition_shape", shape)
+
+
 class Zeros(Initializer):
     """All 0. Raises ValueError for strings. Source: tf.keras.initializers.Zeros."""
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return zeros."""
-        zeros_now: Tensor = creation.zeros(shape, _numeric(dtype))
+        zeros_now: Tensor = creation.zeros(_part(shape, kwargs), _numeric(dtype))
         return zeros_now
 
 
@@ -91,7 +108,7 @@ class Ones(Initializer):
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return ones."""
-        ones_now: Tensor = creation.ones(shape, _numeric(dtype))
+        ones_now: Tensor = creation.ones(_part(shape, kwargs), _numeric(dtype))
         return ones_now
 
 
@@ -103,14 +120,7 @@ class Constant(Initializer):
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return the value, repeated; of as many elements as the shape has, in that shape."""
-        return self._filled(shape, as_dtype(dtype or backend.floatx()))
-
-    def _filled(self, shape: Any, dtype: DTypeLike | None) -> Tensor:
-        value = convert_to_tensor(self.value)
-        if dtype is not None:
-            value = cast(value, as_dtype(dtype))
-        filled: Tensor = creation.fill(shape, value) if value.shape.rank == 0 else reshape(value, shape)
-        return filled
+        return constant_of(self.value, as_dtype(dtype or backend.floatx()), _part(shape, kwargs))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such an initializer."""
@@ -122,7 +132,7 @@ class ConstantOfAnyType(Constant):
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return the value, repeated; of as many elements as the shape has, in that shape."""
-        return self._filled(shape, dtype)
+        return constant_of(self.value, dtype, _part(shape, kwargs, "Constant"))
 
 
 class Identity(Initializer):
@@ -133,7 +143,7 @@ class Identity(Initializer):
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return the identity matrix times the gain."""
-        dims = _dims(shape)
+        dims = _dims(_part(shape, kwargs, "Identity"))
         if len(dims) != 2:
             raise ValueError(f"Identity matrix initializer can only be used for 2D matrices. Received: shape={dims}")
         matrix: Tensor = self.gain * creation.eye(*dims, dtype=_floating(dtype))
@@ -173,11 +183,11 @@ class RandomUniform(_Random):
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
-        wanted = _numeric(dtype)
+        wanted, dims = _numeric(dtype), _dims(_part(shape, kwargs))
         if wanted.is_integer:
-            drawn: Any = self.generator().integers(int(self.minval), int(self.maxval), _dims(shape))
+            drawn: Any = self.generator().integers(int(self.minval), int(self.maxval), dims)
         else:
-            drawn = self.generator().uniform(self.minval, self.maxval, _dims(shape))
+            drawn = self.generator().uniform(self.minval, self.maxval, dims)
         return _as(drawn, wanted)
 
     def get_config(self) -> dict[str, Any]:
@@ -195,7 +205,7 @@ class RandomNormal(_Random):
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
-        return _as(self.generator().normal(self.mean, self.stddev, _dims(shape)), _floating(dtype))
+        return _as(self.generator().normal(self.mean, self.stddev, _dims(_part(shape, kwargs))), _floating(dtype))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments that make such an initializer."""
@@ -207,7 +217,9 @@ class TruncatedNormal(RandomNormal):
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
-        return _as(self.mean + self.stddev * _truncated(self.generator(), _dims(shape)), _floating(dtype))
+        return _as(
+            self.mean + self.stddev * _truncated(self.generator(), _dims(_part(shape, kwargs))), _floating(dtype)
+        )
 
 
 class VarianceScaling(_Random):
@@ -242,8 +254,8 @@ class VarianceScaling(_Random):
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return draws."""
-        wanted, dims = _floating(dtype), _dims(shape)
-        fan_in, fan_out = fans(dims)
+        wanted, dims = _floating(dtype), _dims(_part(shape, kwargs))
+        fan_in, fan_out = fans(_dims(shape))  # of the whole, whose part this may be
         n = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}[self.mode]
         variance = self.scale / max(1.0, n)
         source = self.generator()
@@ -318,7 +330,7 @@ class Orthogonal(_Random):
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return Q of the QR factors of draws."""
-        wanted, dims = _floating(dtype), _dims(shape)
+        wanted, dims = _floating(dtype), _dims(_part(shape, kwargs, "Orthogonal"))
         if len(dims) < 2:
             raise ValueError(
                 "The tensor to initialize must be at least two-dimensional. Received: "
