@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.dtype import int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, whole
+from fastgraph.ops.bad_indices import gathered, ignored, within
 from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, negative, ones_like, select, zeros_like
@@ -147,13 +149,19 @@ def gather_nd(
 ) -> Any:
     """The slices of params at the index vectors in the last axis of indices. t[*b, *p], i[*b, *q, d] -> t[*b, *q, *r].
 
-    The first `batch_dims` axes of both are batches.
-    Raises: InvalidArgumentError for an index out of range or too long. Source: tf.gather_nd.
+    The first `batch_dims` axes of both are batches. With the policy "IGNORE" an index out of range gives zeros.
+    Raises: InvalidArgumentError for an index out of range or too long, or an unknown policy. Source: tf.gather_nd.
     """
     params, indices = as_tensor(params), as_tensor(indices)
     batch_dims = whole(batch_dims, "batch_dims")
-    if batch_dims == 0:
+
+    def gather(indices: Any) -> Any:
+        if ignored(bad_indices_policy, "GatherNd"):
+            return gathered(lambda p, i: named(name, gather_nd_p, p, i), params, indices)
         return named(name, gather_nd_p, params, indices)
+
+    if batch_dims == 0:
+        return gather(indices)
     rank = indices.shape.rank
     if rank is None or params.shape.rank is None:
         raise NotImplementedError("gather_nd with batch_dims needs tensors of known rank")
@@ -169,7 +177,7 @@ def gather_nd(
     for axis in range(batch_dims):
         place = reshape(cast(range_(dim(params, axis)), indices.dtype), [-1 if i == axis else 1 for i in range(rank)])
         places.append(broadcast_to(place, [*lead, 1]))
-    return named(name, gather_nd_p, params, concat([*places, indices], -1))
+    return gather(concat([*places, indices], -1))
 
 
 # ---- scatter_nd -----------------------------------------------------------------------------------------------------
@@ -320,15 +328,18 @@ def _apply(how: str, result: Array, where: tuple[Array, ...], updates: Array) ->
 
 
 @public("scatter_nd")
-def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Any:
+def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: str = "", name: str | None = None) -> Any:
     """Zeros of `shape` to which each update is added where its index vector says. i[*q, d], t[*q, *r] -> t[*shape].
 
-    Raises: InvalidArgumentError for an index out of range or shapes that do not fit. Source: tf.scatter_nd.
+    With the policy "IGNORE" updates at an index out of range are left out.
+    Raises: InvalidArgumentError for an index out of range, shapes that do not fit, or an unknown policy.
+    Source: tf.scatter_nd.
     """
     size = extents(shape)
-    return _scattered(
-        indices, as_tensor(updates), _vector(size.static or ()) if size.tensor is None else size.tensor, name
-    )
+    dims, updates = _vector(size.static or ()) if size.tensor is None else size.tensor, as_tensor(updates)
+    if ignored(bad_indices_policy, "ScatterNd"):
+        indices, updates = within(as_tensor(indices), updates, cast(as_tensor(dims), "int64"))
+    return _scattered(indices, updates, dims, name)
 
 
 def _scattered(indices: Any, updates: Any, dims: Any, name: str | None = None) -> Any:
@@ -498,8 +509,12 @@ def _tensor_scatter_op(how: str) -> Callable[..., Any]:
         error_samples=_tensor_scatter_errors,
     )(body)
 
-    def function(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Any:
+    op = f"TensorScatter{how.capitalize()}"
+
+    def function(tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None) -> Any:
         tensor = as_tensor(tensor)
+        if ignored(bad_indices_policy, op):
+            indices, updates = within(as_tensor(indices), as_tensor(updates, tensor.dtype), shape(tensor, int64))
         if how in ("add", "sub") and tensor.dtype.name in HALF:  # many are added: in float32, rounded once
             updates = as_tensor(updates, tensor.dtype)
             if updates.dtype is not tensor.dtype:
@@ -508,13 +523,17 @@ def _tensor_scatter_op(how: str) -> Callable[..., Any]:
             return cast(wide, tensor.dtype, name)
         return named(name, primitive, tensor, indices, updates)
 
-    function.__name__ = function.__qualname__ = f"tensor_scatter_nd_{how}"
-    function.__doc__ = f"""tensor with {_WORDS[how]}. t[*s], i[*q, d], t[*q, *r] -> t[*s].
+    def update(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Any:
+        return function(tensor, indices, updates, name=name)
+
+    shown: Any = update if how == "update" else function  # which takes no policy, TensorFlow's neither
+    shown.__name__ = shown.__qualname__ = f"tensor_scatter_nd_{how}"
+    shown.__doc__ = f"""tensor with {_WORDS[how]}. t[*s], i[*q, d], t[*q, *r] -> t[*s].
 
     Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
     Source: tf.tensor_scatter_nd_{how}.
     """
-    public(f"tensor_scatter_nd_{how}")(function)
+    public(f"tensor_scatter_nd_{how}")(shown)
     return primitive
 
 

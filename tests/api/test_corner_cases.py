@@ -186,3 +186,45 @@ def test_matrices_with_infinities_and_nan(matrix, det, slogdet, solution, dtype)
             assert np.allclose(each(x, ones)[:, :, 0], [[1, 1], solution], equal_nan=True)
     if solution is not None:
         assert np.isnan(tf.linalg.lu(x).lu).any() == np.isnan(solution).any()
+
+
+X = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tf.function], ids=["eager", "function"])
+def test_bad_indices_are_ignored_where_that_is_asked_for(wrap):
+    ignore = {"bad_indices_policy": "IGNORE"}
+    for indices, expected in (
+        ([[0], [2]], [[1, 2], [0, 0]]),
+        ([[-1], [1]], [[0, 0], [3, 4]]),
+        ([[0, 0], [1, 5]], [1, 0]),
+        ([[[1, 1]], [[9, 0]]], [[4], [0]]),
+    ):
+        assert np.array_equal(wrap(lambda i: tf.gather_nd(X, i, **ignore))(tf.constant(indices)), expected)
+    assert wrap(lambda: tf.gather_nd(["a"], [[0], [2]], **ignore))().numpy().tolist() == [b"a", b""]
+    batched = wrap(lambda: tf.gather_nd([X, X], [[[0], [2]], [[1], [0]]], batch_dims=1, **ignore))()
+    assert np.array_equal(batched, [[[1, 2], [0, 0]], [[3, 4], [1, 2]]])
+    bad = tf.constant([[0], [2]])
+    assert np.array_equal(wrap(lambda i: tf.scatter_nd(i, X, [2, 2], **ignore))(bad), [[1, 2], [0, 0]])
+    assert np.array_equal(wrap(lambda i: tf.tensor_scatter_nd_add(X, i, X, **ignore))(bad), [[2, 4], [3, 4]])
+    assert np.array_equal(wrap(lambda i: tf.tensor_scatter_nd_sub(X, i, X, **ignore))(bad), [[0, 0], [3, 4]])
+    assert np.array_equal(wrap(lambda i: tf.tensor_scatter_nd_max(X, i, X * 2, **ignore))(bad), [[2, 4], [3, 4]])
+    assert np.array_equal(wrap(lambda i: tf.tensor_scatter_nd_min(X, i, -X, **ignore))(bad), [[-1, -2], [3, 4]])
+
+    def gradient(i):
+        with tf.GradientTape() as tape:
+            tape.watch(X)
+            y = tf.gather_nd(X, i, **ignore)
+        return tape.gradient(y, X)
+
+    assert np.array_equal(wrap(gradient)(tf.constant([[0, 0], [5, 5]])), [[1, 0], [0, 0]])
+
+
+def test_other_policies_for_bad_indices():
+    for policy in ("", "DEFAULT", "ERROR", None):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"indices\[1\] = \[2\] does not index into"):
+            tf.gather_nd(X, [[0], [2]], bad_indices_policy=policy)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Unknown bad_indices_policy: 'foo'"):
+        tf.scatter_nd([[0]], [1.0], [2], bad_indices_policy="foo")
+    with pytest.raises(TypeError, match="Expected string"):
+        tf.gather_nd(X, [[0]], bad_indices_policy=3)
