@@ -37,6 +37,10 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     if not isinstance(tensor, Tensor):
         return None if hasattr(tensor, "__fg_cell__") else tensor
     found = known_value(tensor)
+    node: Any = getattr(getattr(tensor, "value", None), "node", None)
+    if found is None and partial and tensor.shape.rank == 1 and node is not None and node.op.name == "stack":
+        parts = [known_value(tensor.trace.tensor(value)) for value in node.inputs]  # type: ignore[attr-defined]
+        return [None if part is None else np.array(part)[()] for part in parts]
     return None if found is None else np.array(found)[()]
 
 
@@ -94,6 +98,8 @@ class CriticalSection:
         self, name: str | None = None, shared_name: str | None = None, critical_section_def: Any = None,
         import_scope: Any = None,
     ) -> None:  # fmt: skip
+        if critical_section_def is not None:
+            raise ValueError("Argument `critical_section_def` is not supported.")
         self.name = name or "critical_section"
         self._lock = Lock()
 

@@ -153,6 +153,11 @@ class Variable(Parts, metaclass=_VariableType):
                 "The `initial_value` arg to `tf.Variable` must be specified except when you are not providing a "
                 "`variable_def`. You provided neither."
             )
+        if variable_def is not None:
+            raise ValueError(
+                "The variable_def and initial_value args to `tf.Variable` are mutually exclusive, but got both: "
+                f"variable_def={variable_def},\ninitial_value={initial_value}"
+            )
         if constraint is not None and not callable(constraint):
             raise ValueError(
                 f"Argument `constraint` must be None or a callable. a callable. Got a {type(constraint)}:  {constraint}"

@@ -269,8 +269,8 @@ def while_loop(
     """Return `loop_vars` after `body` has been applied to them as long as `cond` of them is true.
 
     The loop variables keep their dtypes, and in a trace their shapes, unless `shape_invariants` allows more. Raises
-    TypeError or ValueError otherwise. `parallel_iterations`, `swap_memory` and `back_prop` change no result here.
-    Source: tf.while_loop.
+    TypeError or ValueError otherwise. `parallel_iterations` and `swap_memory` change no result here; in a trace no
+    gradient goes through a loop with back_prop=False. Source: tf.while_loop.
     """
     if not callable(cond):
         raise TypeError("'cond' must be callable.")
@@ -319,8 +319,10 @@ def while_loop(
         unknown.left_out()
         return start
     _check_invariants(flat, own, body_trace.graph.outputs)
-    outputs = make_while(test_trace, body_trace, flat, name=scope)
-    return packed(start, outputs[counted:])
+    outputs = make_while(test_trace, body_trace, flat, name=scope)[counted:]
+    if not back_prop:
+        outputs = [bind(get("stop_gradient"), (output,), {}) for output in outputs]
+    return packed(start, outputs)
 
 
 def _and(a: Any, b: Any) -> Any:

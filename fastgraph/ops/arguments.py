@@ -20,6 +20,11 @@ from fastgraph.primitive import get
 from fastgraph.shapes import TensorShape
 
 
+def no_layout(layout: Any) -> ValueError:
+    """The error for a layout of DTensor: tensors are of one device."""
+    return ValueError(f"Tensors are of one device: a layout of DTensor is not built, got layout={layout!r}")
+
+
 def as_tensor(value: Any, dtype: Any = None) -> Tensor:
     """`value` as a Tensor, of `dtype` if it has none of its own. TypeError or ValueError as TensorFlow raises them.
 

@@ -16,7 +16,7 @@ from fastgraph.conversion import filled
 from fastgraph.dtype import DType, as_dtype, float32, int32, string
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.op_errors import DEVICE, out_of_memory
-from fastgraph.ops.arguments import as_tensor, extents, named, static_int, whole
+from fastgraph.ops.arguments import as_tensor, extents, named, no_layout, static_int, whole
 from fastgraph.ops.elementwise import cast, identity, maximum, select
 from fastgraph.ops.families import Array, body_of, canonical_axis, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import broadcast_to, reshape, shape_of_value, transpose_p
@@ -161,6 +161,8 @@ def zeros(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any
 
     Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.zeros.
     """
+    if layout is not None:
+        raise no_layout(layout)
     made = zeros_or_ones(shape, dtype, 0)
     return made if made is not None else _constant(shape, 0, dtype, name)
 
@@ -173,6 +175,8 @@ def ones(shape: Any, dtype: Any = float32, name: str | None = None, layout: Any 
     """
     if dtype is not float32 and as_dtype(dtype) is string:
         raise TypeError("Cannot convert 1 to EagerTensor of dtype string")
+    if layout is not None:
+        raise no_layout(layout)
     made = zeros_or_ones(shape, dtype, 1)
     return made if made is not None else _constant(shape, 1, dtype, name)
 

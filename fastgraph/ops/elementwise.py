@@ -15,7 +15,7 @@ from fastgraph.errors import InvalidArgumentError, UnimplementedError
 from fastgraph.indexed_slices import IndexedSlices
 from fastgraph.names import name_scope
 from fastgraph.op_errors import message_name
-from fastgraph.ops.arguments import as_tensor, named
+from fastgraph.ops.arguments import as_tensor, named, no_layout
 from fastgraph.ops.comparison import greater_equal, less_equal, not_equal_p
 from fastgraph.ops.families import Array, elementwise, public, shape_text
 from fastgraph.ops.sums import is_half
@@ -580,7 +580,12 @@ def divide(x: Any, y: Any, name: str | None = None) -> Any:
 
 @public("zeros_like")
 def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
-    """Zeros of the shape of input. t[*s] -> t[*s] or dtype[*s]. Source: tf.zeros_like."""
+    """Zeros of the shape of input. t[*s] -> t[*s] or dtype[*s].
+
+    Raises: ValueError for a layout. Source: tf.zeros_like.
+    """
+    if layout is not None:
+        raise no_layout(layout)
     if dtype is None and name is None:
         return zeros_like_p(input)
     return _cast_constant(named(name, zeros_like_p, input), dtype)
@@ -588,7 +593,12 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None, layout: A
 
 @public("ones_like")
 def ones_like(input: Any, dtype: Any = None, name: str | None = None, layout: Any = None) -> Any:
-    """Ones of the shape of input. t[*s] -> t[*s] or dtype[*s]. Source: tf.ones_like."""
+    """Ones of the shape of input. t[*s] -> t[*s] or dtype[*s].
+
+    Raises: ValueError for a layout. Source: tf.ones_like.
+    """
+    if layout is not None:
+        raise no_layout(layout)
     return _cast_constant(named(name, ones_like_p, input), dtype)
 
 

@@ -71,11 +71,17 @@ def tuple_of(tensors: Any, control_inputs: Any = None, name: str | None = None) 
 def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Any:
     """Sum of a list of tensors of one shape. t[*s]... -> t[*s].
 
-    Raises: ValueError for an empty list or shapes that differ. Source: tf.math.accumulate_n.
+    Raises: ValueError for an empty list or shapes that differ, TypeError if they are not of `tensor_dtype`.
+    Source: tf.math.accumulate_n.
     """
     if not isinstance(inputs, (list, tuple)) or not inputs:
         raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
     tensors = [as_tensor(x) for x in inputs]
+    if tensor_dtype is not None and as_dtype(tensor_dtype) is not tensors[0].dtype:
+        raise TypeError(
+            f"The `tensor_dtype` argument is {as_dtype(tensor_dtype)!r}, but `input` is of type {tensors[0].dtype!r}. "
+            "These must be equal. Try casting the input to the desired type."
+        )
     if any(x.dtype is not tensors[0].dtype for x in tensors):
         raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
     wanted = TensorShape(shape) if shape is not None else tensors[0].shape

@@ -27,6 +27,7 @@ from fastgraph.locks import Turn
 from fastgraph.shapes import Aval, TensorSpec, TypeSpec
 from fastgraph.staging import autograph, keys, recursion
 from fastgraph.staging._call import BoundCall, MethodCall, forget_all, set_run_eagerly
+from fastgraph.staging.autograph.options import with_features
 from fastgraph.staging.concrete import ConcreteFunction, Signature
 from fastgraph.staging.fields import together
 from fastgraph.staging.first_calls import lifted, not_first_call
@@ -93,6 +94,7 @@ class Function(MethodCall):
         self._python_function = python_function
         self._name = name or str(getattr(python_function, "__name__", type(python_function).__name__))
         self._autograph = autograph
+        self._features = experimental_autograph_options
         self._jit_compile = jit_compile
         self._reduce_retracing = reduce_retracing
         self._box_numbers = box_numbers
@@ -113,6 +115,7 @@ class Function(MethodCall):
             "name": name,
             "input_signature": input_signature,
             "autograph": autograph,
+            "experimental_autograph_options": experimental_autograph_options,
             "jit_compile": jit_compile,
             "reduce_retracing": reduce_retracing,
             "box_numbers": box_numbers,
@@ -354,7 +357,8 @@ class Function(MethodCall):
         if self._target is not None:
             args.insert(0, self._target())
         if self._autograph:
-            return autograph.convert(self._python_function)(*args, **kwargs)
+            with with_features(self._features):
+                return autograph.convert(self._python_function)(*args, **kwargs)
         autograph.leave(self._python_function, "its Function has autograph=False")
         return self._python_function(*args, **kwargs)
 

@@ -228,3 +228,51 @@ def test_other_policies_for_bad_indices():
         tf.scatter_nd([[0]], [1.0], [2], bad_indices_policy="foo")
     with pytest.raises(TypeError, match="Expected string"):
         tf.gather_nd(X, [[0]], bad_indices_policy=3)
+
+
+def test_arguments_that_were_ignored_work_or_are_refused():
+    initializers = tf.keras.initializers
+    for made in (initializers.Zeros(), initializers.Constant(2.0), initializers.GlorotUniform(seed=1)):
+        assert made([4, 4], partition_shape=(2, 4), partition_offset=(2, 0)).shape == (2, 4)
+        with pytest.raises(TypeError, match=r"Unknown keyword arguments: \['foo'\]"):
+            made([4, 4], foo=3)
+    whole = initializers.GlorotUniform(seed=1)([100, 100], partition_shape=(10, 100))
+    assert np.abs(whole).max() < 0.1733  # the limit is that of the whole shape
+    for made in (initializers.Orthogonal(), initializers.Identity(), tf.constant_initializer(1.0)):
+        with pytest.raises(ValueError, match="support partition-related arguments"):
+            made([4, 4], partition_shape=(2, 4))
+    with pytest.raises(TypeError, match="Cannot convert"):
+        initializers.Constant(2.5)([2], tf.int32)
+    with pytest.raises(TypeError, match="`tensor_dtype` argument is"):
+        tf.math.accumulate_n([[1.0]], tensor_dtype=tf.int32)
+    with pytest.raises(ValueError, match="mutually exclusive"):
+        tf.Variable(1.0, variable_def=3)
+    with pytest.raises(ValueError, match="critical_section_def"):
+        tf.CriticalSection(critical_section_def=3)
+    with pytest.raises(ValueError, match="handles are not supported"):
+        tf.TensorArray(tf.float32, 2, handle=3)
+    with pytest.raises(TypeError, match="Unknown keyword arguments"):
+        tf.keras.layers.Dense(1).add_loss(1.0, foo=3)
+    for f in (tf.zeros, tf.ones, tf.zeros_like, tf.ones_like):
+        with pytest.raises(ValueError, match="layout"):
+            f([2], layout=3)
+
+
+def test_no_gradient_goes_through_a_loop_without_back_prop():
+    @tf.function
+    def gradients(x):
+        y = tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a * x), (tf.constant(0), x), back_prop=False)[1]
+        return tf.gradients(y * x, x)
+
+    assert np.array_equal(gradients(X)[0], X**3)
+
+
+def test_the_static_value_of_a_vector_may_be_known_in_part():
+    found = []
+
+    @tf.function
+    def f(n):
+        found.extend([tf.get_static_value(tf.stack([1, n, 3]), partial=p) for p in (True, False)])
+
+    f(tf.constant(2))
+    assert found == [[1, None, 3], None]

@@ -100,3 +100,33 @@ def test_features_are_taken() -> None:
     assert set(feature.all_but([feature.LISTS])) == set(feature.all()) - {feature.LISTS, feature.ALL}
     staged = fg.function(absolute, experimental_autograph_options=feature.ALL)
     assert int(staged(fg.constant(-1))) == 1
+
+
+@pytest.mark.parametrize(("feature", "at_runs"), [("BUILTIN_FUNCTIONS", True), ("ALL", True), ("LISTS", False)])
+def test_print_is_of_the_graph_with_the_feature_builtin_functions(
+    feature: str, at_runs: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def shown(x: Any) -> Any:
+        print("shown", x, sep="=")
+        return x
+
+    def looped(x: Any) -> Any:
+        for i in fg.range(2):
+            print("i", i)
+        return shown(x)
+
+    chosen = fg.autograph.experimental.Feature[feature]
+    for options in (chosen, (chosen,)):
+        function = fg.function(looped, experimental_autograph_options=options)
+        function(fg.constant(3))
+        function(fg.constant(4))
+        printed = capsys.readouterr().out
+        assert (printed == "i 0\ni 1\nshown=3\ni 0\ni 1\nshown=4\n") is at_runs, printed
+        assert printed.count("Tensor(") == (0 if at_runs else 2)
+    fg.function(fg.autograph.to_graph(shown, experimental_optional_features=chosen), autograph=False)(fg.constant(5))
+    assert ("shown=5" in capsys.readouterr().out) is at_runs
+
+
+def test_features_are_features() -> None:
+    with pytest.raises(TypeError, match="Feature, not 'LISTS'"):
+        fg.function(lambda x: x, experimental_autograph_options="LISTS")(1)

@@ -99,7 +99,7 @@ ROWS = [
     (r"repeat", r"error: ValueError", "fewer than no times"),
     (r"tuple", r"values", "a Python number becomes a tensor"),
     (
-        r"linalg\.(det|slogdet|sqrtm)|math\.cumprod",
+        r"linalg\.(det|slogdet|sqrtm)|math\.(cumprod|multiply_no_nan)",
         r"first gradient: values: \S+j is not",
         "of complex matrices and numbers: TensorFlow leaves out a conjugate; finite differences agree with fastgraph",
     ),

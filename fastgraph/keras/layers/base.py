@@ -396,6 +396,9 @@ class Layer(Module):
 
     def add_loss(self, losses: Any, **kwargs: Any) -> None:
         """Add to `losses`: numbers that depend on the inputs of this call, or functions that give one at any time."""
+        kwargs.pop("inputs", None)  # of older versions, where it had a meaning
+        if kwargs:
+            raise TypeError(f"Unknown keyword arguments: {kwargs.keys()}")
         for loss in nesting.flatten(losses):
             if callable(loss) and not isinstance(loss, (Tensor, Variable)):
                 self._loss_functions.append(loss)

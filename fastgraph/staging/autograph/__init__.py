@@ -20,6 +20,7 @@ from fastgraph.graph.trace import unconverted
 from fastgraph.interrupts import deferred
 from fastgraph.locks import importing
 from fastgraph.staging.autograph import sources
+from fastgraph.staging.autograph.options import prints_in_graphs
 
 _STAGED = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Assert, ast.Match, ast.comprehension)
 _LIBRARIES = frozenset({
@@ -83,12 +84,18 @@ def convert(function: Callable[..., Any]) -> Callable[..., Any]:
     if isinstance(function, functools.partial):
         return functools.partial(convert(function.func), *function.args, **function.keywords)
     target, instance = underlying(function)
-    if target is None or not needs_conversion(target, instance):
+    if target is None or not (needs_conversion(target, instance) or _may_print(target)):
         return function
     converted = _convert_function(target)
     if converted is None:
         return function
     return converted if instance is None else types.MethodType(converted, instance)
+
+
+def _may_print(function: types.FunctionType) -> bool:
+    """Say whether a function that stages nothing is converted for what it may print: where graphs print."""
+    code = function.__code__
+    return prints_in_graphs() and not (code in unconverted or is_library(function) or is_converted(code))
 
 
 def do_not_convert(function: Callable[..., Any] | None = None) -> Any:

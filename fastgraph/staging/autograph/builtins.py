@@ -25,6 +25,7 @@ from fastgraph.ops import (
     gathering,
     movement,
     output,
+    python_functions,
     ranking,
     reduction,
 )
@@ -305,6 +306,23 @@ def print_(*values: Any, **options: Any) -> None:
         output.print_(*values)
     else:
         builtins.print(*values, **options)
+
+
+def print_in_graphs(*values: Any, **options: Any) -> None:
+    """print(...) with the feature BUILTIN_FUNCTIONS: of symbolic tensors their values, at every run of the graph."""
+    values = tuple(map(wholes, values))
+    symbolic = [value for value in values if decides(value)]
+    if not symbolic:
+        builtins.print(*values, **options)
+        return
+    places = [decides(value) for value in values]
+
+    def write(*arrays: Any) -> None:
+        left = iter(arrays)
+        shown = [next(left) if place else value for place, value in zip(places, values, strict=True)]
+        builtins.print(*shown, **{**options, "flush": True})
+
+    python_functions.numpy_function(write, symbolic, [])
 
 
 def int_(value: Any = 0, *base: Any) -> Any:

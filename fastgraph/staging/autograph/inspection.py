@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 from fastgraph.locks import parsing
 from fastgraph.logs import get_logger
 from fastgraph.staging import autograph
+from fastgraph.staging.autograph.options import with_features
 
 
 class Feature(enum.Enum):
-    """Parts of AutoGraph that are optional in TensorFlow; here all that a graph can have is always on.
+    """Parts of AutoGraph that are optional in TensorFlow; here all but BUILTIN_FUNCTIONS are always on.
 
+    With BUILTIN_FUNCTIONS (or ALL) print(...) writes tensors at every run of a graph; without, while it is traced.
     Source: tf.autograph.experimental.Feature.
     """
 
@@ -41,13 +44,22 @@ class Feature(enum.Enum):
 def to_graph(entity: Any, recursive: bool = True, experimental_optional_features: Any = None) -> Callable[..., Any]:
     """Return the converted function of `entity`, a Python function or method, which takes self as an argument.
 
-    What it calls is converted too, unless `recursive` is False. Raises ConversionError for what is no Python function,
-    or has no source. Source: tf.autograph.to_graph.
+    What it calls is converted too, unless `recursive` is False. The features are a Feature or several; they have an
+    effect where the result is called. Raises TypeError for other features, ConversionError for what is no Python
+    function, or has no source. Source: tf.autograph.to_graph.
     """
     converter = autograph.get_converter()
     with parsing:
         converted: Callable[..., Any] = converter(autograph.python_function(entity), recursive)
-    return converted
+    if experimental_optional_features is None:
+        return converted
+
+    @functools.wraps(converted)
+    def with_its_features(*args: Any, **kwargs: Any) -> Any:
+        with with_features(experimental_optional_features):
+            return converted(*args, **kwargs)
+
+    return with_its_features
 
 
 # ---------------------------------------------------------------------------------------------------------------------

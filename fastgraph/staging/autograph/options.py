@@ -1,10 +1,10 @@
-"""set_loop_options: options of the staged loop whose body is being traced."""
+"""set_loop_options: options of the staged loop whose body is being traced; and the optional features that are on."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 _loops = threading.local()
@@ -17,6 +17,39 @@ class LoopOptions:
         self.maximum_iterations = maximum_iterations
         self.shape_invariants = list(shape_invariants or ())
         self.given = given
+
+
+_features = threading.local()
+
+
+@contextlib.contextmanager
+def with_features(features: Any) -> Iterator[None]:
+    """While active, these optional features are on: a Feature, several of them, or None. Raises TypeError for others.
+
+    Only whether `print` is one of the graph's ops depends on them (BUILTIN_FUNCTIONS): all else is always on.
+    """
+    before = prints_in_graphs()
+    _features.prints = features is not None and _prints(features)
+    try:
+        yield
+    finally:
+        _features.prints = before
+
+
+def _prints(features: Any) -> bool:
+    from fastgraph.staging.autograph.inspection import Feature  # which imports this module
+
+    listed = isinstance(features, Iterable) and not isinstance(features, (Feature, str))
+    each = list(features) if listed else [features]
+    for feature in each:
+        if not isinstance(feature, Feature):
+            raise TypeError(f"Optional features of AutoGraph are of tf.autograph.experimental.Feature, not {feature!r}")
+    return Feature.ALL in each or Feature.BUILTIN_FUNCTIONS in each
+
+
+def prints_in_graphs() -> bool:
+    """Say whether print(...) of symbolic tensors writes at every run of the graph, not while it is traced."""
+    return getattr(_features, "prints", False)
 
 
 def _stack() -> list[Any]:

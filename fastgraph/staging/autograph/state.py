@@ -20,6 +20,7 @@ from fastgraph.graph.trace import GraphTrace, SymbolicTensor, source_lines
 from fastgraph.ops import checks, comparison, creation
 from fastgraph.staging.autograph import identity
 from fastgraph.staging.autograph.moved import resolved
+from fastgraph.staging.autograph.options import prints_in_graphs
 from fastgraph.tensor_array import TensorArray
 
 _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
@@ -201,6 +202,10 @@ def ld(value: Any) -> Any:
         return value.value
     if type(value) in (Perhaps, Undefined):
         return value.read()
+    if value is print and prints_in_graphs():
+        from fastgraph.staging.autograph.builtins import print_in_graphs  # which imports this module
+
+        return print_in_graphs
     if in_state():
         return value
     value = resolved(value)
