@@ -76,6 +76,7 @@ def constant(
         lengths = [len(row) for row in rows]
         splits.append(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(splits_dtype.numpy_dtype))
         rows = [item for row in rows for item in row]
+    flat: Any
     try:
         flat = constant_tensor(rows, dtype, None if inner is None else (len(rows), *inner))
     except ValueError as error:

@@ -53,6 +53,7 @@ class Mapped:
         outer = current_trace()
         self.captured: list[Any] = []
         self._lock = Lock()
+        self._generators: list[Any]
         self._call: Callable[[Element, Sequence[Any]], Element]
         if outer is None:
             of_tensors.__name__ = getattr(function, "__name__", type(function).__name__)

@@ -321,7 +321,7 @@ def while_loop(
     _check_invariants(flat, own, body_trace.graph.outputs)
     outputs = make_while(test_trace, body_trace, flat, name=scope)[counted:]
     if not back_prop:
-        outputs = [bind(get("stop_gradient"), (output,), {}) for output in outputs]
+        outputs = tuple([bind(get("stop_gradient"), (output,), {}) for output in outputs])
     return packed(start, outputs)
 
 

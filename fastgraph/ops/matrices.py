@@ -223,7 +223,7 @@ def square_errors(error: Any, **attrs: Any) -> list[Any]:
 
 def all_finite(matrices: Array) -> Array:
     """Which matrices hold neither infinities nor NaN. t[*b, n, n] -> bool[*b]."""
-    return np.isfinite(matrices).all((-2, -1))
+    return np.asarray(np.isfinite(matrices).all((-2, -1)))
 
 
 def eliminated(matrices: Array) -> tuple[Array, Array, Array]:
