@@ -31,7 +31,6 @@ from fastgraph import sysconfig as sysconfig
 from fastgraph import testing as testing
 from fastgraph import types as types
 from fastgraph import version as version
-from fastgraph._tensor import Tensor
 from fastgraph._tensor import Tensor as Tensor
 from fastgraph._tensor import executing_eagerly as executing_eagerly
 from fastgraph._tensor import init_scope as init_scope
@@ -109,7 +108,7 @@ from fastgraph.shapes import TypeSpec as TypeSpec
 from fastgraph.shapes import type_spec_from_value as type_spec_from_value
 from fastgraph.sparse_tensor import SparseTensor as SparseTensor
 from fastgraph.sparse_tensor import SparseTensorSpec as SparseTensorSpec
-from fastgraph.staging.function import function as function
+from fastgraph.staging.typed_function import function as function
 from fastgraph.tensor_array import TensorArray as TensorArray
 from fastgraph.traced_tensor_array import TensorArraySpec as TensorArraySpec
 from fastgraph.variable import Variable as Variable
@@ -125,7 +124,7 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: builtins.str 
     """Stop unless the condition holds, showing the data. bool[], list of t[*s] -> nothing.
 
     Raises: InvalidArgumentError. Source: tf.debugging.Assert."""
-def abs(x: Any, name: builtins.str | None = None) -> Any:
+def abs(x: Any, name: builtins.str | None = None) -> Tensor:
     """Absolute value; modulus of complex numbers. t[*s] -> t[*s], c64[*s] -> f32[*s]. Source: tf.abs."""
 def acos(x: Any, name: str | None = None) -> Tensor:
     """Angle whose cosine is x. f[*s] -> f[*s]. Source: tf.acos."""
@@ -133,23 +132,23 @@ def acosh(x: Any, name: str | None = None) -> Tensor:
     """Number, not negative, whose hyperbolic cosine is x. f[*s] -> f[*s]. Source: tf.acosh."""
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Sum of x and y; strings are joined. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.add."""
-def add_n(inputs: Any, name: builtins.str | None = None) -> Any:
+def add_n(inputs: Any, name: builtins.str | None = None) -> Tensor:
     """Sum of a list of tensors of one shape. t[*s]... -> t[*s].
 
     Raises: ValueError for an empty list; InvalidArgumentError if shapes differ. Source: tf.add_n."""
-def argmax(input: Any, axis: Any = None, output_type: Any = ..., name: builtins.str | None = None) -> Any:
+def argmax(input: Any, axis: Any = None, output_type: Any = ..., name: builtins.str | None = None) -> Tensor:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmax."""
-def argmin(input: Any, axis: Any = None, output_type: Any = ..., name: builtins.str | None = None) -> Any:
+def argmin(input: Any, axis: Any = None, output_type: Any = ..., name: builtins.str | None = None) -> Tensor:
     """Position of the least element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin."""
-def argsort(values: Any, axis: Any = -1, direction: builtins.str = 'ASCENDING', stable: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def argsort(values: Any, axis: Any = -1, direction: builtins.str = 'ASCENDING', stable: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """The positions of the elements along `axis` in order, the first of equals first. t[*s] -> i32[*s].
 
     Raises: ValueError for another direction. Source: tf.argsort."""
-def as_string(input: Any, precision: Any = -1, scientific: Any = False, shortest: Any = False, width: Any = -1, fill: Any = '', name: builtins.str | None = None) -> Any:
+def as_string(input: Any, precision: Any = -1, scientific: Any = False, shortest: Any = False, width: Any = -1, fill: Any = '', name: builtins.str | None = None) -> Tensor:
     """Each element as text. t[*s] -> string[*s].
 
     Raises: InvalidArgumentError if both scientific and shortest are asked for. Source: tf.strings.as_string."""
@@ -177,30 +176,30 @@ def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
     """Angle of the point (x, y) in [-pi, pi]. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.math.atan2."""
 def atanh(x: Any, name: str | None = None) -> Tensor:
     """Number whose hyperbolic tangent is x. f[*s] -> f[*s]. Source: tf.atanh."""
-def batch_to_space(input: Any, block_shape: Any, crops: Any, name: builtins.str | None = None) -> Any:
+def batch_to_space(input: Any, block_shape: Any, crops: Any, name: builtins.str | None = None) -> Tensor:
     """Batches as blocks of the axes after the first, which are then cropped: the inverse of space_to_batch.
 
     t[n * prod(block), *m, *r] -> t[n, *m * block - crops, *r].
     Raises: InvalidArgumentError for a batch that the block does not divide. Source: tf.batch_to_space."""
-def bitcast(input: Any, type: Any, name: builtins.str | None = None) -> Any:
+def bitcast(input: Any, type: Any, name: builtins.str | None = None) -> Tensor:
     """The same bytes as elements of another dtype; narrower ones add a last axis, wider ones take it. t[*s] -> u[*r].
 
     Raises: InvalidArgumentError where the last axis does not make up one element. Source: tf.bitcast."""
-def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: builtins.str | None = 'boolean_mask') -> Any:
+def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: builtins.str | None = 'boolean_mask') -> Tensor:
     """The slices of tensor where mask holds; the mask covers axes from `axis` (0) on. t[*a, *m, *r] -> t[*a, n, *r].
 
     Raises: ValueError for a scalar mask or shapes that do not fit. Source: tf.boolean_mask."""
-def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     """The extents to which two shapes broadcast, at run time. i[m], i[n] -> i[max(m, n)].
 
     Raises: InvalidArgumentError if they do not. Source: tf.broadcast_dynamic_shape."""
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> Any:
     """The shape to which two shapes broadcast. Raises: ValueError if they do not. Source: tf.broadcast_static_shape."""
-def broadcast_to(input: Any, shape: Any, name: builtins.str | None = None) -> Any:
+def broadcast_to(input: Any, shape: Any, name: builtins.str | None = None) -> Tensor:
     """input repeated along axes of size 1 and new leading axes to `shape`. t[*s] -> t[*shape].
 
     Raises: InvalidArgumentError if it cannot be. Source: tf.broadcast_to."""
-def cast(x: Any, dtype: Any, name: builtins.str | None = None) -> Any:
+def cast(x: Any, dtype: Any, name: builtins.str | None = None) -> Tensor:
     """x with elements of `dtype`: floats are cut off to integers, anything but 0 is True. t[*s] -> dtype[*s].
 
     Raises: UnimplementedError between strings and numbers. Source: tf.cast."""
@@ -208,15 +207,15 @@ def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name:
     """A list of tensors, scaled down together where their common norm is above clip_norm; and that norm.
 
     A norm that is not finite makes all results NaN. Source: tf.clip_by_global_norm."""
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: builtins.str | None = None) -> Any:
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: builtins.str | None = None) -> Tensor:
     """t, scaled down where its norm along `axes` is above clip_norm. f[*s] -> f[*s]. Source: tf.clip_by_norm."""
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: builtins.str | None = None) -> Any:
+def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: builtins.str | None = None) -> Tensor:
     """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s]. Source: tf.clip_by_value."""
-def complex(real: Any, imag: Any, name: builtins.str | None = None) -> Any:
+def complex(real: Any, imag: Any, name: builtins.str | None = None) -> Tensor:
     """real + i * imag. f32[*s], f32[*s] -> c64[*s]; f64 -> c128.
 
     Raises: TypeError for parts that are not both float32 or both float64. Source: tf.complex."""
-def concat(values: Any, axis: Any, name: builtins.str | None = 'concat') -> Any:
+def concat(values: Any, axis: Any, name: builtins.str | None = 'concat') -> Tensor:
     """values one after the other along `axis`. t[*s]... -> t[*r].
 
     Raises: InvalidArgumentError if the other extents differ. Source: tf.concat."""
@@ -224,17 +223,17 @@ def cos(x: Any, name: str | None = None) -> Tensor:
     """Cosine of x, in radians. f[*s] -> f[*s]. Source: tf.cos."""
 def cosh(x: Any, name: str | None = None) -> Tensor:
     """Hyperbolic cosine. f[*s] -> f[*s]. Source: tf.cosh."""
-def cumsum(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def cumsum(x: Any, axis: Any = 0, exclusive: builtins.bool = False, reverse: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Running sum along `axis`; without the element itself if `exclusive`. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError for an axis out of range. Source: tf.cumsum."""
-def divide(x: Any, y: Any, name: builtins.str | None = None) -> Any:
+def divide(x: Any, y: Any, name: builtins.str | None = None) -> Tensor:
     """Quotient as Python's `/`. t[*s], t[*s] -> f[*s], broadcasting. Source: tf.divide."""
-def dynamic_partition(data: Any, partitions: Any, num_partitions: builtins.int, name: builtins.str | None = None) -> Any:
+def dynamic_partition(data: Any, partitions: Any, num_partitions: builtins.int, name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The slices of data by the numbers in partitions, below num_partitions. t[*p, *r], i32[*p] -> list of t[n, *r].
 
     Raises: InvalidArgumentError for numbers outside, or shapes that do not fit. Source: tf.dynamic_partition."""
-def dynamic_stitch(indices: Any, data: Any, name: builtins.str | None = None) -> Any:
+def dynamic_stitch(indices: Any, data: Any, name: builtins.str | None = None) -> Tensor:
     """Slices put where the indices say, 0 elsewhere; of equal indices the last counts.
 
     i[*s]..., t[*s, *r]... -> t[n, *r].
@@ -243,11 +242,11 @@ def eig(tensor: Any, name: builtins.str | None = None) -> Any:
     """Eigenvalues and eigenvectors of length 1, in columns, in no particular order. t[*b, n, n] -> c[*b, n], c.
 
     Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eig."""
-def eigvals(tensor: Any, name: builtins.str | None = None) -> Any:
+def eigvals(tensor: Any, name: builtins.str | None = None) -> Tensor:
     """Eigenvalues, in no particular order. t[*b, n, n] -> c[*b, n].
 
     Raises: InvalidArgumentError for what is not square or not finite. Source: tf.linalg.eigvals."""
-def einsum(equation: builtins.str, *inputs: Any, **kwargs: Any) -> Any:
+def einsum(equation: builtins.str, *inputs: Any, **kwargs: Any) -> Tensor:
     """The sum of products that `equation` says, "ij,jk->ik": labels not in the result are summed over.
 
     Without "->" the result has the labels that stand once, sorted. "..." stands for any axes, which broadcast; a label
@@ -255,42 +254,42 @@ def einsum(equation: builtins.str, *inputs: Any, **kwargs: Any) -> Any:
 
     Raises: ValueError for an equation that is none; InvalidArgumentError for extents that do not fit.
     Source: tf.einsum."""
-def ensure_shape(x: Any, shape: Any, name: builtins.str | None = None) -> Any:
+def ensure_shape(x: Any, shape: Any, name: builtins.str | None = None) -> Tensor:
     """x itself, whose shape is known to be `shape` from here on. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError at run time, ValueError while tracing, if it is another. Source: tf.ensure_shape."""
-def equal(x: Any, y: Any, name: builtins.str | None = None) -> Any:
+def equal(x: Any, y: Any, name: builtins.str | None = None) -> Tensor:
     """Whether x == y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.equal."""
 def exp(x: Any, name: str | None = None) -> Tensor:
     """e to the power of x. f[*s] -> f[*s]. Source: tf.exp."""
-def expand_dims(input: Any, axis: Any, name: builtins.str | None = None) -> Any:
+def expand_dims(input: Any, axis: Any, name: builtins.str | None = None) -> Tensor:
     """input with a new axis of size 1 at position `axis`. t[*s] -> t[*s with a one].
 
     Raises: InvalidArgumentError if there is no such position. Source: tf.expand_dims."""
-def extract_volume_patches(input: Any, ksizes: Any, strides: Any, padding: builtins.str, name: builtins.str | None = None) -> Any:
+def extract_volume_patches(input: Any, ksizes: Any, strides: Any, padding: builtins.str, name: builtins.str | None = None) -> Tensor:
     """The elements of each window of a volume as channels, 0 outside. t[n, d, h, w, c] -> t[n, *o, prod(k) * c].
 
     Raises: InvalidArgumentError for another rank or dtype, or windows over batch or channels.
     Source: tf.extract_volume_patches."""
-def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = ..., name: builtins.str | None = None) -> Any:
+def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = ..., name: builtins.str | None = None) -> Tensor:
     """Ones on the diagonal of zeros, as often as batch_shape says. -> dtype[*batch_shape, rows, columns].
 
     Raises: InvalidArgumentError for a negative size. Source: tf.eye."""
-def fftnd(input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Any:
+def fftnd(input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The Fourier transform over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
 
     Source: tf.signal.fftnd."""
-def fill(dims: Any, value: Any, name: builtins.str | None = None) -> Any:
+def fill(dims: Any, value: Any, name: builtins.str | None = None) -> Tensor:
     """A tensor of shape `dims` with the scalar `value` everywhere. t[] -> t[*dims].
 
     Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.fill."""
 def floor(x: Any, name: str | None = None) -> Tensor:
     """The greatest whole number not above x. f[*s] -> f[*s]. Source: tf.floor."""
-def gather(params: Any, indices: Any, validate_indices: Any = None, axis: Any = None, batch_dims: builtins.int = 0, name: builtins.str | None = None) -> Any:
+def gather(params: Any, indices: Any, validate_indices: Any = None, axis: Any = None, batch_dims: builtins.int = 0, name: builtins.str | None = None) -> Tensor:
     """Slices of params along `axis` at indices. t[*p], i[*q] -> t[*p before axis, *q, *p after axis].
 
     Raises: InvalidArgumentError for an index out of range. Source: tf.gather."""
-def gather_nd(params: Any, indices: Any, batch_dims: Any = 0, name: builtins.str | None = None, bad_indices_policy: builtins.str = '') -> Any:
+def gather_nd(params: Any, indices: Any, batch_dims: Any = 0, name: builtins.str | None = None, bad_indices_policy: builtins.str = '') -> Tensor:
     """The slices of params at the index vectors in the last axis of indices. t[*b, *p], i[*b, *q, d] -> t[*b, *q, *r].
 
     The first `batch_dims` axes of both are batches. With the policy "IGNORE" an index out of range gives zeros.
@@ -304,27 +303,27 @@ def group(*inputs: Any, **kwargs: Any) -> Any:
 
     `inputs` are tensors, Operations, Variables and nests of them; keyword `name`. Operations on several devices are
     grouped by device first. Raises: TypeError for other inputs, ValueError for other keywords. Source: tf.group."""
-def histogram_fixed_width(values: Any, value_range: Any, nbins: Any = 100, dtype: Any = ..., name: builtins.str | None = None) -> Any:
+def histogram_fixed_width(values: Any, value_range: Any, nbins: Any = 100, dtype: Any = ..., name: builtins.str | None = None) -> Tensor:
     """How many values fall into each of nbins equal parts of value_range; those outside count at its ends.
 
     t[*s], t[2] -> dtype[nbins].
     Raises: InvalidArgumentError for NaN and for a range that does not rise. Source: tf.histogram_fixed_width."""
-def histogram_fixed_width_bins(values: Any, value_range: Any, nbins: Any = 100, dtype: Any = ..., name: builtins.str | None = None) -> Any:
+def histogram_fixed_width_bins(values: Any, value_range: Any, nbins: Any = 100, dtype: Any = ..., name: builtins.str | None = None) -> Tensor:
     """Which of nbins equal parts of value_range each value falls into; those outside count at its ends. t[*s] -> i[*s].
 
     Raises: InvalidArgumentError for a range that does not rise, no bins, or values that are not real. Source:
     tf.histogram_fixed_width_bins."""
 def identity(input: Any, name: str | None = None) -> Tensor:
     """The input itself. t[*s] -> t[*s]. Source: tf.identity."""
-def identity_n(input: Any, name: builtins.str | None = None) -> Any:
+def identity_n(input: Any, name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The tensors of a list themselves. t[*s]... -> [t[*s], ...].
 
     Raises: InvalidArgumentError for an empty list. Source: tf.identity_n."""
-def ifftnd(input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Any:
+def ifftnd(input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The inverse Fourier transform over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
 
     Source: tf.signal.ifftnd."""
-def irfftnd(input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Any:
+def irfftnd(input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The inverse Fourier transform of real numbers over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
 
     Source: tf.signal.irfftnd."""
@@ -332,7 +331,7 @@ def less(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x < y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less."""
 def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether x <= y. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.less_equal."""
-def linspace(start: Any, stop: Any, num: Any, name: builtins.str | None = None, axis: Any = 0) -> Any:
+def linspace(start: Any, stop: Any, num: Any, name: builtins.str | None = None, axis: Any = 0) -> Tensor:
     """num numbers from start to stop, evenly spaced, along a new axis. t[*s], t[*s] -> t[*s with num].
 
     Integers of up to 16 bits give float32, wider ones float64. start and stop broadcast.
@@ -343,7 +342,7 @@ def logical_not(x: Any, name: str | None = None) -> Tensor:
     """Whether x does not hold. bool[*s] -> bool[*s]. Source: tf.logical_not."""
 def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Whether at least one holds. bool[*s], bool[*s] -> bool[*s], broadcasting. Source: tf.logical_or."""
-def matmul(a: Any, b: Any, transpose_a: builtins.bool = False, transpose_b: builtins.bool = False, adjoint_a: builtins.bool = False, adjoint_b: builtins.bool = False, a_is_sparse: builtins.bool = False, b_is_sparse: builtins.bool = False, output_type: Any = None, grad_a: Any = False, grad_b: Any = False, name: builtins.str | None = None) -> Any:
+def matmul(a: Any, b: Any, transpose_a: builtins.bool = False, transpose_b: builtins.bool = False, adjoint_a: builtins.bool = False, adjoint_b: builtins.bool = False, a_is_sparse: builtins.bool = False, b_is_sparse: builtins.bool = False, output_type: Any = None, grad_a: Any = False, grad_b: Any = False, name: builtins.str | None = None) -> Tensor:
     """Product of the matrices in the last two axes; the others are batches and broadcast.
 
     t[*b, m, k], t[*b, k, n] -> t[*b, m, n]. Operands can be transposed or, with `adjoint`, conjugated as well.
@@ -364,12 +363,12 @@ def negative(x: Any, name: str | None = None) -> Tensor:
     """Minus x. t[*s] -> t[*s]. Source: tf.negative."""
 def no_op(name: builtins.str | None = None) -> Any:
     """An Operation that does nothing, None where nothing is traced. Source: tf.no_op."""
-def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: builtins.bool | None = None, name: builtins.str | None = None) -> Any:
+def norm(tensor: Any, ord: Any = 'euclidean', axis: Any = None, keepdims: builtins.bool | None = None, name: builtins.str | None = None) -> Tensor:
     """Norm of vectors along `axis` (None: of all elements): "euclidean", 1, 2, inf or another p. f[*s] -> f[*r].
 
     With two axes, of matrices: "fro", 1, 2 (the greatest singular value) or inf. Raises: ValueError for other norms or
     axes; NotImplementedError for the norm 2 of a tensor of unknown rank. Source: tf.norm."""
-def not_equal(x: Any, y: Any, name: builtins.str | None = None) -> Any:
+def not_equal(x: Any, y: Any, name: builtins.str | None = None) -> Tensor:
     """Whether x != y; NaN differs from all. t[*s], t[*s] -> bool[*s], broadcasting. Source: tf.not_equal."""
 def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: builtins.bool = True, name: builtins.str | None = None) -> Any:
     """What the Python function `func` makes of NumPy arrays, called anew whenever a graph comes to this place.
@@ -378,24 +377,24 @@ def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful
     graph what func raises is raised as it is, and results keep their dtypes.
     Raises: in a graph, InvalidArgumentError for results of another number or dtype than `Tout`'s, and as py_function.
     Source: tf.numpy_function."""
-def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: Any = None, name: builtins.str | None = None) -> Any:
+def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: Any = None, name: builtins.str | None = None) -> Tensor:
     """on_value (1) at the index, off_value (0) elsewhere, along a new axis of size depth. i[*s] -> t[*s with depth].
 
     An index out of range gives off_value everywhere.
     Raises: InvalidArgumentError for a negative depth; TypeError if the values' dtypes differ. Source: tf.one_hot."""
-def ones(shape: Any, dtype: Any = ..., name: builtins.str | None = None, layout: Any = None) -> Any:
+def ones(shape: Any, dtype: Any = ..., name: builtins.str | None = None, layout: Any = None) -> Tensor:
     """Ones of `shape`. -> dtype[*shape].
 
     Raises: TypeError for strings; InvalidArgumentError for a negative extent. Source: tf.ones."""
-def ones_like(input: Any, dtype: Any = None, name: builtins.str | None = None, layout: Any = None) -> Any:
+def ones_like(input: Any, dtype: Any = None, name: builtins.str | None = None, layout: Any = None) -> Tensor:
     """Ones of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
     Raises: ValueError for a layout. Source: tf.ones_like."""
-def pad(tensor: Any, paddings: Any, mode: builtins.str = 'CONSTANT', constant_values: Any = 0, name: builtins.str | None = None) -> Any:
+def pad(tensor: Any, paddings: Any, mode: builtins.str = 'CONSTANT', constant_values: Any = 0, name: builtins.str | None = None) -> Tensor:
     """tensor with paddings[i] elements before and after along axis i: a constant, or itself mirrored. t[*s] -> t[*r].
 
     Raises: InvalidArgumentError for paddings that do not fit; ValueError for an unknown mode. Source: tf.pad."""
-def parallel_stack(values: Any, name: builtins.str | None = 'parallel_stack') -> Any:
+def parallel_stack(values: Any, name: builtins.str | None = 'parallel_stack') -> Tensor:
     """Tensors of one shape along a new first axis, in graphs only. t[*s]... -> t[n, *s].
 
     Raises: RuntimeError in eager mode. Source: tf.parallel_stack."""
@@ -416,53 +415,53 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: built
     Raises: InvalidArgumentError for results that do not fit and for a ValueError or TypeError in func, OutOfRangeError
     for StopIteration, ResourceExhaustedError for MemoryError, UnimplementedError for NotImplementedError, UnknownError
     for all else that func raises. Source: tf.py_function."""
-def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: builtins.str | None = 'range') -> Any:
+def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: builtins.str | None = 'range') -> Tensor:
     """start (0), start + delta, ... up to but without limit. t[], t[], t[] -> t[n].
 
     The dtype is the widest of the arguments', in the order int32, int64, float32, float64.
     Raises: InvalidArgumentError for a delta of 0 or of the wrong sign. Source: tf.range."""
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of axes of input. t[*s] -> i32[]. Source: tf.rank."""
-def realdiv(x: Any, y: Any, name: builtins.str | None = None) -> Any:
+def realdiv(x: Any, y: Any, name: builtins.str | None = None) -> Tensor:
     """Quotient x / y of floats or complex numbers. f[*s], f[*s] -> f[*s], broadcasting. Source: tf.realdiv."""
-def reduce_all(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def reduce_all(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Whether all elements hold along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
 
     Axes reduced away are dropped, or kept with size 1 with `keepdims`.
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_all."""
-def reduce_any(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def reduce_any(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Whether any element holds along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
 
     Axes reduced away are dropped, or kept with size 1 with `keepdims`.
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_any."""
-def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """log(sum(exp(x))) along `axis`, without overflow. f[*s] -> f[*r]. Source: tf.reduce_logsumexp."""
-def reduce_max(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def reduce_max(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Greatest element along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
 
     Axes reduced away are dropped, or kept with size 1 with `keepdims`.
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_max."""
-def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Mean of the elements (of integers cut off towards zero) along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
 
     Axes reduced away are dropped, or kept with size 1 with `keepdims`.
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_mean."""
-def reduce_min(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def reduce_min(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Least element along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
 
     Axes reduced away are dropped, or kept with size 1 with `keepdims`.
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_min."""
-def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Product of the elements along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
 
     Axes reduced away are dropped, or kept with size 1 with `keepdims`.
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_prod."""
-def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Any:
+def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Sum of the elements along `axis` (an int, a list of them, or None: all axes). t[*s] -> t[*r].
 
     Axes reduced away are dropped, or kept with size 1 with `keepdims`.
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reduce_sum."""
-def repeat(input: Any, repeats: Any, axis: Any = None, name: builtins.str | None = None) -> Any:
+def repeat(input: Any, repeats: Any, axis: Any = None, name: builtins.str | None = None) -> Tensor:
     """Each element (or slice along `axis`) `repeats` times. t[*s] -> t[*r].
 
     Raises: ValueError for an axis out of range. Source: tf.repeat."""
@@ -471,55 +470,55 @@ def required_space_to_batch_paddings(input_shape: Any, block_shape: Any, base_pa
 
     Raises: ValueError for shapes that are no vectors of one length, and blocks below 1. Source:
     tf.required_space_to_batch_paddings."""
-def reshape(tensor: Any, shape: Any, name: builtins.str | None = None) -> Any:
+def reshape(tensor: Any, shape: Any, name: builtins.str | None = None) -> Tensor:
     """The elements in row-major order in another shape. t[*s] -> t[*shape].
 
     One extent may be -1: it takes what is left. The shape may be a tensor, or a list with tensors in it.
     Raises: InvalidArgumentError if the numbers of elements differ. Source: tf.reshape."""
-def reverse(tensor: Any, axis: Any, name: builtins.str | None = None) -> Any:
+def reverse(tensor: Any, axis: Any, name: builtins.str | None = None) -> Tensor:
     """tensor read backwards along the axes `axis`. t[*s] -> t[*s].
 
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reverse."""
-def reverse_sequence(input: Any, seq_lengths: Any, seq_axis: Any = None, batch_axis: Any = None, name: builtins.str | None = None) -> Any:
+def reverse_sequence(input: Any, seq_lengths: Any, seq_axis: Any = None, batch_axis: Any = None, name: builtins.str | None = None) -> Tensor:
     """Each slice along batch_axis with its first seq_lengths elements along seq_axis reversed. t[*s], i[n] -> t[*s].
 
     Raises: InvalidArgumentError for lengths below 0 or beyond the axis. Source: tf.reverse_sequence."""
-def rfftnd(input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Any:
+def rfftnd(input_tensor: Any, fft_length: Any = None, axes: Any = None, norm: builtins.str | None = None, name: builtins.str | None = None) -> Tensor:
     """The Fourier transform of real numbers over `axes` (the last ones), brought to fft_length and scaled as `norm` says. t[*s] -> t[*r]. Raises: InvalidArgumentError for axes out of range.
 
     Source: tf.signal.rfftnd."""
-def roll(input: Any, shift: Any, axis: Any, name: builtins.str | None = None) -> Any:
+def roll(input: Any, shift: Any, axis: Any, name: builtins.str | None = None) -> Tensor:
     """input moved by `shift` along `axis`, what leaves at the end coming in at the start. t[*s] -> t[*s].
 
     Several shifts go with as many axes. Raises: InvalidArgumentError for an axis out of range or other numbers.
     Source: tf.roll."""
 def round(x: Any, name: str | None = None) -> Tensor:
     """The nearest whole number, halves to even. t[*s] -> t[*s]. Source: tf.round."""
-def saturate_cast(value: Any, dtype: Any, name: builtins.str | None = None) -> Any:
+def saturate_cast(value: Any, dtype: Any, name: builtins.str | None = None) -> Tensor:
     """value with elements of `dtype`, limited to what that holds; of complex ones each part. t[*s] -> dtype[*s].
 
     Source: tf.saturate_cast."""
-def scalar_mul(scalar: Any, x: Any, name: builtins.str | None = None) -> Any:
+def scalar_mul(scalar: Any, x: Any, name: builtins.str | None = None) -> Tensor:
     """A scalar times a tensor. t[], t[*s] -> t[*s]. Raises: ValueError for no scalar, or another dtype.
 
     Source: tf.math.scalar_mul."""
-def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Any:
+def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """Zeros of `shape` to which each update is added where its index vector says. i[*q, d], t[*q, *r] -> t[*shape].
 
     With the policy "IGNORE" updates at an index out of range are left out.
     Raises: InvalidArgumentError for an index out of range, shapes that do not fit, or an unknown policy.
     Source: tf.scatter_nd."""
-def searchsorted(sorted_sequence: Any, values: Any, side: builtins.str = 'left', out_type: Any = ..., name: builtins.str | None = None) -> Any:
+def searchsorted(sorted_sequence: Any, values: Any, side: builtins.str = 'left', out_type: Any = ..., name: builtins.str | None = None) -> Tensor:
     """Where each value would go in a sorted sequence (last axis): before its equals, or after ("right").
 
     t[*s, n], t[*s, m] -> i[*s, m]. Raises: ValueError for another side. Source: tf.searchsorted."""
-def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = ..., name: builtins.str | None = None) -> Any:
+def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = ..., name: builtins.str | None = None) -> Tensor:
     """Rows that hold up to each length, then not. i[*s] -> dtype[*s, maxlen].
 
     Raises: ValueError if maxlen is no scalar. Source: tf.sequence_mask."""
-def shape(input: Any, out_type: Any = None, name: builtins.str | None = None) -> Any:
+def shape(input: Any, out_type: Any = None, name: builtins.str | None = None) -> Tensor:
     """The extents of input at run time. t[*s] -> i32[rank]. Source: tf.shape."""
-def shape_n(input: Any, out_type: Any = ..., name: builtins.str | None = None) -> Any:
+def shape_n(input: Any, out_type: Any = ..., name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The extents of each tensor of a list at run time. t[*s]... -> [i[rank], ...]. Source: tf.shape_n."""
 def sigmoid(x: Any, name: str | None = None) -> Tensor:
     """1 / (1 + exp(-x)). f[*s] -> f[*s]. Source: tf.sigmoid."""
@@ -529,19 +528,19 @@ def sin(x: Any, name: str | None = None) -> Tensor:
     """Sine of x, in radians. f[*s] -> f[*s]. Source: tf.sin."""
 def sinh(x: Any, name: str | None = None) -> Tensor:
     """Hyperbolic sine. f[*s] -> f[*s]. Source: tf.sinh."""
-def size(input: Any, out_type: Any = ..., name: builtins.str | None = None) -> Any:
+def size(input: Any, out_type: Any = ..., name: builtins.str | None = None) -> Tensor:
     """The number of elements of input at run time. t[*s] -> i32[]. Source: tf.size."""
-def slice(input_: Any, begin: Any, size: Any, name: builtins.str | None = None) -> Any:
+def slice(input_: Any, begin: Any, size: Any, name: builtins.str | None = None) -> Tensor:
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s] -> t[*size].
 
     Raises: InvalidArgumentError if it does not lie inside. Source: tf.slice."""
-def sort(values: Any, axis: Any = -1, direction: builtins.str = 'ASCENDING', name: builtins.str | None = None) -> Any:
+def sort(values: Any, axis: Any = -1, direction: builtins.str = 'ASCENDING', name: builtins.str | None = None) -> Tensor:
     """The elements along `axis` in order. t[*s] -> t[*s]. Raises: ValueError for another direction. Source: tf.sort."""
-def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: builtins.str | None = None) -> Any:
+def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: builtins.str | None = None) -> Tensor:
     """Blocks of the padded axes after the first as batches. t[n, *m, *r] -> t[n * prod(block), *m / block, *r].
 
     Raises: InvalidArgumentError for extents that the block does not divide. Source: tf.space_to_batch."""
-def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: builtins.str | None = 'split') -> Any:
+def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: builtins.str | None = 'split') -> builtins.list[Tensor]:
     """value in pieces along `axis`: so many equal ones, or of the sizes given (one may be -1). t[*s] -> list of t[*r].
 
     Raises: InvalidArgumentError if the sizes do not fit. Source: tf.split."""
@@ -549,17 +548,17 @@ def sqrt(x: Any, name: str | None = None) -> Tensor:
     """Square root; NaN of negative numbers. f[*s] -> f[*s]. Source: tf.sqrt."""
 def square(x: Any, name: str | None = None) -> Tensor:
     """x * x. t[*s] -> t[*s]. Source: tf.square."""
-def squeeze(input: Any, axis: Any = None, name: builtins.str | None = None) -> Any:
+def squeeze(input: Any, axis: Any = None, name: builtins.str | None = None) -> Tensor:
     """input without axes of size 1: all of them, or those of `axis`. t[*s] -> t[*s without ones].
 
     Raises: InvalidArgumentError if such an axis has another size. Source: tf.squeeze."""
-def stack(values: Any, axis: Any = 0, name: builtins.str | None = 'stack') -> Any:
+def stack(values: Any, axis: Any = 0, name: builtins.str | None = 'stack') -> Tensor:
     """values along a new axis. t[*s]... -> t[*r].
 
     Raises: InvalidArgumentError if shapes differ; ValueError for an axis out of range. Source: tf.stack."""
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     """The input, through which no gradient flows. t[*s] -> t[*s]. Source: tf.stop_gradient."""
-def strided_slice(input_: Any, begin: Any, end: Any, strides: Any = None, begin_mask: builtins.int = 0, end_mask: builtins.int = 0, ellipsis_mask: builtins.int = 0, new_axis_mask: builtins.int = 0, shrink_axis_mask: builtins.int = 0, var: Any = None, name: builtins.str | None = None) -> Any:
+def strided_slice(input_: Any, begin: Any, end: Any, strides: Any = None, begin_mask: builtins.int = 0, end_mask: builtins.int = 0, ellipsis_mask: builtins.int = 0, new_axis_mask: builtins.int = 0, shrink_axis_mask: builtins.int = 0, var: Any = None, name: builtins.str | None = None) -> Tensor:
     """input_[begin:end:strides], one number per axis; bit i of a mask says what entry i is instead. t[*s] -> t[*r].
 
     begin_mask and end_mask: from or to the edge; ellipsis_mask: as many whole axes as there are; new_axis_mask: a new
@@ -571,27 +570,27 @@ def tan(x: Any, name: str | None = None) -> Tensor:
     """Tangent of x, in radians. f[*s] -> f[*s]. Source: tf.tan."""
 def tanh(x: Any, name: str | None = None) -> Tensor:
     """Hyperbolic tangent. f[*s] -> f[*s]. Source: tf.tanh."""
-def tensor_scatter_nd_add(tensor: Any, indices: Any, updates: Any, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Any:
+def tensor_scatter_nd_add(tensor: Any, indices: Any, updates: Any, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """tensor with each update added to the slice at its index vector. t[*s], i[*q, d], t[*q, *r] -> t[*s].
 
     Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
     Source: tf.tensor_scatter_nd_add."""
-def tensor_scatter_nd_max(tensor: Any, indices: Any, updates: Any, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Any:
+def tensor_scatter_nd_max(tensor: Any, indices: Any, updates: Any, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """tensor with the greater of each update and the slice at its index vector. t[*s], i[*q, d], t[*q, *r] -> t[*s].
 
     Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
     Source: tf.tensor_scatter_nd_max."""
-def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Any:
+def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """tensor with the lesser of each update and the slice at its index vector. t[*s], i[*q, d], t[*q, *r] -> t[*s].
 
     Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
     Source: tf.tensor_scatter_nd_min."""
-def tensor_scatter_nd_sub(tensor: Any, indices: Any, updates: Any, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Any:
+def tensor_scatter_nd_sub(tensor: Any, indices: Any, updates: Any, bad_indices_policy: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """tensor with each update subtracted from the slice at its index vector. t[*s], i[*q, d], t[*q, *r] -> t[*s].
 
     Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
     Source: tf.tensor_scatter_nd_sub."""
-def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, name: builtins.str | None = None) -> Any:
+def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, name: builtins.str | None = None) -> Tensor:
     """tensor with each slice at an index vector replaced by the update for it, the last of several. t[*s], i[*q, d], t[*q, *r] -> t[*s].
 
     Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
@@ -600,17 +599,17 @@ def tensordot(a: Any, b: Any, axes: Any, name: builtins.str | None = None) -> An
     """Sum of products over pairs of axes: the last n of a with the first n of b, or the lists given.
 
     Raises: ValueError for axes that do not fit. Ranks must be known. Source: tf.tensordot."""
-def tile(input: Any, multiples: Any, name: builtins.str | None = None) -> Any:
+def tile(input: Any, multiples: Any, name: builtins.str | None = None) -> Tensor:
     """input repeated multiples[i] times along axis i. t[*s] -> t[*r].
 
     Raises: InvalidArgumentError if there is not one number per axis, or a negative one. Source: tf.tile."""
-def timestamp(name: builtins.str | None = None) -> Any:
+def timestamp(name: builtins.str | None = None) -> Tensor:
     """The seconds since 1970 began, whenever it runs. -> f64[]. Source: tf.timestamp."""
-def transpose(a: Any, perm: Any = None, conjugate: builtins.bool = False, name: builtins.str | None = 'transpose') -> Any:
+def transpose(a: Any, perm: Any = None, conjugate: builtins.bool = False, name: builtins.str | None = 'transpose') -> Tensor:
     """a with its axes in the order `perm` (None: reversed), complex-conjugated if asked. t[*s] -> t[*permuted].
 
     Raises: InvalidArgumentError if `perm` is no permutation of the axes. Source: tf.transpose."""
-def truediv(x: Any, y: Any, name: builtins.str | None = None) -> Any:
+def truediv(x: Any, y: Any, name: builtins.str | None = None) -> Tensor:
     """Quotient as Python's `/`: integers of up to 16 bits divide as float32, wider ones as float64.
 
     t[*s], t[*s] -> f[*s], broadcasting. Raises: TypeError if the dtypes differ or are no numbers. Source: tf.truediv."""
@@ -622,7 +621,7 @@ def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Remainder with the sign of x. t[*s], t[*s] -> t[*s], broadcasting.
 
     Raises: InternalError for an integer y of 0. Source: tf.truncatemod."""
-def tuple(tensors: Any, control_inputs: Any = None, name: builtins.str | None = None) -> Any:
+def tuple(tensors: Any, control_inputs: Any = None, name: builtins.str | None = None) -> builtins.list[Tensor]:
     """The tensors of a list, None among them, as a list. t[*s]... -> [t[*s], ...]. Source: tf.tuple."""
 def unique(x: Any, out_idx: Any = ..., name: builtins.str | None = None) -> Any:
     """The different elements in order of appearance, and where each element is among them. t[n] -> t[m], i[n].
@@ -634,22 +633,22 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     """The index in a tensor of shape dims of each row-major position. i[*s], i[d] -> i[d, *s].
 
     Raises: InvalidArgumentError for a position outside. Source: tf.unravel_index."""
-def unstack(value: Any, num: Any = None, axis: Any = 0, name: builtins.str | None = 'unstack') -> Any:
+def unstack(value: Any, num: Any = None, axis: Any = 0, name: builtins.str | None = 'unstack') -> builtins.list[Tensor]:
     """The slices of value along `axis`, without it. t[*s] -> list of t[*r].
 
     Raises: ValueError if their number is neither known nor given; InvalidArgumentError if it is not `num`.
     Source: tf.unstack."""
-def where(condition: Any, x: Any = None, y: Any = None, name: builtins.str | None = None) -> Any:
+def where(condition: Any, x: Any = None, y: Any = None, name: builtins.str | None = None) -> Tensor:
     """x where condition holds, else y; without x and y: the indices where it holds.
 
     bool[*s], t[*s], t[*s] -> t[*s], broadcasting; t[*s] -> i64[n, rank].
     Raises: ValueError if only one of x and y is given; InvalidArgumentError for shapes that do not fit.
     Source: tf.where."""
-def zeros(shape: Any, dtype: Any = ..., name: builtins.str | None = None, layout: Any = None) -> Any:
+def zeros(shape: Any, dtype: Any = ..., name: builtins.str | None = None, layout: Any = None) -> Tensor:
     """Zeros of `shape` ("" for strings). -> dtype[*shape].
 
     Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.zeros."""
-def zeros_like(input: Any, dtype: Any = None, name: builtins.str | None = None, layout: Any = None) -> Any:
+def zeros_like(input: Any, dtype: Any = None, name: builtins.str | None = None, layout: Any = None) -> Tensor:
     """Zeros of the shape of input. t[*s] -> t[*s] or dtype[*s].
 
     Raises: ValueError for a layout. Source: tf.zeros_like."""
