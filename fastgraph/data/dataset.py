@@ -254,13 +254,14 @@ class Dataset:
     ) -> Dataset:
         """Return the elements in random order: each is chosen from the next `buffer_size`.
 
-        seed: an integer from which the orders follow, together with that of tf.random.set_seed. Every pass has its own
-        order unless `reshuffle_each_iteration` is False. Raises: InvalidArgumentError for a buffer_size below 1.
+        seed: an integer from which the orders follow, together with that of tf.random.set_seed, as in TensorFlow. Every
+        pass has its own order unless `reshuffle_each_iteration` is False. Raises: InvalidArgumentError for a
+        buffer_size below 1.
         """
         if seed is not None:
             seeds: tuple[int, int] | None = generators.seeds(_count(seed))
         else:
-            seeds = None if generators.seed is None else (generators.seed, generators.sequence.getrandbits(31))
+            seeds = generators.next_seeds()
         reshuffle = reshuffle_each_iteration is not False
         return made(transformations.Shuffle, self, _count(buffer_size), seed=seeds, reshuffle=reshuffle)
 

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from fastgraph import nesting
+from fastgraph._philox import words
 from fastgraph._tensor import as_array, from_array
 from fastgraph.data.sources import INFINITE, UNKNOWN, Run, Source
 from fastgraph.data.structures import Element, batched, common, tensor_specs
 from fastgraph.dtype import int64
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.generators import advanced, first_state
 from fastgraph.shapes import TensorSpec
 
 
@@ -155,51 +157,81 @@ class _Caching:
 class Shuffle(_Same):
     """The elements, each chosen at random from the next `buffer_size`. Source: tf.data.Dataset.shuffle.
 
-    With a seed, of the op or of the program, the orders of all passes follow from it.
+    With a seed, of the op or of the program, the orders of all passes follow from it, and are TensorFlow's: every pass
+    draws its own two seeds from the dataset's stream of Philox words, and one word for each element.
     """
 
     name = "_ShuffleDataset"
 
-    def __init__(self, source: Source, buffer_size: Any, *, seed: tuple[int, ...] | None, reshuffle: bool) -> None:
+    def __init__(self, source: Source, buffer_size: Any, *, seed: tuple[int, int] | None, reshuffle: bool) -> None:
         super().__init__(source)
         if isinstance(buffer_size, int) and buffer_size < 1 and buffer_size != UNKNOWN:
             text = "buffer_size must be greater than zero or UNKNOWN_CARDINALITY [Op:ShuffleDatasetV3]"
             raise InvalidArgumentError(None, None, text)
-        self.buffer_size, self.reshuffle, self.n_passes = buffer_size, reshuffle, 0
-        self.entropy = np.random.SeedSequence().entropy if seed is None else [s % 2**64 for s in seed]
+        self.buffer_size, self.reshuffle = buffer_size, reshuffle
+        self.first = first_state(seed)
+        self.seeds = _Words(self.first)
 
     def elements(self, run: Run) -> Iterator[Element]:
-        this = self.n_passes if self.reshuffle else 0
-        self.n_passes += 1
-        numbers = np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(this,)))
-        return _Shuffled(self.source.elements(run), self.buffer_size, numbers)
+        state = self.first
+        if self.reshuffle:
+            first, second = next(self.seeds), next(self.seeds)
+            state = np.array([0, second, first], np.int64)
+        return _Shuffled(self.source.elements(run), self.buffer_size, _Words(state))
+
+
+class _Words:
+    """The words of a stream, one after another. The state of one is i64[3]."""
+
+    def __init__(self, state: Any) -> None:
+        self.state = state
+        self.drawn: list[int] = []
+
+    def __iter__(self) -> _Words:
+        return self
+
+    def __next__(self) -> int:
+        if not self.drawn:  # one at a time costs more than all that is done with it
+            self.drawn = words(self.state, 256)[::-1].tolist()
+            self.state = advanced(self.state, 64)
+        return self.drawn.pop()
 
 
 class _Shuffled:
-    """One pass in random order."""
+    """One pass in random order. The buffer is a ring: the place of the element taken gets the one at its beginning."""
 
-    def __init__(self, elements: Iterator[Element], size: int, numbers: np.random.Generator) -> None:
+    def __init__(self, elements: Iterator[Element], size: int, numbers: _Words) -> None:
         self.left, self.size, self.numbers = elements, size, numbers
-        self.buffer: list[Element] = []
-        self.drawn: list[float] = []
+        self.ring: list[Element | None] = []
+        self.begin = self.n = 0  # the first of the n elements
         self.ended = False
 
     def __iter__(self) -> _Shuffled:
         return self
 
     def __next__(self) -> Element:
-        while not self.ended and (len(self.buffer) < self.size or self.size < 0):
+        while not self.ended and (self.n < self.size or self.size < 0):
             try:
-                self.buffer.append(next(self.left))
+                element = next(self.left)
             except StopIteration:
                 self.ended = True
-        if not self.buffer:
+                break
+            if len(self.ring) < self.size or self.size < 0:
+                self.ring.append(element)
+            else:
+                self.ring[(self.begin + self.n) % self.size] = element
+            self.n += 1
+        if not self.n:
             raise StopIteration
-        if not self.drawn:
-            self.drawn = self.numbers.random(256).tolist()  # one at a time costs more than all else here
-        chosen = int(self.drawn.pop() * len(self.buffer))
-        self.buffer[chosen], self.buffer[-1] = self.buffer[-1], self.buffer[chosen]
-        return self.buffer.pop()
+        room = len(self.ring)
+        chosen = (self.begin + next(self.numbers) % self.n) % room
+        found = self.ring[chosen]
+        self.ring[chosen] = self.ring[self.begin]
+        self.ring[self.begin] = None
+        self.begin = (self.begin + 1) % room
+        self.n -= 1
+        assert found is not None
+        return found
 
 
 class Batch(Source):

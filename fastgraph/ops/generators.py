@@ -261,7 +261,7 @@ class _Generators:
         if trace is not None and seed is None:  # a cell, for the function may be run for many elements
             return self._traced(trace, None)
         if seed is None:
-            return Fresh(first_state(None if self.seed is None else (self.seed, self.sequence.randint(0, _SPAN))))
+            return Fresh(first_state(self.next_seeds()))
         found = self.seeded.get((op, seed))
         if found is None:
             found = Cell(_STATE, "generator")
@@ -272,7 +272,7 @@ class _Generators:
     def _traced(self, trace: Any, seed: int | None) -> Source:
         seeds: tuple[int, int] | None
         if seed is None and self.seed is not None and trace.draws_eagerly:
-            seeds = (self.seed, self.sequence.randint(0, _SPAN))
+            seeds = self.next_seeds()
         elif seed is None and self.seed is not None:
             seeds = (self.seed, trace.n_random_ops)
             trace.n_random_ops += 1
@@ -315,6 +315,10 @@ class _Generators:
         set_state(cell, first_state(seeds))
         self.traced[cell] = seeds
         return Held(cell)
+
+    def next_seeds(self) -> tuple[int, int] | None:
+        """The seeds of an eager op without one of its own; None: ones that no one can foresee."""
+        return None if self.seed is None else (self.seed, self.sequence.randint(0, _SPAN))
 
     def seeds(self, seed: int) -> tuple[int, int]:
         """The global seed and that of an op."""

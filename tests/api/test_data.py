@@ -346,6 +346,20 @@ def test_shuffle_with_a_seed() -> None:
     assert plain(Dataset.range(20).shuffle(20)) != plain(Dataset.range(20).shuffle(20))
 
 
+def test_orders_of_shuffle_are_tensorflows() -> None:
+    """Of TensorFlow 2.21 with these seeds."""
+    tf.random.set_seed(11)
+    data = Dataset.range(8)
+    twice = data.shuffle(3, seed=5).repeat(2)
+    assert [int(x) for x in twice] == [1, 2, 4, 0, 3, 6, 7, 5, 0, 1, 3, 5, 6, 2, 4, 7]
+    assert [int(x) for x in twice] == [1, 0, 4, 2, 5, 6, 7, 3, 1, 2, 3, 4, 6, 7, 0, 5]
+    by_the_program = data.shuffle(100)
+    assert [int(x) for x in by_the_program] == [7, 4, 3, 6, 5, 0, 2, 1]
+    assert [int(x) for x in by_the_program] == [0, 6, 1, 7, 5, 3, 4, 2]
+    once = data.shuffle(4, seed=-3, reshuffle_each_iteration=False)
+    assert [int(x) for x in once] == [int(x) for x in once] == [0, 3, 4, 5, 6, 2, 7, 1]
+
+
 def test_shuffle_follows_the_global_seed() -> None:
     orders = []
     for _ in range(2):
