@@ -7,7 +7,6 @@ import importlib
 import sys
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 from fastgraph import configuration, flags
 from fastgraph.compiler import store
@@ -47,10 +46,11 @@ def check_store() -> str:
             f"{found.directory} is not used: {found.why_not}. Kernels are compiled anew in every process until this is "
             "mended; another folder can be named by FASTGRAPH_STORE."
         )
-    folder = Path(found.directory)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=folder):
-        pass
+    if found.limit and not store.store().prepare():
+        raise RuntimeError(f"{found.directory} or {store.store().key_file} cannot be written to.")
+    if found.limit:
+        with tempfile.NamedTemporaryFile(dir=found.directory):
+            pass
     return f"{found.directory} can be written to and holds {found.kernels} kernels"
 
 

@@ -61,12 +61,28 @@ def _one_of(*words: str) -> Callable[[str], str]:
     return read
 
 
+def _path(text: str) -> str:
+    """Read a path; in a working folder that has been deleted it stays as it is and leads nowhere."""
+    try:
+        return os.path.abspath(text)
+    except FileNotFoundError:
+        return text
+
+
+def _of_the_user(variable: str, *otherwise: str) -> str:
+    """The user's folder that `variable` of the XDG conventions names, `otherwise` in the home directory."""
+    base = os.environ.get(variable, "")
+    return base if os.path.isabs(base) else os.path.join(os.path.expanduser("~"), *otherwise)
+
+
 def _store_directory() -> str:
     """Where kernels are kept when nothing else is said: the user's cache directory."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):
-        base = os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "fastgraph", "kernels")
+    return os.path.join(_of_the_user("XDG_CACHE_HOME", ".cache"), "fastgraph", "kernels")
+
+
+def _store_key() -> str:
+    """Where the key lies: with what belongs to this machine, not with caches, which are copied."""
+    return os.path.join(_of_the_user("XDG_STATE_HOME", ".local", "state"), "fastgraph", "store.key")
 
 
 #: The pass that is no optimisation and always runs.
@@ -88,10 +104,23 @@ def _passes(text: str) -> frozenset[str]:
 
 
 FLAGS: dict[str, Flag] = {
-    "store": Flag(
-        "FASTGRAPH_STORE", os.path.abspath, _store_directory, "directory of compiled kernels and converted functions"
+    "store": Flag("FASTGRAPH_STORE", _path, _store_directory, "directory of compiled kernels and converted functions"),
+    "store_limit": Flag(
+        "FASTGRAPH_STORE_LIMIT", _count(0), lambda: 256 << 20, "bytes that the kernel store may take (0: keep nothing)"
     ),
-    "store_limit": Flag("FASTGRAPH_STORE_LIMIT", _count(0), lambda: 256 << 20, "bytes that the kernel store may take"),
+    "store_key": Flag("FASTGRAPH_STORE_KEY", _path, _store_key, "file of the key that authenticates stored kernels"),
+    "store_trust": Flag(
+        "FASTGRAPH_STORE_TRUST",
+        _one_of("own", "copied"),
+        lambda: "own",
+        "own: run only what was stored with this user's key; copied: also what another key has authenticated",
+    ),
+    "linger": Flag(
+        "FASTGRAPH_LINGER",
+        _count(0),
+        lambda: 60,
+        "seconds for which kernels are still compiled and stored after the program has ended (0: none)",
+    ),
     "threads": Flag("FASTGRAPH_THREADS", _count(1), cpus.available, "threads that run kernels (default: one per CPU)"),
     "tier": Flag(
         "FASTGRAPH_TIER",

@@ -26,6 +26,8 @@ def kernel_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep kernels apart from the user's; a store named in the environment is used as it is."""
     if "FASTGRAPH_STORE" not in os.environ:
         os.environ["FASTGRAPH_STORE"] = str(tmp_path_factory.mktemp("kernels"))
+    os.environ.setdefault("FASTGRAPH_STORE_KEY", str(tmp_path_factory.mktemp("key") / "store.key"))
+    os.environ.setdefault("FASTGRAPH_LINGER", "0")  # what a test does not wait for is not to slow others down
     yield
 
 

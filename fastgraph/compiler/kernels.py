@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import itertools
 import os
-import sys
 import threading
 from collections import deque
 from collections.abc import Iterable
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from fastgraph import cpus, flags
 from fastgraph.compiler.kernel import KernelSpec
+from fastgraph.compiler.processes import CompilerCrashed, Twin, TwinLost, Worker, WorkerLost, most_twins
 from fastgraph.compiler.store import Store, store, warn
 from fastgraph.locks import importing
 
@@ -26,12 +25,12 @@ if TYPE_CHECKING:
     from fastgraph.compiler.loader import Library
 
 IDLE_SECONDS = 10.0
-#: How long a worker may take over one kernel, or to start, before it counts as hung.
-TIMEOUT_SECONDS = 120.0
+#: How long the end of a program waits for a worker that is being started: it takes over what is still to be compiled.
+START_SECONDS = 1.0
 
 
 @dataclass(eq=False)
-class _Entry:
+class Entry:
     """A kernel of this process: asked for, perhaps loaded."""
 
     key: str
@@ -40,6 +39,7 @@ class _Entry:
     users: int = 0
     library: Library | None = None
     error: str | None = None
+    refused: bool = False  # what the store has does not link
     done: threading.Event = field(default_factory=threading.Event)
 
 
@@ -48,7 +48,7 @@ class Handle:
 
     __slots__ = ("__weakref__", "_entry", "_open")
 
-    def __init__(self, entry: _Entry) -> None:
+    def __init__(self, entry: Entry) -> None:
         self._entry = entry
         self._open = True
 
@@ -113,7 +113,7 @@ class Statistics:
     failed: int = 0
 
 
-class _Desk:
+class Desk:
     """All state of the process: the table of kernels, the queue of those to compile, the threads that serve it."""
 
     def __init__(self) -> None:
@@ -121,18 +121,19 @@ class _Desk:
         self.in_place = False  # set for good once a worker could not be used
         self.missing = ""  # why nothing can be compiled at all: Numba or llvmlite is not to be had
         self.closing = False
-        self._table: dict[str, _Entry] = {}
+        self._table: dict[str, Entry] = {}
         self._reset()
 
     def _reset(self) -> None:
         # Reentrant, because a handle may be collected, and so closed, anywhere.
         self.lock = threading.RLock()
         self.work = threading.Condition(self.lock)
-        self.queue: deque[_Entry] = deque()
+        self.queue: deque[Entry] = deque()
         self.threads: set[threading.Thread] = set()
-        self.workers: set[_Worker] = set()
-        self.twins: set[_Twin] = set()
+        self.workers: set[Worker] = set()
+        self.twins: set[Twin] = set()
         self.idle = 0
+        self.starting = 0  # threads that are about to start a worker
         self.compiling = threading.Lock()  # held while Numba runs in this process
 
     def request(self, specs: Iterable[KernelSpec]) -> list[Handle]:
@@ -143,14 +144,14 @@ class _Desk:
                 raise error if isinstance(error, ImportError) else ImportError(_told(error)) from error
 
         handles = []
-        missing: list[_Entry] = []
+        missing: list[Entry] = []
         place = store()
         for spec in specs:
             key = kernel_key(spec)
             with self.lock:
                 entry = self._table.get(key)
                 if entry is None:
-                    entry = self._table[key] = _Entry(key, spec, place)
+                    entry = self._table[key] = Entry(key, spec, place)
                     if self.closing:  # LLVM must not run during the exit
                         self.fail(entry, "the process is ending")
                     elif not self._load(entry, place.read(key), stored=True):
@@ -158,12 +159,15 @@ class _Desk:
                 entry.users += 1
             handles.append(Handle(entry))
         # The longest first: no other process waits for the last one then.
+        missing.sort(key=lambda each: -len(each.spec.source))
         with self.lock:
-            self.queue.extend(sorted(missing, key=lambda each: -len(each.spec.source)))
+            self.queue.extend(missing)
+            for worker in self.workers if missing else ():
+                worker.note(missing)
         self.hire()
         return handles
 
-    def release(self, entry: _Entry) -> None:
+    def release(self, entry: Entry) -> None:
         if self.closing:  # nothing is released any more, and a thread that died in the exit may have held the lock
             return
         with self.lock:
@@ -172,7 +176,7 @@ class _Desk:
                 del self._table[entry.key]
                 entry.library = None
 
-    def _load(self, entry: _Entry, code: bytes | None, stored: bool) -> bool:
+    def _load(self, entry: Entry, code: bytes | None, stored: bool) -> bool:
         """Link `code` and mark the entry done; False if there is none, or stored code does not link."""
         if code is None:
             return False
@@ -183,6 +187,7 @@ class _Desk:
             library = Library(code, symbol(entry.key))
         except LoadError as error:
             if stored:
+                entry.refused = True
                 warn(f"a stored kernel does not load and is compiled again: {error}")
                 return False
             self.fail(entry, str(error))
@@ -195,17 +200,20 @@ class _Desk:
         entry.done.set()
         return True
 
-    def fail(self, entry: _Entry, why: str) -> None:
+    def fail(self, entry: Entry, why: str) -> None:
         self.statistics.failed += 1
         entry.error = why
         entry.done.set()
 
-    def finish(self, entry: _Entry, code: bytes) -> None:
-        """Load what was compiled, then store it."""
+    def finish(self, entry: Entry, code: bytes, found: bool = False) -> None:
+        """Load what was compiled, or `found` in the store, where another process had stored it meanwhile."""
         with self.lock:  # LLVM must not be amid linking at a fork
-            self._load(entry, code, stored=False)
-        if entry.error is None:
-            entry.store.write(entry.key, code)
+            if not self.closing and not self._load(entry, code, stored=found):
+                self.queue.appendleft(entry)
+
+    def wanted(self) -> list[Entry]:
+        """The kernels that are asked for and not there, in their order."""
+        return list(dict.fromkeys([*self.queue, *[e for e in self._table.values() if not e.done.is_set()]]))
 
     # ---- the threads that have kernels compiled ----
 
@@ -215,7 +223,7 @@ class _Desk:
             if not self.queue or self.closing:
                 return
             in_place = self.in_place or not flags.get("worker")
-            most = 1 if in_place or _twins() else max(1, cpus.available() - 1)
+            most = 1 if in_place or most_twins() else max(1, cpus.available() - 1)
             # A further worker costs half a second of one core before its first kernel.
             if not self.threads or (
                 self.idle == 0 and len(self.threads) < most and len(self.queue) > 8 * len(self.threads)
@@ -230,15 +238,21 @@ class _Desk:
             if not idle and store().is_empty():
                 self._employ(None)
 
-    def _employ(self, worker: _Worker | None, in_place: bool = False) -> None:
+    def _employ(self, worker: Worker | None, in_place: bool = False) -> None:
         thread = threading.Thread(target=self._serve, args=(worker, in_place), name="fastgraph-compile", daemon=True)
         self.threads.add(thread)
+        self.starting += worker is None and not in_place
         thread.start()
 
-    def _serve(self, worker: _Worker | None, in_place: bool) -> None:
+    def _serve(self, worker: Worker | None, in_place: bool) -> None:
         try:
             if not in_place and worker is None:
-                worker = self._start()
+                try:
+                    worker = self._start()
+                finally:
+                    with self.lock:
+                        self.starting -= 1
+                        self.work.notify_all()
             while (entry := self._next()) is not None:
                 if worker is None:
                     self._compile_here(entry)
@@ -250,16 +264,16 @@ class _Desk:
                     if twin is not None:
                         with self.lock:
                             self._employ(twin)
-                    code = worker.compile(entry)
-                except _CompilerCrashed as crash:
+                    code, found = worker.compile(entry)
+                except CompilerCrashed as crash:
                     self.fail(entry, str(crash))
                     warn(f"a kernel's ops run uncompiled: {crash}")
                     worker = self._start()
-                except _TwinLost:  # whatever the reason: the process it was forked from says what it is
+                except TwinLost:  # whatever the reason: the process it was forked from says what it is
                     with self.lock:
                         self.queue.appendleft(entry)
                     return
-                except _WorkerLost as lost:
+                except WorkerLost as lost:
                     if self.closing:
                         return
                     if self._can_compile():
@@ -270,7 +284,7 @@ class _Desk:
                     if isinstance(code, str):
                         self.fail(entry, code)
                     else:
-                        self.finish(entry, code)
+                        self.finish(entry, code, found)
         except BaseException as error:
             if not self.closing:
                 self._abandon(f"the compiler's thread failed: {error!r}")
@@ -282,15 +296,15 @@ class _Desk:
                 self.threads.discard(threading.current_thread())
             self.hire()  # a kernel may have been asked for since this thread found nothing to do
 
-    def _start(self) -> _Worker | None:
+    def _start(self) -> Worker | None:
         """A new worker; None, after one warning, where none can be started."""
         try:
-            return _Worker(self)
+            return Worker(self, int(flags.get("linger")) if store().prepare() else 0)
         except OSError as error:
             self._give_up(f"cannot be started: {error}")
             return None
 
-    def _next(self) -> _Entry | None:
+    def _next(self) -> Entry | None:
         """The next kernel to compile; None when there was none for a while."""
         with self.lock:
             while True:
@@ -327,7 +341,7 @@ class _Desk:
         if not told:
             warn(f"kernels cannot be compiled, every op runs uncompiled: {error}")
 
-    def _compile_here(self, entry: _Entry) -> None:
+    def _compile_here(self, entry: Entry) -> None:
         if not self._can_compile():
             self.fail(entry, self.missing)
             return
@@ -343,6 +357,8 @@ class _Desk:
                 return
         self.statistics.compiled_in_place += 1
         self.finish(entry, code)
+        if entry.error is None:
+            entry.store.write(entry.key, code)
 
     def _give_up(self, why: str) -> None:
         """From now on compile in this process; say so once."""
@@ -361,15 +377,18 @@ class _Desk:
     # ---- the end of the process, and fork ----
 
     def close(self) -> None:
-        """Stop compiling and leave no process behind."""
+        """Stop compiling here; a worker goes on by itself for a while."""
         with self.lock:  # a thread that builds a program may be linking: it ends that, and links nothing after it
+            if self.queue and not self.workers:
+                self.work.wait_for(lambda: not self.starting, START_SECONDS)
             self.closing = True
             workers, threads = [*self.workers, *self.twins], list(self.threads)
+            here = not workers and self.compiling.locked()
             self.queue.clear()
             self.work.notify_all()
         for worker in workers:
-            worker.kill()
-        for thread in threads:  # one that compiles in place finishes its kernel: LLVM must not run during the exit
+            worker.leave()
+        for thread in threads if here else ():  # it finishes its kernel: LLVM must not run during the exit
             thread.join(5.0)
 
     def before_fork(self) -> None:
@@ -392,243 +411,7 @@ class _Desk:
                 self.queue.append(entry)
 
 
-class _WorkerLost(Exception):
-    """A worker that was killed, hangs, or did not start."""
-
-
-class _CompilerCrashed(Exception):
-    """A worker that died of a fault while it compiled: the kernel must not be tried in this process."""
-
-
-class _TwinLost(Exception):
-    """A worker's twin that ended."""
-
-
-class _Worker:
-    """The parent's side of one compiling process."""
-
-    def __init__(self, desk: _Desk) -> None:
-        """Start it. Raises OSError."""
-        with importing:
-            import subprocess
-            import tempfile
-
-            from fastgraph.compiler import worker
-
-        if not sys.executable or getattr(sys, "frozen", False):
-            raise OSError("this Python is embedded or frozen")
-        self._desk = desk
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
-        requests, self._requests = os.pipe()
-        self._answers, answers = os.pipe()
-        self._spares: list[tuple[int, int]] = []  # this process's ends of the pipes to twins
-        theirs: list[tuple[int, int]] = []
-        for _ in range(_twins()):
-            (asked, ask), (answer, answered) = os.pipe(), os.pipe()
-            self._spares.append((ask, answer))
-            theirs.append((asked, answered))
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
-        try:
-            self.process = subprocess.Popen(
-                worker.command(requests, answers, sys.path, theirs),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._errors,
-                env=environment,
-                pass_fds=(requests, answers, *itertools.chain(*theirs)),
-                process_group=0,  # Ctrl-C is for the program
-            )
-        except BaseException:
-            os.close(self._requests)
-            os.close(self._answers)
-            self._close_spares()
-            self._errors.close()
-            raise
-        finally:
-            for fd in (requests, answers, *itertools.chain(*theirs)):
-                os.close(fd)
-        self._started = False
-        with desk.lock:
-            desk.workers.add(self)
-            if desk.closing:
-                self.kill()
-
-    def twin(self) -> _Twin | None:
-        """Another process like this one, forked from it once it has imported Numba, if it may have one more."""
-        if not self._spares:
-            return None
-        requests, answers = self._spares.pop()
-        twin = _Twin(self._desk, requests, answers)
-        with contextlib.suppress(OSError):  # if it is gone, so is the twin
-            self._send({"twin": len(self._spares) + 1})
-        return twin
-
-    def _close_spares(self) -> None:
-        for fd in itertools.chain(*self._spares):
-            with contextlib.suppress(OSError):
-                os.close(fd)
-        self._spares.clear()
-
-    def compile(self, entry: _Entry) -> bytes | str:
-        """The object code, or the compiler's complaint. Raises _WorkerLost, _CompilerCrashed."""
-        spec = entry.spec
-        try:
-            if not self._started:
-                self._receive()
-                self._started = True
-            self._send(
-                {
-                    "key": entry.key,
-                    "source": spec.source,
-                    "buffer_types": spec.buffer_types,
-                    "n_sizes": spec.n_sizes,
-                    "imports": spec.imports,
-                }
-            )
-            answer, code = self._receive()
-        except (OSError, EOFError) as error:
-            raise self._verdict(error) from None
-        return str(answer["error"]) if "error" in answer else code
-
-    def _verdict(self, error: Exception) -> Exception:
-        """What became of the process, from how it ended."""
-        import signal
-
-        hung = isinstance(error, TimeoutError)
-        if hung:
-            self.kill()
-        self.close()
-        status = self.process.returncode
-        if hung:
-            return _WorkerLost(f"did not answer within {TIMEOUT_SECONDS:g} s")
-        if self._started and status in (
-            -signal.SIGSEGV,
-            -signal.SIGABRT,
-            -signal.SIGILL,
-            -signal.SIGBUS,
-            -signal.SIGFPE,
-        ):
-            return _CompilerCrashed(f"the compiler died of signal {-status}")
-        said = self._last_words
-        return _WorkerLost(
-            (f"was killed by signal {-status}" if status < 0 else f"ended with status {status}")
-            + (f": {said}" if said else "")
-        )
-
-    def _send(self, message: dict[str, object]) -> None:
-        from fastgraph.compiler.worker import send
-
-        with open(self._requests, "wb", closefd=False) as stream:
-            send(stream, message)
-
-    def _receive(self) -> tuple[dict[str, object], bytes]:
-        from fastgraph.compiler.worker import receive
-
-        return receive(_Patient(self._answers, TIMEOUT_SECONDS))  # type: ignore[arg-type]
-
-    def kill(self) -> None:
-        with contextlib.suppress(OSError):
-            self.process.kill()
-
-    def close(self) -> None:
-        """End the process by ending its input, and reap it."""
-        with self._desk.lock:
-            if self not in self._desk.workers:
-                return
-            self._desk.workers.discard(self)
-        os.close(self._requests)
-        os.close(self._answers)
-        self._close_spares()
-        try:
-            self.process.wait(2.0)
-        except Exception:
-            self.process.kill()
-            self.process.wait()
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        self._last_words = lines[-1] if lines else ""
-        self._errors.close()
-
-    def disown(self) -> None:
-        """In a forked child: the process is the parent's."""
-        for fd in (self._requests, self._answers):
-            with contextlib.suppress(OSError):
-                os.close(fd)
-        self._close_spares()
-        self.process.returncode = 0  # not ours to wait for
-
-
-class _Twin(_Worker):
-    """The parent's side of a process that a worker forked off: it ends when its pipe does."""
-
-    def __init__(self, desk: _Desk, requests: int, answers: int) -> None:
-        self._desk, self._requests, self._answers = desk, requests, answers
-        self._started = False
-        self._spares = []
-        with desk.lock:
-            desk.twins.add(self)
-            if desk.closing:
-                self.kill()
-
-    def _verdict(self, error: Exception) -> Exception:
-        return _TwinLost()
-
-    def kill(self) -> None:
-        """End its input; the number of the pipe stays taken while a thread may use it."""
-        with contextlib.suppress(OSError):
-            nothing = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nothing, self._requests, inheritable=False)
-            os.close(nothing)
-
-    def close(self) -> None:
-        """End the process by ending its input; the worker that forked it reaps it."""
-        with self._desk.lock:
-            if self not in self._desk.twins:
-                return
-            self._desk.twins.discard(self)
-        os.close(self._requests)
-        os.close(self._answers)
-
-    def disown(self) -> None:
-        """In a forked child: the process is the parent's."""
-        for fd in (self._requests, self._answers):
-            with contextlib.suppress(OSError):
-                os.close(fd)
-
-
-class _Patient:
-    """A pipe's reading end with a deadline."""
-
-    def __init__(self, fd: int, seconds: float) -> None:
-        import time
-
-        self._fd = fd
-        self._clock = time.monotonic
-        self._deadline = time.monotonic() + seconds
-
-    def read(self, n: int) -> bytes:
-        """Exactly n bytes, or fewer at the end. Raises TimeoutError."""
-        import select
-
-        poll = select.poll()
-        poll.register(self._fd, select.POLLIN)
-        data = b""
-        while len(data) < n:
-            if not poll.poll(max(0.0, 1000.0 * (self._deadline - self._clock()))):
-                raise TimeoutError
-            part = os.read(self._fd, n - len(data))
-            if not part:
-                break
-            data += part
-        return data
-
-
-def _twins() -> int:
-    """How many processes a worker may fork off: it shares what it has imported, which takes longer than a kernel."""
-    return min(3, cpus.available() - 1) if sys.platform == "linux" else 0
-
-
-_desk = _Desk()
+_desk = Desk()
 atexit.register(lambda: _desk.close())
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(

@@ -150,7 +150,7 @@ def test_unwritable_directory(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = Store(str(tmp_path / "kernels"), 1)
+    place = Store(str(tmp_path / "kernels"), 1 << 20)
 
     def full(*args: object, **kwargs: object) -> None:
         raise OSError(28, "No space left on device")
@@ -208,7 +208,9 @@ def test_a_request_goes_on(tmp_path: Path, fault: str) -> None:
         if fault == "torn":
             file.write_bytes(file.read_bytes()[:-9])
         elif fault == "nonsense":  # rightly sealed, but no object code: the linker refuses it
-            file.write_bytes(store_module._sealed(key, b"no object code"))
+            file.write_bytes(
+                store_module._sealed(key, ".kernel", b"no object code", store_module.store()._secret(create=False))
+            )
             file.chmod(0o600)
         elif fault == "open":
             directory.chmod(0o777)

@@ -225,7 +225,7 @@ def test_every_layer_has_modules() -> None:
 @pytest.mark.parametrize("path", [p for p in source_files() if p.suffix == ".py"], ids=lambda p: p.name)
 def test_only_flags_reads_the_environment(path: Path) -> None:
     """Every setting stands in the one table; the one who starts the worker passes the environment on."""
-    if module_name(path) in ("flags", "compiler.kernels"):
+    if module_name(path) in ("flags", "compiler.processes"):
         return
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Attribute):
