@@ -17,7 +17,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 from numba import njit, types
-from numba.core import compiler
+from numba.core import compiler, ir
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
@@ -114,6 +114,22 @@ def _function(spec: KernelSpec, key: str, builtins: dict[str, Any]) -> tuple[Any
 @cache
 def _front_end() -> FrontEnd:
     return FrontEnd()
+
+
+def _bear_a_deleted_folder() -> None:
+    """Have Numba name lines, which it does relative to the working folder, also where that has been deleted."""
+    get = getattr(ir.Loc, "_get_path", None)
+
+    def path(loc: Any) -> Any:
+        try:
+            return get(loc) if get is not None else loc.filename
+        except FileNotFoundError:
+            return loc.filename
+
+    ir.Loc._get_path = path
+
+
+_bear_a_deleted_folder()
 
 
 def prepare() -> None:

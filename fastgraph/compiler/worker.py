@@ -107,7 +107,7 @@ class _Bench:
         """The store that a kernel belongs into."""
         from fastgraph.compiler.store import Store
 
-        place = tuple(request["store"])
+        place: Any = tuple(request["store"])
         if place not in self._stores:
             self._stores[place] = Store(*place, lambda kind, text: self._troubles.append((kind, text)))
         return self._stores[place]
