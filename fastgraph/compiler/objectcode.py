@@ -126,7 +126,7 @@ def _bear_a_deleted_folder() -> None:
         except FileNotFoundError:
             return loc.filename
 
-    ir.Loc._get_path = path
+    ir.Loc._get_path = path  # type: ignore[method-assign]
 
 
 _bear_a_deleted_folder()

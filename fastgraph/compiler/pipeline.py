@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from fastgraph import flags
 from fastgraph._buffer import Cell
 from fastgraph._executor import Plan
-from fastgraph.compiler import kernels
+from fastgraph.compiler import kernels, waiting
 from fastgraph.compiler.epilogues import fuse_epilogues
 from fastgraph.compiler.expand import expand
 from fastgraph.compiler.extents import fits, shapes_of, witness_shapes
@@ -30,7 +30,7 @@ from fastgraph.dtype import resource
 from fastgraph.graph import passes
 from fastgraph.graph.collector import resting
 from fastgraph.graph.foreground import is_quiet
-from fastgraph.graph.interpret import interpret
+from fastgraph.graph.interpret import interpret, interpret_unless
 from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.locks import Lock, importing
 from fastgraph.shapes import Aval
@@ -49,6 +49,12 @@ LATEST_S = 0.1
 #: So long it waits for the graph's own first result, by NumPy: of both at once, each gets Python only when the other
 #: has had it for 5 ms.
 FIRST_RUN_S = 0.5
+#: A first call by NumPy that has taken so long (seconds) waits for its Program, and is begun again by that if all
+#: kernels were in the store: the Program is made about as quickly, and would take Python from the call in any case. But
+#: it waits no longer than for so much work of this process, nor LONGEST_S in all on a machine that does other things.
+LONG_S = 0.25
+WORK_S = 0.5
+LONGEST_S = 2.0
 #: How many plans, and Programs for other witnesses, an executable keeps.
 PLANS_KEPT = 256
 VERSIONS_KEPT = 64
@@ -149,10 +155,27 @@ class Executable:
         """The graph's outputs. Raises what its ops raise."""
         plan = self.plan(inputs)
         if plan is None:
-            results = interpret(self.graph, inputs)
-            self._has_run = True
-            return results
+            if self._has_run or flags.get("tier") == "first":
+                return interpret(self.graph, inputs)
+            results = interpret_unless(self.graph, inputs, LONG_S, self._comes_soon)
+            plan = self.plan(inputs) if results is None else None
+            if plan is None:
+                results = interpret(self.graph, inputs) if results is None else results
+                self._has_run = True
+                return results
         return plan.run(list(inputs))
+
+    def _comes_soon(self) -> bool:
+        """Whether the Program of a call that is being interpreted runs after a brief wait, with nothing to compile."""
+        version = self._latest
+        if version is None or kernels.none_stored():
+            return False
+        version.wanted.set()
+        begun, used = time.monotonic(), time.process_time()
+        while not version.made.wait(0.02):
+            if time.process_time() - used > WORK_S or time.monotonic() - begun > LONGEST_S:
+                return False
+        return version.ready
 
     def plan(self, inputs: Sequence[Any]) -> Plan | None:
         """The compiled plan for inputs of these shapes; None as long as there is none."""
@@ -280,6 +303,8 @@ class Executable:
     def _settle(self, version: _Version, timeout: float | None = None) -> bool:
         """Wait until the version can run; kernels that fail give way to their ops' bodies."""
         while version.handles is not None and not version.ready:
+            if timeout is None:
+                waiting.wait(self.name, version.handles.values())
             for handle in version.handles.values():
                 if not handle.wait(timeout) and handle.error is None:
                     return False

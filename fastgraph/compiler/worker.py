@@ -107,10 +107,14 @@ class _Bench:
         """The store that a kernel belongs into."""
         from fastgraph.compiler.store import Store
 
-        place: Any = tuple(request["store"])
+        place = tuple(request["store"])
         if place not in self._stores:
-            self._stores[place] = Store(*place, lambda kind, text: self._troubles.append((kind, text)))
+            directory, limit, key_file, copied = place
+            self._stores[place] = Store(directory, limit, key_file, copied, self._note)
         return self._stores[place]
+
+    def _note(self, kind: str, text: str) -> None:
+        self._troubles.append((kind, text))
 
     def make(self, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         """The answer to a request and the code, which is in the store then."""

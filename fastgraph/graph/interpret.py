@@ -6,8 +6,10 @@ Rule: it computes what the graph says, in program order, and nothing else: no fu
 from __future__ import annotations
 
 import linecache
+import threading
+import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -32,6 +34,57 @@ def interpret(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
             prepared = graph.interpreter = Interpreter(graph)
     results: list[Any] = prepared(arguments)
     return results
+
+
+def interpret_unless(
+    graph: Graph, arguments: Sequence[Any], seconds: float, better: Callable[[], bool]
+) -> list[Any] | None:
+    """As `interpret`; None where `better`, asked once after so long, says that there is a better way to the results.
+
+    It is asked between two nodes, before anything has happened that cannot be done again: a write, or a call of Python.
+    """
+    outer, _run.attempt = _run.attempt, _Attempt(time.monotonic() + seconds, better)
+    try:
+        return interpret(graph, arguments)
+    except _Enough as enough:
+        if enough.args[0] is not _run.attempt:
+            raise
+        return None
+    finally:
+        _run.attempt = outer
+
+
+class _Enough(BaseException):
+    """An attempt is over; no op's body may take it for an error of its own."""
+
+
+class _Attempt:
+    """A run that may be given up until it has had an effect."""
+
+    __slots__ = ("asked", "at", "better")
+
+    def __init__(self, at: float, better: Callable[[], bool]) -> None:
+        self.at, self.better, self.asked = at, better, False
+
+    def before(self, node: Node) -> None:
+        """Give it up before this node, if it is time and there is a better way. Raises _Enough."""
+        if self.asked:
+            return
+        op = node.op
+        if op.name == "recursive_call" or (op.effect in ("write", "host") and op.op_type != "Assert"):
+            self.asked = True
+        elif time.monotonic() >= self.at:
+            self.asked = True
+            if self.better():
+                raise _Enough(self)
+
+
+class _Run(threading.local):
+    attempt: _Attempt | None = None
+
+
+#: What this thread is trying.
+_run = _Run()
 
 
 class Interpreter:
@@ -79,9 +132,11 @@ class Interpreter:
         values: list[Any] = [None] * self.n_values
         for number, argument in zip(self.parameters, arguments, strict=True):
             values[number] = argument
-        node = None
+        node, attempt = None, _run.attempt
         try:
             for node, op, attrs, take, inputs, place, places, dead in self.steps:
+                if attempt is not None:
+                    attempt.before(node)
                 operands = take(values) if take is not None else tuple([values[number] for number in inputs])
                 if op is not None:  # one result and no subgraph: what most nodes are, on the shortest way
                     values[place] = run(op, operands, attrs)
@@ -226,4 +281,4 @@ def deref(captures: Sequence[Any]) -> list[Any]:
     return [held() if isinstance(held, weakref.ref) else held for held in captures]
 
 
-__all__ = ["Interpreter", "deref", "interpret", "located", "run_node"]
+__all__ = ["Interpreter", "deref", "interpret", "interpret_unless", "located", "run_node"]

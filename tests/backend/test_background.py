@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import gc
+import io
+import itertools
+import math
 import threading
 import time
-from collections.abc import Iterator
+import types
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import fastgraph as fg
 from fastgraph import flags
-from fastgraph.compiler import pipeline
-from fastgraph.graph import foreground
+from fastgraph.compiler import kernels, pipeline, waiting
+from fastgraph.graph import foreground, interpret
+from fastgraph.graph.interpret import interpret_unless
 
 
 @pytest.fixture
@@ -92,3 +97,112 @@ def test_who_waits_for_it_does_not_wait_for_others(made: list[str], monkeypatch:
         function(fg.constant([1.0]))
         assert function.get_concrete_function(fg.TensorSpec([1])).wait(60.0)
     assert len(made) == 1
+
+
+# ---- first calls that take long, while all kernels are stored ----
+
+
+@pytest.fixture
+def tried(made: list[str], monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Of each first call from now on, which all count as long, whether it was given up for the kernels."""
+    given_up: list[bool] = []
+
+    def noted(*arguments: Any) -> Any:
+        results = interpret_unless(*arguments)
+        given_up.append(results is None)
+        return results
+
+    monkeypatch.setattr(pipeline, "LONG_S", 0.0)
+    monkeypatch.setattr(pipeline, "interpret_unless", noted)
+    return given_up
+
+
+def with_stored_kernels(make: Callable[[], Any], *arguments: Any) -> Any:
+    """A Function that has not run yet, whose kernels are there."""
+    assert make().get_concrete_function(*arguments).wait(60.0)
+    assert not kernels.none_stored()
+    return make()
+
+
+def test_a_long_first_call_takes_the_stored_kernels(tried: list[bool]) -> None:
+    def body(x: Any) -> Any:
+        for _ in fg.range(3):
+            x = fg.tanh(x) + 5.0
+        return x
+
+    function = with_stored_kernels(lambda: fg.function(body), fg.constant([1.0]))
+    assert function(fg.constant([1.0])).numpy() == pytest.approx(body(fg.constant([1.0])).numpy())
+    assert tried == [True]
+
+
+def test_kernels_that_are_not_stored_are_not_waited_for(tried: list[bool]) -> None:
+    with_stored_kernels(lambda: fg.function(lambda x: x * 7.0 + 1.0), fg.constant([1.0]))
+    other = fg.function(lambda x: fg.tanh(x) * 7.0 + 2.0 - x)
+    assert other(fg.constant([0.0])).numpy().tolist() == [2.0]
+    assert tried == [False]
+
+
+@pytest.mark.parametrize("when", ["before", "in a loop", "after"])
+@pytest.mark.parametrize("late", [True, False])
+def test_what_a_first_call_does_it_does_once(
+    tried: list[bool], monkeypatch: pytest.MonkeyPatch, when: str, late: bool
+) -> None:
+    """Writes and draws: the call is begun again if it has taken long before its first effect, not after it."""
+    total, generator = fg.Variable(0.0), fg.random.Generator.from_seed(1)
+
+    def body(x: Any) -> Any:
+        if when == "before":
+            total.assign_add(x)
+        for _ in fg.range(3):
+            x = fg.tanh(x) + 3.0
+            if when == "in a loop":
+                x = x + 0.0 * generator.normal(())
+        if when == "after":
+            total.assign_add(x)
+        return x
+
+    function = with_stored_kernels(lambda: fg.function(body), fg.constant(1.0))
+    before = generator.state.numpy().tolist()
+
+    ticks = itertools.count()
+
+    def clock() -> float:
+        happened = total.numpy() != 0.0 or generator.state.numpy().tolist() != before
+        return float(happened) if late else next(ticks)
+
+    monkeypatch.setattr(interpret, "time", types.SimpleNamespace(monotonic=clock))
+    monkeypatch.setattr(pipeline, "LONG_S", 0.5)
+    function(fg.constant(1.0))
+    assert tried == [not late]
+    once = fg.random.Generator.from_seed(1)
+    for _ in range(3 if when == "in a loop" else 0):
+        once.normal(())
+    assert generator.state.numpy().tolist() == once.state.numpy().tolist()
+    expected = {"before": 1.0, "in a loop": 0.0, "after": 3.0 + math.tanh(3.0 + math.tanh(3.0 + math.tanh(1.0)))}
+    assert total.numpy() == pytest.approx(expected[when])
+
+
+def test_a_long_wait_says_what_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal, while it waits."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    class Slow:
+        error = None
+        waits = 0
+        ready = False
+
+        def wait(self, timeout: float) -> bool:
+            self.waits += 1
+            self.ready = self.waits > 2
+            return self.ready
+
+    monkeypatch.setattr(waiting, "NOTICED_S", 0.0)
+    for stream, said in ((Terminal(), True), (io.StringIO(), False), (None, False)):
+        monkeypatch.setattr(waiting.sys, "stderr", stream)
+        waiting.wait("step", [Slow(), Slow()])  # type: ignore[list-item]
+        text = stream.getvalue() if stream is not None else ""
+        assert ("step waits for its kernels: 1 of 2 compiled" in text) == said
+        assert text.endswith("\r") == said and (not said or text.split("\r")[-2].strip() == "")
