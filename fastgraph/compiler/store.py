@@ -34,6 +34,7 @@ CONVERTED = ".code"
 _SUFFIXES = (_SUFFIX, CONVERTED)
 _TAG = 32  # bytes of a SHA-256 and of an HMAC
 _LARGEST = 16 << 20  # no kernel's code comes near it
+_USUAL = 256 << 10  # few kernels are larger
 _TOUCH_AFTER = 3600.0  # seconds: how stale a file's time of last use may be
 _LOOK_EVERY = 256  # writes between looks at the store's size
 
@@ -117,6 +118,13 @@ class Store:
         except (OSError, Refused) as error:
             self._not_used(error)
             return False
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+        if most != resource.RLIM_INFINITY and most < _USUAL:  # what is stored after the program can tell nobody
+            self.report(
+                "write", f"cannot write larger kernels to {self.directory}: files may have {most} bytes (ulimit -f)"
+            )
         return os.access(self.directory, os.W_OK | os.X_OK)
 
     def has(self, key: str) -> bool:
@@ -202,11 +210,12 @@ class Store:
 
     def _why_no_key(self) -> str:
         """Why the key cannot be used, if so; that there is none yet is no reason."""
-        if os.path.lexists(self.key_file):
-            try:
-                self._secret(create=False)
-            except (OSError, Refused) as error:
-                return _reason(error)
+        try:
+            self._secret(create=False)
+        except FileNotFoundError:
+            pass
+        except Refused as error:
+            return str(error)
         return ""
 
     # ---- the directory ----

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
+import stat
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -13,8 +16,8 @@ import numpy as np
 import pytest
 from elementwise_kernels import elementwise, run
 
-from fastgraph import flags
-from fastgraph.compiler import kernels
+from fastgraph import __main__, flags
+from fastgraph.compiler import kernels, store_key
 from fastgraph.compiler import store as store_module
 from fastgraph.compiler.store import Store
 
@@ -256,3 +259,130 @@ def test_a_missing_or_broken_compiler_is_told_once(tmp_path: Path, package: str,
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("Warning:") == 1 and f"No module named {package}" in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
+
+
+# ---- whose code it is ----
+
+
+def test_code_that_another_key_has_authenticated_is_not_run(tmp_path: Path) -> None:
+    """A store that was copied from elsewhere: one warning, until it is asked for by name; what is made anew is ours."""
+    place, file = stored(tmp_path)
+    data = file.read_bytes()
+    for key in ("another.key", "none-yet.key"):
+        copy = Store(place.directory, 1 << 20, str(tmp_path / key))
+        if key == "another.key":
+            assert copy.prepare()
+        with pytest.warns(RuntimeWarning, match="another key") as caught:
+            assert copy.read(KEY) is None and copy.read(KEY) is None
+        assert len(caught) == 1 and "FASTGRAPH_STORE_TRUST=copied" in str(caught[0].message)
+        assert file.read_bytes() == data  # it may be good for others
+        assert Store(place.directory, 1 << 20, copy.key_file, copied=True).read(KEY) == b"the code of a kernel"
+    assert copy.write(KEY, b"new") and copy.read(KEY) == b"new"
+    with pytest.warns(RuntimeWarning, match="another key"):
+        assert Store(place.directory, 1 << 20).read(KEY) is None
+
+
+def test_a_forged_file_is_not_run(tmp_path: Path) -> None:
+    """Right in all that can be computed without the key; and code that is ours, but under another name or kind."""
+    place, file = stored(tmp_path)
+    file.write_bytes(store_module._sealed(KEY, ".kernel", b"forged", b""))
+    with pytest.warns(RuntimeWarning, match="another key"):
+        assert place.read(KEY) is None
+    for copied in (False, True):
+        place, file = stored(tmp_path / str(copied))
+        file.rename(file.with_suffix(store_module.CONVERTED))
+        place = Store(place.directory, 1 << 20, copied=copied)
+        with pytest.warns(RuntimeWarning, match="another kernel"):
+            assert place.read(KEY, store_module.CONVERTED) is None
+
+
+@pytest.mark.parametrize("fault", ["readable", "short", "link", "folder", "unwritable"])
+def test_a_key_that_cannot_be_trusted(tmp_path: Path, fault: str) -> None:
+    """Nothing is read and nothing written: one warning that names the key."""
+    place, _ = stored(tmp_path)
+    key = tmp_path / "a key"
+    if fault == "unwritable":
+        (tmp_path / "file").write_text("")
+        key = tmp_path / "file" / "key"
+    elif fault == "folder":
+        key.mkdir()
+    elif fault == "link":
+        key.symlink_to(place.key_file)
+    else:
+        key.write_bytes(b"x" * (5 if fault == "short" else 32))
+        key.chmod(0o644 if fault == "readable" else 0o600)
+    place = Store(place.directory, 1 << 20, str(key))
+    with pytest.warns(RuntimeWarning, match=f"its key {key} cannot be used") as caught:
+        assert place.read(KEY) is None and not place.write(KEY, b"code") and not place.prepare()
+    assert len(caught) == 1
+    assert not place.info().usable and str(key) in place.info().why_not
+
+
+def test_all_read_the_key_that_was_first(tmp_path: Path) -> None:
+    found: list[bytes] = []
+    ready = threading.Barrier(8)
+
+    def make() -> None:
+        ready.wait()
+        found.append(store_key.made_key(str(tmp_path / "state" / "fastgraph" / "key")))
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8 and len(set(found)) == 1 and len(found[0]) == 32
+    assert os.listdir(tmp_path / "state" / "fastgraph") == ["key"]
+
+
+def test_without_a_umask_all_is_the_users_alone(tmp_path: Path) -> None:
+    """The folders above as well, also where the doctor makes them."""
+    before = os.umask(0)
+    try:
+        place = Store(str(tmp_path / "a" / "b" / "kernels"), 1 << 20, str(tmp_path / "c" / "d" / "key"))
+        assert place.write(KEY, b"code")
+        with flags.override(store=str(tmp_path / "e" / "f" / "kernels")):
+            __main__.check_store()
+    finally:
+        os.umask(before)
+    made = {path: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
+    assert len(made) == 10 and all(mode == (0o700 if path.is_dir() else 0o600) for path, mode in made.items())
+
+
+# ---- how much of it ----
+
+
+def test_a_limit_below_one_file_keeps_none_and_says_so(tmp_path: Path) -> None:
+    place = Store(str(tmp_path / "kernels"), 50)
+    with pytest.warns(RuntimeWarning, match="FASTGRAPH_STORE_LIMIT") as caught:
+        assert not place.write(KEY, b"code") and not place.write("cd" * 20, b"code")
+    assert len(caught) == 1 and place.info().kernels == 0
+
+
+def test_without_a_store_nothing_is_made(tmp_path: Path) -> None:
+    place = Store(str(tmp_path / "kernels"), 0)
+    assert not place.write(KEY, b"code") and place.read(KEY) is None and not place.prepare()
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_limit_holds_after_every_write(tmp_path: Path) -> None:
+    place = Store(str(tmp_path / "kernels"), 4_000)
+    for i in range(20):
+        assert place.write(f"{i:040d}", bytes(1000))
+        assert place.info().nbytes <= 4_000
+        assert place.read(f"{i:040d}") is not None
+
+
+def test_a_limit_of_the_system_is_told(tmp_path: Path) -> None:
+    place = Store(str(tmp_path / "kernels"), 1 << 20)
+    assert place.prepare()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        with pytest.warns(RuntimeWarning, match="cannot write to the kernel store .*: File too large") as caught:
+            assert not place.write(KEY, bytes(1000)) and not place.write(KEY, bytes(1000))
+        with pytest.warns(RuntimeWarning, match="100 bytes"):  # before it comes to that: what lingers can tell nobody
+            Store(place.directory, 1 << 20).prepare()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert len(caught) == 1 and place.info().kernels == 0 and os.listdir(place.directory) == []
