@@ -49,7 +49,7 @@ LATEST_S = 0.1
 #: So long it waits for the graph's own first result, by NumPy: of both at once, each gets Python only when the other
 #: has had it for 5 ms.
 FIRST_RUN_S = 0.5
-#: A first call by NumPy that has taken so long (seconds) waits for its Program, and is begun again by that if all
+#: A first call by NumPy that has worked for so long (seconds) waits for its Program, and is begun again by that if all
 #: kernels were in the store: the Program is made about as quickly, and would take Python from the call in any case. But
 #: it waits no longer than for so much work of this process, nor LONGEST_S in all on a machine that does other things.
 LONG_S = 0.25

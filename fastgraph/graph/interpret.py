@@ -39,11 +39,11 @@ def interpret(graph: Graph, arguments: Sequence[Any]) -> list[Any]:
 def interpret_unless(
     graph: Graph, arguments: Sequence[Any], seconds: float, better: Callable[[], bool]
 ) -> list[Any] | None:
-    """As `interpret`; None where `better`, asked once after so long, says that there is a better way to the results.
+    """As `interpret`; None where `better`, asked once after so much work, says that there is a better way to the results.
 
     It is asked between two nodes, before anything has happened that cannot be done again: a write, or a call of Python.
     """
-    outer, _run.attempt = _run.attempt, _Attempt(time.monotonic() + seconds, better)
+    outer, _run.attempt = _run.attempt, _Attempt(time.thread_time() + seconds, better)
     try:
         return interpret(graph, arguments)
     except _Enough as enough:
@@ -73,7 +73,7 @@ class _Attempt:
         op = node.op
         if op.name == "recursive_call" or (op.effect in ("write", "host") and op.op_type != "Assert"):
             self.asked = True
-        elif time.monotonic() >= self.at:
+        elif time.thread_time() >= self.at:
             self.asked = True
             if self.better():
                 raise _Enough(self)

@@ -170,7 +170,7 @@ def test_what_a_first_call_does_it_does_once(
         happened = total.numpy() != 0.0 or generator.state.numpy().tolist() != before
         return float(happened) if late else next(ticks)
 
-    monkeypatch.setattr(interpret, "time", types.SimpleNamespace(monotonic=clock))
+    monkeypatch.setattr(interpret, "time", types.SimpleNamespace(thread_time=clock))
     monkeypatch.setattr(pipeline, "LONG_S", 0.5)
     function(fg.constant(1.0))
     assert tried == [not late]
