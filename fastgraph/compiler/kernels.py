@@ -240,9 +240,14 @@ class Desk:
 
     def _employ(self, worker: Worker | None, in_place: bool = False) -> None:
         thread = threading.Thread(target=self._serve, args=(worker, in_place), name="fastgraph-compile", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            if threading.main_thread().is_alive():
+                raise
+            return  # the process is ending
         self.threads.add(thread)
         self.starting += worker is None and not in_place
-        thread.start()
 
     def _serve(self, worker: Worker | None, in_place: bool) -> None:
         try:

@@ -6,6 +6,7 @@ the tier changes as a whole, between two calls.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import threading
@@ -55,6 +56,8 @@ FIRST_RUN_S = 0.5
 LONG_S = 0.25
 WORK_S = 0.5
 LONGEST_S = 2.0
+#: So long (seconds) at most the end of a program waits for what is made in the background.
+PATIENCE_S = 1.0
 #: How many plans, and Programs for other witnesses, an executable keeps.
 PLANS_KEPT = 256
 VERSIONS_KEPT = 64
@@ -138,6 +141,7 @@ class Executable:
         self._plans: OrderedDict[tuple[Any, ...], Plan] = OrderedDict()
         self._latest: _Version | None = None
         self._has_run = False  # by the ops' bodies
+        self._spent = 0.0  # seconds in them
 
     @property
     def graph(self) -> Graph:
@@ -155,14 +159,19 @@ class Executable:
         """The graph's outputs. Raises what its ops raise."""
         plan = self.plan(inputs)
         if plan is None:
+            begun = time.monotonic()
             if self._has_run or flags.get("tier") == "first":
-                return interpret(self.graph, inputs)
-            results = interpret_unless(self.graph, inputs, LONG_S, self._comes_soon)
-            plan = self.plan(inputs) if results is None else None
-            if plan is None:
-                results = interpret(self.graph, inputs) if results is None else results
+                results = interpret(self.graph, inputs)
+            else:
+                results = interpret_unless(self.graph, inputs, LONG_S, self._comes_soon)
+                plan = self.plan(inputs) if results is None else None
+            if results is None and plan is None:
+                results = interpret(self.graph, inputs)
+            if results is not None:
                 self._has_run = True
+                self._spent += time.monotonic() - begun
                 return results
+            assert plan is not None
         return plan.run(list(inputs))
 
     def _comes_soon(self) -> bool:
@@ -255,6 +264,7 @@ class Executable:
                     self._make(version)
                 else:
                     begun = (weakref.ref(self), version)
+                    _begun.append(begun)
                     threading.Thread(target=_make_later, args=begun, name="fastgraph-build", daemon=True).start()
             elif wait or self._has_run:
                 version.wanted.set()
@@ -399,20 +409,47 @@ def _for_people() -> types.ModuleType:
     return explain
 
 
+#: What is being made in the background, or is about to be.
+_begun: list[tuple[weakref.ref[Executable], _Version]] = []
+
+
 def _make_later(executable: weakref.ref[Executable], version: _Version) -> None:
     """Make the version when nobody traces any more; not at all if its graph is gone by then."""
-    begun = time.monotonic()
-    while not version.wanted.wait(QUIET_S) and not is_quiet(QUIET_S):
+    try:
+        begun = time.monotonic()
+        while not version.wanted.wait(QUIET_S) and not is_quiet(QUIET_S):
+            made = executable()
+            if made is None:
+                return
+            latest = LATEST_S if made._has_run else max(LATEST_S, FIRST_RUN_S)
+            if time.monotonic() - begun > latest:
+                break
+            del made
         made = executable()
-        if made is None:
-            return
-        latest = LATEST_S if made._has_run else max(LATEST_S, FIRST_RUN_S)
-        if time.monotonic() - begun > latest:
-            break
-        del made
-    made = executable()
-    if made is not None:
-        made._make(version)
+        if made is not None:
+            made._make(version)
+    finally:
+        with contextlib.suppress(ValueError):
+            _begun.remove((executable, version))
+
+
+def _finish() -> None:
+    """At the end of a program: what its graphs have taken on NumPy, but PATIENCE_S at most, is worth waiting for.
+
+    Then a process that compiles knows of their kernels, and the next program finds them.
+    """
+    end = time.monotonic()
+    if not flags.get("linger") or not flags.get("worker"):
+        return
+    for executable, version in list(_begun):
+        spent = getattr(executable(), "_spent", 0.0)
+        if version.process == os.getpid():
+            version.wanted.set()
+            version.made.wait(max(0.0, end + min(spent, PATIENCE_S) - time.monotonic()))
+
+
+# Threads and processes can be started then, which from Python 3.12 on they cannot when `atexit` calls.
+getattr(threading, "_register_atexit", atexit.register)(_finish)
 
 
 __all__ = ["PASSES", "Executable", "Value", "compile_graph"]
