@@ -122,6 +122,7 @@ def variables(cache: Path) -> dict[str, str]:
     made = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")}
     return made | {
         "FASTGRAPH_STORE": str(cache / "fastgraph"),
+        "FASTGRAPH_LINGER": "0",  # the next measurement is to have the machine for itself
         "TORCHINDUCTOR_CACHE_DIR": str(cache / "torch"),
         "PYTENSOR_FLAGS": f"base_compiledir={cache / 'pytensor'},mode=NUMBA,floatX=float32",
         "NUMBA_CACHE_DIR": str(cache / "numba"),
