@@ -448,8 +448,10 @@ def _finish() -> None:
             version.made.wait(max(0.0, end + min(spent, PATIENCE_S) - time.monotonic()))
 
 
-# Threads and processes can be started then, which from Python 3.12 on they cannot when `atexit` calls.
-getattr(threading, "_register_atexit", atexit.register)(_finish)
+try:  # threads and processes can be started then, which from Python 3.12 on they cannot when `atexit` calls
+    threading._register_atexit(_finish)  # type: ignore[attr-defined]
+except (AttributeError, RuntimeError):  # it is gone, or the program is ending already
+    atexit.register(_finish)
 
 
 __all__ = ["PASSES", "Executable", "Value", "compile_graph"]

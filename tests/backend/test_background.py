@@ -99,6 +99,26 @@ def test_who_waits_for_it_does_not_wait_for_others(made: list[str], monkeypatch:
     assert len(made) == 1
 
 
+def test_the_end_of_a_program_waits_as_long_as_its_graphs_took(
+    made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not where nothing would come of it."""
+    monkeypatch.setattr(pipeline, "LATEST_S", 60.0)
+    monkeypatch.setattr(pipeline, "PATIENCE_S", 20.0)
+    function = fg.function(lambda x: x * 3.0 - 5.0)
+    with foreground.foreground:
+        function(fg.constant([1.0]))
+        ((executable, version),) = pipeline._begun
+        executable()._spent = 20.0  # type: ignore[union-attr]
+        with flags.override(linger=0):
+            pipeline._finish()
+        assert made == [] and not version.wanted.is_set()
+        with flags.override(linger=1, worker=True):
+            pipeline._finish()
+    assert len(made) == 1
+    assert ended() and pipeline._begun == []
+
+
 # ---- first calls that take long, while all kernels are stored ----
 
 
