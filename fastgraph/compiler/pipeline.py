@@ -160,6 +160,7 @@ class Executable:
         plan = self.plan(inputs)
         if plan is None:
             begun = time.monotonic()
+            results: list[Any] | None
             if self._has_run or flags.get("tier") == "first":
                 results = interpret(self.graph, inputs)
             else:
