@@ -1,4 +1,4 @@
-# make demo | test | bench | soak | lint | debug | asan | tsan | clean
+# make demo | test | bench | soak | lint | debug | asan | tsan | guard | clean
 # Each target makes what it needs: an environment in this folder, and fastgraph installed in it from these sources.
 # Another Python: make test PYTHON=python3.13 (it gets an environment of its own).
 
@@ -16,7 +16,7 @@ SOURCES := pyproject.toml setup.py $(shell find fastgraph -name '*.py[xd]' -o -n
              fastgraph/compiler/vecmath.py fastgraph/ops/*.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test bench soak lint debug asan tsan clean help
+.PHONY: demo test bench soak lint debug asan tsan guard clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -64,6 +64,15 @@ asan tsan: $(VENV)/installed-test
 	LD_PRELOAD="$$(gcc -print-file-name=lib$@.so) $$(gcc -print-file-name=libstdc++.so.6)" \
 	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 TSAN_OPTIONS=halt_on_error=1:history_size=4 \
 	    PYTHONPATH=build/$@/lib:. $(BIN)/pytest -q $(TEST_ARGS) $(SANITIZED)
+
+# Kernels' and ops' tests where every tensor's memory ends at a page that nobody may touch: what reads beyond ends the run.
+GUARDED := tests/ops/test_ops_compiled.py tests/ops/test_run_time_arguments.py tests/ops/test_unknown_sizes.py \
+    tests/backend/test_kernels.py tests/backend/test_product.py tests/backend/test_convolution.py \
+    tests/backend/test_pool_kernels.py tests/backend/test_row_kernels.py tests/fuzz
+guard: $(VENV)/installed-test
+	$(PIP) install --quiet setuptools 'Cython>=3.3,<3.4'
+	FASTGRAPH_GUARD=1 $(BIN)/python setup.py --quiet build --build-base build/guard --build-lib build/guard/lib
+	PYTHONPATH=build/guard/lib:. $(BIN)/pytest -q $(TEST_ARGS) $(GUARDED)
 
 $(VENV)/created:
 	@$(PYTHON) -c 'import sys; sys.exit("fastgraph needs Python 3.11 to 3.14; $(PYTHON) is " + sys.version.split()[0]) \

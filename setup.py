@@ -1,7 +1,8 @@
 """Build fastgraph's extensions: every fastgraph/**/*.pyx, and the C loops generated from the ops' definitions.
 
 Rule: what is built runs on any CPU of its family: no -march=native. Set FASTGRAPH_CYTHON_DEBUG=1 for a build with
-bounds checks, FASTGRAPH_SANITIZE=address (or thread) for one that GCC's sanitizer watches, FASTGRAPH_BUILD_JOBS=n to
+bounds checks, FASTGRAPH_SANITIZE=address (or thread) for one that GCC's sanitizer watches, FASTGRAPH_GUARD=1
+for one in which what is read or written beyond a tensor's memory ends the process, FASTGRAPH_BUILD_JOBS=n to
 compile n files at once (default: one per CPU).
 """
 
@@ -24,6 +25,7 @@ PACKAGE = ROOT / "fastgraph"
 GENERATED = PACKAGE / "_generated"  # never in git, a wheel or an sdist
 DEBUG = os.environ.get("FASTGRAPH_CYTHON_DEBUG", "0") not in ("", "0")
 SANITIZE = os.environ.get("FASTGRAPH_SANITIZE", "")
+GUARD = os.environ.get("FASTGRAPH_GUARD", "0") not in ("", "0")
 BUILD = Path("build") / ("cython-debug" if DEBUG else "cython")
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -47,6 +49,8 @@ DIRECTIVES = {
 COMPILE_ARGS = ["-O1", "-g"] if DEBUG else ["-O3", "-g0"]
 COMPILE_ARGS += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-pthread", "-Wno-unused-function"]
 LINK_ARGS = ["-pthread"]
+if GUARD:
+    COMPILE_ARGS += ["-DFASTGRAPH_GUARD"]
 if SANITIZE:
     COMPILE_ARGS += ["-O1", "-g", "-fno-omit-frame-pointer", f"-fsanitize={SANITIZE}"]
     LINK_ARGS += [f"-fsanitize={SANITIZE}"]
@@ -120,7 +124,7 @@ class BuildExtensions(build_ext):
 
     def build_extensions(self) -> None:
         mark = Path(self.build_temp) / "kind"
-        kind = SANITIZE or ("debug" if DEBUG else "release")
+        kind = SANITIZE or ("debug" if DEBUG else "guard" if GUARD else "release")
         last = mark.read_text() if mark.exists() else "release"
         self.force = self.force or last != kind
         super().build_extensions()

@@ -64,6 +64,20 @@ cdef extern from * nogil:
         return NULL;
     #endif
     }
+    /* Of a build with FASTGRAPH_GUARD: memory that ends, but for what 64 does not divide, at a page nobody may touch. */
+    #if defined(FASTGRAPH_GUARD) && defined(__linux__)
+    #define FG_GUARD 1
+    static void *fg_guarded(int64_t bytes) {
+        int64_t room = (bytes + 4095) / 4096 * 4096;
+        char *p = (char *)mmap(NULL, (size_t)room + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED || mprotect(p + room, 4096, PROT_NONE)) return NULL;
+        memset(p, 0xA5, (size_t)room);   /* what is read before it is written is not zero by accident */
+        return p + room - bytes;
+    }
+    #else
+    #define FG_GUARD 0
+    static void *fg_guarded(int64_t bytes) { return NULL; }
+    #endif
     static void fg_unmap(void *p, int64_t bytes) {
     #if defined(__linux__)
         munmap(p, (size_t)bytes);
@@ -71,6 +85,8 @@ cdef extern from * nogil:
     }
     """
     enum: FG_HUGE
+    enum: FG_GUARD
+    void* fg_guarded(int64_t bytes)
     void* fg_map_zeros(int64_t bytes)
     void fg_unmap(void* p, int64_t bytes)
     enum: FG_HEADER
@@ -128,6 +144,8 @@ cdef Block* block_new(int64_t nbytes) noexcept nogil:
     cdef SizeClass* pool
     if nbytes < 0 or nbytes > (<int64_t>1 << 46):
         return NULL
+    if FG_GUARD:
+        return _block_guarded(nbytes)
     size_class = fg_size_class(nbytes + FG_HEADER)
     if size_class < 0:
         return NULL
@@ -153,6 +171,17 @@ cdef Block* block_new(int64_t nbytes) noexcept nogil:
             fg_spin_unlock(&pool.lock)
             return NULL
         block.size_class = size_class
+    return _begun(block, nbytes)
+
+
+cdef Block* _block_guarded(int64_t nbytes) noexcept nogil:
+    """`block_new` of a build that finds what is read or written beyond the end: every Block is mapped for itself."""
+    cdef int64_t total = FG_HEADER + (nbytes + 63) // 64 * 64
+    cdef Block* block = <Block*>fg_guarded(total)
+    if block == NULL:
+        return NULL
+    block.size_class = -2
+    block.pages = (total + 4095) // 4096
     return _begun(block, nbytes)
 
 
@@ -182,6 +211,9 @@ cdef void _pool_return(Block* block) noexcept nogil:
     cdef SizeClass* pool
     cdef int64_t nbytes
     cdef bint keep
+    if FG_GUARD and block.size_class == -2:
+        fg_unmap(<void*>(<int64_t><void*>block // 4096 * 4096), 4096 * (<int64_t>block.pages + 1))
+        return
     if block.size_class < 0:
         fg_atomic_add(&_mapped_blocks, -1)
         fg_atomic_add(&_mapped_bytes, -4096 * <int64_t>block.pages)
