@@ -100,7 +100,7 @@ class TensorArray:
 
     @property
     def _type_spec(self) -> Any:
-        return self._now(True)._type_spec
+        return self._now(True)._type_spec  # type: ignore[union-attr]
 
     def _parts(self) -> tuple[Any, ...]:
         """Its tensors, as `_type_spec` takes it apart."""
@@ -126,11 +126,15 @@ class TensorArray:
 
     def size(self, name: str | None = None) -> Any:
         """Return the number of entries. -> i32[]."""
+        if (now := self._now()) is not None:
+            return now.size(name=name)
         return convert_to_tensor(len(self._entries), int32)
 
     def identity(self) -> TensorArray:
         """Return a TensorArray of the same entries."""
-        return self._now()
+        if (now := self._now()) is not None:
+            return now.identity()
+        return self
 
     def grad(self, source: Any, flow: Any = None, name: str | None = None) -> TensorArray:
         """Not supported: tapes see the entries. Raises NotImplementedError."""
@@ -147,8 +151,8 @@ class TensorArray:
         Raises OutOfRangeError for an index below 0, or beyond the end where the size is not dynamic; ValueError for
         another shape, InvalidArgumentError for another dtype than that of the entries.
         """
-        if (now := self._now()) is not self:
-            return now.write(index, value)
+        if (now := self._now()) is not None:
+            return now.write(index, value, name=name)
         place = _number(index, "index")
         if place < 0:
             raise OutOfRangeError(None, None, f"Writing to negative indices (index {place}) is not allowed.")
@@ -176,8 +180,8 @@ class TensorArray:
         Raises OutOfRangeError for an index that is not there, InvalidArgumentError for an entry that was read before,
         ValueError for one that was never written while no shape is known.
         """
-        if (now := self._now()) is not self:
-            return now.read(index)
+        if (now := self._now()) is not None:
+            return now.read(index, name=name)
         place = _number(index, "index")
         if place < 0:
             raise OutOfRangeError(None, None, f"Reading from negative indices (index {place}) is not allowed.")
@@ -194,16 +198,16 @@ class TensorArray:
 
     def stack(self, name: str | None = None) -> Any:
         """Return all entries along a new first axis. -> t[n, *element]. Raises ValueError where shapes differ."""
-        if (now := self._now()) is not self:
-            return now.stack()
+        if (now := self._now()) is not None:
+            return now.stack(name=name)
         if not self._entries and self._element_shape is not None and None not in self._element_shape:
             return zeros((0, *self._element_shape), self._dtype)
         return stack([self._entry(i) for i in range(len(self._entries))], name=name)
 
     def gather(self, indices: Any, name: str | None = None) -> Any:
         """Return the entries that `indices` names along a new first axis. i[n] -> t[n, *element]."""
-        if (now := self._now()) is not self:
-            return now.gather(indices)
+        if (now := self._now()) is not None:
+            return now.gather(indices, name=name)
         places = known_value(as_tensor(indices))
         if places is None:
             return gather(self.stack(), indices, name=name)
@@ -221,8 +225,8 @@ class TensorArray:
 
         Raises InvalidArgumentError for scalars.
         """
-        if (now := self._now()) is not self:
-            return now.concat()
+        if (now := self._now()) is not None:
+            return now.concat(name=name)
         entries = [self._entry(i) for i in range(len(self._entries))]
         for place, entry in enumerate(entries):
             if entry.shape.rank == 0:
@@ -236,8 +240,8 @@ class TensorArray:
 
         Raises ValueError for more parts than entries where the size is not dynamic.
         """
-        if (now := self._now()) is not self:
-            return now.unstack(value)
+        if (now := self._now()) is not None:
+            return now.unstack(value, name=name)
         parts = unstack(as_tensor(value, self._dtype), axis=0)
         if len(parts) > len(self._entries) and not self._dynamic_size:
             raise ValueError(
@@ -248,8 +252,8 @@ class TensorArray:
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
         """Write the parts of `value` to the entries that `indices` names. i[n], t[n, *element]."""
-        if (now := self._now()) is not self:
-            return now.scatter(indices, value)
+        if (now := self._now()) is not None:
+            return now.scatter(indices, value, name=name)
         places = known_value(as_tensor(indices))
         if places is None:
             raise NotImplementedError("TensorArray.scatter takes indices that are known while a function is traced")
@@ -265,9 +269,39 @@ class TensorArray:
 
         Raises InvalidArgumentError where the lengths do not fit the entries or `value`.
         """
-        if (now := self._now()) is not self:
-            return now.split(value, lengths)
-        whole, given = as_tensor(value, self._dtype), known_value(as_tensor(lengths))
+        if (now := self._now()) is not None:
+            return now.split(value, lengths, name=name)
+        parts = self._pieces(as_tensor(value, self._dtype), lengths)
+        self._infer_shape = self._infer_shape and len({part.shape[0] for part in parts}) <= 1
+        self._replace(parts)
+        return self
+
+    def close(self, name: str | None = None) -> None:
+        """Forget all entries."""
+        if (now := self._now()) is not None:
+            now.close(name=name)
+        else:
+            self._entries = []
+
+    # Inside.
+
+    def _now(self, traced: bool = False) -> TensorArray | None:
+        """What it is to the graph that is being built: a value, which writes do not change. None: what is eager.
+
+        What a graph holds already says itself: its class has methods of its own, these are then called by their class.
+        """
+        if not traced and current_trace() is None:
+            return None
+        from fastgraph.traced_tensor_array import TracedTensorArray
+
+        entries = [None if entry is _Cleared else entry for entry in self._entries]
+        return TracedTensorArray.of(
+            self._dtype, entries, self._dynamic_size, self._infer_shape, self._element_shape, current_trace()
+        )
+
+    def _pieces(self, whole: Any, lengths: Any) -> list[Any]:
+        """The pieces of `whole` of these lengths, as many as there are entries. Raises as `split` does."""
+        given = known_value(as_tensor(lengths))
         if given is None:
             raise NotImplementedError("TensorArray.split takes lengths that are known while a function is traced")
         sizes = [int(n) for n in np.ravel(given)]
@@ -287,26 +321,7 @@ class TensorArray:
                 f"Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {sum(sizes)} and "
                 f"value's shape is: {dims_text(whole.aval.shape)} ",
             )
-        self._infer_shape = self._infer_shape and len(set(sizes)) <= 1
-        self._replace(split(whole, sizes) if sizes else [])
-        return self
-
-    def close(self, name: str | None = None) -> None:
-        """Forget all entries."""
-        self._entries = []
-
-    # Inside.
-
-    def _now(self, traced: bool = False) -> TensorArray:
-        """This, or what it is to the graph that is being built: a value, which writes do not change."""
-        if type(self) is not TensorArray or not (traced or current_trace() is not None):
-            return self
-        from fastgraph.traced_tensor_array import TracedTensorArray
-
-        entries = [None if entry is _Cleared else entry for entry in self._entries]
-        return TracedTensorArray.of(
-            self._dtype, entries, self._dynamic_size, self._infer_shape, self._element_shape, current_trace()
-        )
+        return split(whole, sizes) if sizes else []
 
     def _replace(self, parts: list[Any]) -> None:
         for part in parts:

@@ -143,7 +143,7 @@ class TensorArraySpec(TypeSpec):
         if not isinstance(value, TracedTensorArray):
             if current_trace() is None:
                 return value._parts()  # type: ignore[no-any-return]
-            value = value._now()
+            value = value._now(True)
         if _is_uneven(self._infer_shape, as_dims(self._element_shape)):
             return value.pieces()  # type: ignore[no-any-return]
         buffer, begun = value._buffer_here(), convert(value._begun)
@@ -488,13 +488,12 @@ class TracedTensorArray(TensorArray):
             raise NotImplementedError(
                 "TensorArray.split in a graph takes lengths and a size that are known while the function is traced"
             )
-        twin = TensorArray.__new__(TracedTensorArray)
-        twin.__dict__.update(self.__dict__)
-        twin._entries = list(self._entries)
-        twin._element_shape = self._shape.element
-        TensorArray.split(twin, whole, given)
+        parts = self._pieces(whole, given)
         made = self._copy()
-        made._entries, made._infer_shape = tuple(twin._entries), twin._infer_shape
+        made._infer_shape = self._infer_shape and len({int(n) for n in np.ravel(given)}) <= 1
+        for part in parts:
+            made._expect(part.aval.shape)
+        made._entries = tuple(parts)
         if len({int(n) for n in np.ravel(given)}) > 1:
             made._shape = ListShape(self._shape.rows, None, current_trace())
             made._be_uneven()
@@ -633,6 +632,9 @@ class TracedTensorArray(TensorArray):
                 "graph a write gives another TensorArray. Write `ta = ta.write(index, value)`.",
                 stacklevel=2,
             )
+
+    def _now(self, traced: bool = False) -> TensorArray:
+        return self
 
     def __repr__(self) -> str:
         return f"<TensorArray of a graph, dtype={self._dtype.name}, {self.element_shape}>"

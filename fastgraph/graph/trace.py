@@ -384,6 +384,7 @@ class GraphTrace(Trace):
         self.flattened: dict[Value, tuple[Value, Value]] = {}  # of a loop's body: what its gradient saves as vectors
         self.n_random_ops = 0  # what tells a function's random ops apart
         self.draws_eagerly = False  # traced for one call: its random ops take what eager ones would
+        self.sources: set[Value] = set()  # what gradients are asked for: no constants to the graphs inside
         self.generators: list[Any] = []  # the cells of random ops, which nothing else keeps
         self.spare_generators: list[Any] = []  # of an earlier trace of the same function, for its random ops
         self.same_lists: Any = None  # of a function: which lists may be one, where a tensor has decided which
@@ -606,7 +607,8 @@ class GraphTrace(Trace):
         if self.sealed:
             raise InternalError(None, None, f"graph {self.graph.name!r} is finished and cannot capture {tensor!r}")
         is_cell = isinstance(tensor, Cell)
-        if isinstance(tensor, SymbolicTensor) and tensor.value.node.op is CONST:
+        is_const = isinstance(tensor, SymbolicTensor) and tensor.value.node.op is CONST
+        if is_const and tensor.value not in tensor.trace.sources:
             node = self.graph.add(CONST, (), tensor.value.node.attrs, name=UNNAMED, source=tensor.value.node.source)
             self._captured[key] = node.outputs[0]
             self._outside[node.outputs[0]] = tensor

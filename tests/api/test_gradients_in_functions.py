@@ -386,3 +386,41 @@ def test_gradients_of_concat_and_scan_of_unknown_rank(tier, axis):
                 got, wanted = (derivatives(each, x, fg.cos(x)) for each in (staged, function))
                 for a, b in zip(got, wanted, strict=True):
                     np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+def test_a_constant_that_is_watched_reaches_what_is_traced_inside():
+    """Other constants are copied into branches, loops and functions, so that what follows from them is known there."""
+
+    @fg.function
+    def gradients():
+        x, start = fg.constant(2.0), fg.constant(2.0)
+        inner = fg.function(lambda a: a * x)
+        with fg.GradientTape(persistent=True) as outer:
+            outer.watch([x, start])
+            with fg.GradientTape(persistent=True) as tape:
+                tape.watch([x, start])
+                looped, same = start, x
+                for _ in fg.range(3):
+                    looped, same = looped * x, same * x
+                branched = fg.cond(x > 0, lambda: x * x * x, lambda: x)
+                called = inner(x)
+            first = tape.gradient(branched, x)
+        return (
+            tape.gradient(looped, [x, start]),
+            tape.gradient(same, x),
+            outer.gradient(first, x),
+            tape.gradient(called, x),
+        )
+
+    looped, same, second, called = gradients()
+    assert [float(each) for each in looped] == [24, 8]
+    assert [float(each) for each in (same, second, called)] == [32, 12, 4]
+
+    @fg.function
+    def tangent():
+        x = fg.constant(2.0)
+        with fg.autodiff.ForwardAccumulator(x, 1.0) as forward:
+            y = fg.cond(x > 0, lambda: x * x, lambda: x)
+        return forward.jvp(y)
+
+    assert float(tangent()) == 4

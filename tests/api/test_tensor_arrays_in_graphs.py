@@ -418,3 +418,23 @@ def test_arrays_of_different_sizes_in_two_branches() -> None:
 
     for b, n in ((True, 2), (False, 3)):
         assert listed(unwritten(fg.constant(b), fg.constant(2))) == (n, [[0, 0], [5, 6], [0, 0]][:n])
+
+
+def test_methods_are_called_by_the_class() -> None:
+    one = fg.TensorArray
+
+    def used(x: Any) -> Any:
+        ta = one.unstack(one(fg.float32, 3, clear_after_read=False), [[1.0], [2.0], [3.0]])
+        ta = one.write(ta, 1, x)
+        found = [one.read(ta, 1), one.size(ta), one.gather(ta, [0, 1]), one.concat(ta), one.stack(one.identity(ta))]
+        pieces = one.split(one(fg.float32, 2, infer_shape=False), [1.0, 2.0, 3.0], [1, 2])
+        rows = one.scatter(one(fg.float32, 2, clear_after_read=False), [1, 0], [[1.0], [2.0]])
+        for i in fg.range(2):
+            rows = one.write(rows, i, x * fg.cast(i, fg.float32))
+        found += [one.concat(pieces), one.read(rows, 1), one.stack(rows)]
+        one.close(pieces)
+        return found
+
+    wanted = [[7], 3, [[1], [7]], [1, 7, 3], [[1], [7], [3]], [1, 2, 3], [7], [[0], [7]]]
+    assert listed(used(fg.constant([7.0]))) == wanted
+    assert listed(fg.function(used)(fg.constant([7.0]))) == wanted

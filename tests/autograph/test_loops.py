@@ -665,3 +665,38 @@ def test_options_hold_where_the_first_iteration_stands_before_the_loop() -> None
     total, b, c = longer(fg.constant(1.0), fg.constant(3))
     assert (total.numpy().tolist(), b.numpy().tolist()) == ([1.0] * 3, [3.0, 3.0])
     assert c.numpy().tolist() == [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
+
+
+def test_the_most_iterations_are_computed_once_before_the_loop() -> None:
+    limit = fg.autograph.experimental.set_loop_options
+
+    @fg.function
+    def limited(x: Any, n: Any) -> Any:
+        total, k = 0, 0
+        for i in fg.range(5):
+            most = i + 1
+            for _ in fg.range(10):
+                fg.autograph.experimental.set_loop_options(maximum_iterations=fg.minimum(most, n))
+                total += 1
+        while k < 4 * n:
+            limit(1, False, fg.shape(x)[0] + 1)
+            k += 1
+        for _ in fg.range(10):
+            set_loop_options(maximum_iterations=fg.constant(2))
+            k += 10
+        return total, k
+
+    assert [int(each) for each in limited(fg.zeros([3]), fg.constant(3))] == [12, 24]
+
+    @fg.function
+    def badly(most: Any) -> Any:
+        total = 0
+        for i in fg.range(10):
+            set_loop_options(maximum_iterations=most)
+            total += i
+        return total
+
+    with pytest.raises(ValueError, match="maximum_iterations: Tensor conversion requested dtype int32 .* dtype int64"):
+        badly(fg.constant(3, fg.int64))
+    with pytest.raises(fg.errors.InvalidArgumentError, match=r"maximum_iterations must be a scalar, got shape \(2,\)"):
+        badly(fg.constant([3, 3]))

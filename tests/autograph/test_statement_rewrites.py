@@ -276,3 +276,20 @@ def test_what_stands_within_a_chain_of_comparisons_is_evaluated_once() -> None:
             assert new(fg.function(f), value) == new(f, value)
             result, places = new(fg.function(f), fg.constant(value))
             assert result == f(value) and len(places) == len(set(places))
+
+
+def test_what_a_comprehension_runs_over_is_evaluated_outside_of_it() -> None:
+    @fg.function
+    def same_names(x: Any) -> Any:
+        xs = [1, 2, 3]
+        xs = [xs * 2 for xs in xs]
+        rows = [[x, x + 1], [x + 2]]
+        flat = [rows for rows in rows for rows in rows]
+        total = sum(rows for rows in flat if rows > 1)
+        xs = [xs + x for xs in [xs for xs in xs]]
+        return xs, flat, total, [x for x in fg.stack(flat)]
+
+    xs, flat, total, rows = same_names(fg.constant(1))
+    assert [int(each) for each in xs] == [3, 5, 7]
+    assert [int(each) for each in flat] == [int(each) for each in rows] == [1, 2, 3]
+    assert int(total) == 5

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import convert, current_trace
+from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph.branches import closed, make_while, subgraph_name
 from fastgraph.graph.differentiate import entering
 from fastgraph.graph.recursion import Unknown
@@ -610,7 +611,13 @@ class Loop:
         limit = self.options.maximum_iterations
         if limit is None:
             return None
-        whole = elementwise.cast(convert(limit), dtypes.int64)
+        try:
+            limit = convert(limit, dtypes.int32)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"maximum_iterations: {error}") from None
+        if limit.shape.rank:
+            raise InvalidArgumentError(None, None, f"maximum_iterations must be a scalar, got shape {limit.shape}")
+        whole = elementwise.cast(limit, dtypes.int64)
         return elementwise.subtract(whole, self.peeled) if self.peeled else whole
 
     def set_options(self, new: options.LoopOptions) -> None:

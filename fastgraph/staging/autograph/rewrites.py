@@ -121,10 +121,14 @@ class _Statements(ast.NodeTransformer):
     visit_Lambda = visit_SetComp = visit_DictComp = visit_GeneratorExp = _function
 
     def visit_ListComp(self, node: ast.ListComp) -> Any:
-        """It is a loop that appends, for a tensor may decide how many elements the list has, and which."""
+        """It is a loop that appends, for a tensor may decide how many elements the list has, and which.
+
+        What the first loop runs over is an argument: it is evaluated where the names of the loops are other ones.
+        """
         if self.depth or _binds(node) or not any(map(_may_be_staged, node.generators)):
             return self._function(node)
-        name, result = self.new_name("filtered"), self.new_name("kept")
+        name, result, source = self.new_name("filtered"), self.new_name("kept"), self.new_name("source")
+        first, node.generators[0].iter = node.generators[0].iter, _load(source)
         append = ast.Call(ast.Attribute(_load(result), "append", ast.Load()), [node.elt], [])
         body: list[ast.stmt] = [ast.Expr(append)]
         for each in reversed(node.generators):
@@ -132,12 +136,12 @@ class _Statements(ast.NodeTransformer):
                 body = [_placed(ast.If(test, body, []), test)]
             body = [_placed(ast.For(each.target, operator("known_rows", each.iter), body, []), each.iter)]
         returned = ast.Return(_load(result))
-        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+        given = ast.arguments(posonlyargs=[], args=[ast.arg(source)], kwonlyargs=[], kw_defaults=[], defaults=[])
         more: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
         body = [_assign(result, ast.List([], ast.Load())), *body, returned]
-        function = ast.FunctionDef(name=name, args=nothing, decorator_list=[], body=body, **more)
+        function = ast.FunctionDef(name=name, args=given, decorator_list=[], body=body, **more)
         self.before.append(self.visit(_placed(function, node)))
-        return _placed(ast.Call(_load(name), [], []), node)
+        return _placed(ast.Call(_load(name), [self.visit(first)], []), node)
 
     def visit_Call(self, node: ast.Call) -> Any:
         """Of a generator that is used up at once the elements are a list."""
@@ -201,6 +205,30 @@ class _Statements(ast.NodeTransformer):
         return node
 
     def _loop(self, node: Any) -> Any:
+        most = self._most(node)
+        made = self._without_else(node)
+        return made if most is None else [most, *(made if isinstance(made, list) else [made])]
+
+    def _most(self, node: Any) -> ast.stmt | None:
+        """The number of iterations that set_loop_options gives in the body is computed once, before the loop."""
+        for each in node.body:
+            call = each.value if isinstance(each, ast.Expr) else None
+            if not isinstance(call, ast.Call) or _last_name(call.func) != "set_loop_options":
+                continue
+            word = next((word for word in call.keywords if word.arg == "maximum_iterations"), None)
+            given = word.value if word is not None else call.args[2] if len(call.args) > 2 else None
+            if given is None or isinstance(given, ast.Constant):
+                continue
+            name = self.new_name("most")
+            said = _placed(_load(name), given)
+            if word is not None:
+                word.value = said
+            else:
+                call.args[2] = said
+            return _placed(_assign(name, self.visit(given)), given)  # type: ignore[no-any-return]
+        return None
+
+    def _without_else(self, node: Any) -> Any:
         self.generic_visit(node)
         if not node.orelse:
             return node
@@ -327,6 +355,11 @@ class _Statements(ast.NodeTransformer):
             rest = [ast.If(_all(tests), body, rest)] if tests else body
             _placed(rest, case.pattern)
         return [*start, *rest]
+
+
+def _last_name(function: ast.expr) -> str:
+    """The name of what is called, without that of its module."""
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 def _may_be_staged(node: ast.comprehension) -> bool:
