@@ -668,8 +668,6 @@ def test_options_hold_where_the_first_iteration_stands_before_the_loop() -> None
 
 
 def test_the_most_iterations_are_computed_once_before_the_loop() -> None:
-    limit = fg.autograph.experimental.set_loop_options
-
     @fg.function
     def limited(x: Any, n: Any) -> Any:
         total, k = 0, 0
@@ -679,7 +677,7 @@ def test_the_most_iterations_are_computed_once_before_the_loop() -> None:
                 fg.autograph.experimental.set_loop_options(maximum_iterations=fg.minimum(most, n))
                 total += 1
         while k < 4 * n:
-            limit(1, False, fg.shape(x)[0] + 1)
+            set_loop_options(1, False, fg.shape(x)[0] + 1)
             k += 1
         for _ in fg.range(10):
             set_loop_options(maximum_iterations=fg.constant(2))
