@@ -259,7 +259,7 @@ def _pack(value: Any, dtype: DType | None) -> Any:
     if dtype is None:
         dtype = _first_tensor_dtype(value)
     items = [
-        _pack(item, dtype) if isinstance(item, (list, tuple)) and _has_tensor(item) else _item(item, dtype)
+        _pack(item, dtype) if isinstance(item, (list, tuple)) and has_tensor(item) else _item(item, dtype)
         for item in value
     ]
     return get_slot("pack")(items)
@@ -273,7 +273,7 @@ def cast_items(value: Any, dtype: DType) -> Any:
     def cast(item: Any) -> Any:
         if isinstance(item, (list, tuple)):
             return [cast(each) for each in item]
-        return public_function("cast")(item, dtype) if _has_tensor(item) else item
+        return public_function("cast")(item, dtype) if has_tensor(item) else item
 
     return cast(value)
 
@@ -284,9 +284,10 @@ def _item(item: Any, dtype: DType | None) -> Tensor:
     return convert(item, dtype)
 
 
-def _has_tensor(value: Any) -> bool:
+def has_tensor(value: Any) -> bool:
+    """Say whether a value is a tensor, or a list with one in it."""
     if isinstance(value, (list, tuple)):
-        return any(_has_tensor(item) for item in value)
+        return any(has_tensor(item) for item in value)
     return isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__")
 
 
@@ -324,7 +325,7 @@ def _converted(value: Any, dtype: DTypeLike | None, hint: DTypeLike | None) -> T
         return convert(cast_items(value, as_dtype(dtype)), as_dtype(dtype))
     if hint is not None and not isinstance(value, Tensor):
         try:
-            return convert(value, as_dtype(hint))
+            return convert(cast_items(value, as_dtype(hint)), as_dtype(hint))
         except (TypeError, ValueError):
             pass
     return convert(value, None)
@@ -341,7 +342,7 @@ def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name
         raise TypeError(f"Expected tensor {value} with dtype {wanted!r}, but got dtype {value.dtype!r}.")
     if shape is None:
         return _named(convert(value if wanted is None else cast_items(value, wanted), wanted), name)
-    dims = shape_dims(shape)
+    dims = shape_dims(shape if current_trace() is None else whole_numbers(shape))
     tensor = _convert(value, wanted) if not isinstance(value, Tensor) else value
     if not isinstance(tensor, EagerTensor):
         raise TypeError(f"constant() with a shape takes a value, not the symbolic {tensor!r}")
@@ -374,6 +375,16 @@ def filled(dims: tuple[int, ...], value: Any, dtype: DType) -> EagerTensor:
     """An eager tensor of shape `dims` with every element `value`."""
     check_size(dims)
     return from_array(np.broadcast_to(np.asarray(value, dtype.numpy_dtype), dims), dtype)
+
+
+def whole_numbers(shape: Any) -> Any:
+    """A shape of Python's and NumPy's numbers as integers: in a graph TensorFlow calls int() on them."""
+    if isinstance(shape, np.ndarray) and shape.dtype.kind == "f":
+        shape = shape.tolist()
+    numbers = isinstance(shape, list | tuple) and all(
+        isinstance(n, int | float | np.generic | np.ndarray) for n in shape
+    )
+    return [int(n) for n in shape] if numbers else shape
 
 
 def shape_dims(shape: Any) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastgraph._primitive import Primitive
 from fastgraph._tensor import Tensor, bind, convert
-from fastgraph.conversion import unsupported
+from fastgraph.conversion import convert_to_tensor, unsupported
 from fastgraph.dtype import DType, DTypeLike, as_dtype, float32, int64
 from fastgraph.indexed_slices import known_extents
 from fastgraph.ops.arguments import as_tensor
@@ -49,9 +49,9 @@ class SparseTensor:
     """
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
-        self._indices: Any = convert(indices, int64)
+        self._indices: Any = convert_to_tensor(indices, int64)
         self._values: Any = convert(values)
-        self._dense_shape = convert(dense_shape, int64)
+        self._dense_shape = convert_to_tensor(dense_shape, int64)
         self._known = TensorShape(None)
         rows = self._indices.shape.with_rank(2)
         count = self._values.shape.with_rank(1)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from fastgraph._tensor import EagerTensor, Tensor, as_array, bind, convert, current_trace
-from fastgraph.conversion import INT_RANGE, unsupported
-from fastgraph.dtype import DType, as_dtype
+from fastgraph.conversion import INT_RANGE, cast_items, convert_to_tensor, has_tensor, unsupported
+from fastgraph.dtype import DType, as_dtype, int32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.op_errors import message_name
 from fastgraph.ops.families import bind_named, dtype_set, shape_text
@@ -35,6 +35,17 @@ def as_tensor(value: Any, dtype: Any = None) -> Tensor:
     if hasattr(type(value), "__fg_bind__"):
         return value  # type: ignore[no-any-return]
     return convert(value, None if dtype is None else as_dtype(dtype))
+
+
+def preferred(value: Any, dtype: DType) -> Tensor:
+    """`value` as a Tensor of integers, of `dtype` if it has none: arrays and tensors in lists are cast, others not."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        kept = value.dtype.kind in "iu"
+    else:
+        kept = not has_tensor(value)
+    return as_tensor(value) if kept else convert_to_tensor(value, dtype_hint=dtype)
 
 
 def known_value(value: Any) -> np.ndarray[Any, Any] | None:
@@ -132,9 +143,9 @@ def static_int(value: Any, no_scalar: str = "") -> int | None:
         return None if found is None else _held(int(found.reshape(())))
     if isinstance(value, (bool, np.bool_)):
         return int(value)
-    if hasattr(type(value), "__index__"):
+    if hasattr(type(value), "__index__") and not (isinstance(value, np.ndarray) and value.dtype.kind not in "iu"):
         return _held(int(value.__index__()))
-    return static_int(as_tensor(value), no_scalar)
+    return static_int(preferred(value, int32), no_scalar)
 
 
 def _integers(value: Tensor) -> Tensor:
@@ -160,6 +171,8 @@ def static_axes(axis: Any) -> tuple[int, ...] | None:
             raise NotImplementedError("An axis must be known while a function is traced; give it as a Python int.")
         return tuple(_held(int(a)) for a in np.ravel(found))
     if isinstance(axis, (list, tuple, np.ndarray, range)):
+        if any(type(a) is not int for a in axis):
+            axis = whole_items(axis)
         return tuple(_axis(a) for a in (np.ravel(axis) if isinstance(axis, np.ndarray) else axis))
     return (_axis(axis),)
 
@@ -217,6 +230,8 @@ def extents(shape: Any) -> Extents:
     if type(shape) is int:
         return Extents((_held(shape),))
     tensor = as_tensor(shape)
+    if isinstance(shape, np.ndarray | np.generic) and not tensor.dtype.is_integer:
+        tensor = preferred(shape, int32)
     value = known_value(tensor)
     if not tensor.dtype.is_integer:
         if tensor.shape.rank == 1 and tensor.shape[0] == 0:
@@ -234,6 +249,7 @@ def extents(shape: Any) -> Extents:
 
 def _mixed_extents(shape: Any) -> Extents:
     known: list[int | None] = []
+    shape = whole_items(shape)
     for n in shape:
         if n is None:
             raise ValueError(f"Cannot convert a partially known TensorShape {TensorShape(list(shape))} to a Tensor.")
@@ -247,6 +263,23 @@ def _mixed_extents(shape: Any) -> Extents:
     types = [n.dtype for n in shape if isinstance(n, Tensor)]
     dtype = as_dtype("int64") if as_dtype("int64") in types else types[0]
     return Extents(None, stack_scalars(shape, dtype), tuple(None if n == -1 else n for n in known))
+
+
+def holds_int64(values: Any) -> bool:
+    """Whether a list has a tensor of int64 in it."""
+    return isinstance(values, list | tuple) and any(isinstance(v, Tensor) and v.dtype.name == "int64" for v in values)
+
+
+def whole_items(values: Any) -> Any:
+    """A list with tensors in it of which the first is not of integers: these cast to int32, as are NumPy's numbers."""
+    if not isinstance(values, list | tuple):
+        return values
+    tensors = [each for each in values if isinstance(each, Tensor)]
+    if not tensors:
+        return values
+    if not tensors[0].dtype.is_integer and tensors[0].dtype.name not in ("bool", "string"):
+        values = cast_items(values, int32)
+    return [preferred(each, int32) if isinstance(each, np.ndarray | np.generic) else each for each in values]
 
 
 def stack_scalars(values: Any, dtype: DType) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph._tensor import Tensor, convert, current_trace, from_array, zeros_or_ones
-from fastgraph.conversion import filled
+from fastgraph.conversion import filled, whole_numbers
 from fastgraph.dtype import DType, as_dtype, float32, int32, string
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.op_errors import DEVICE, out_of_memory
@@ -122,6 +122,8 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
 
 def _constant(shape: Any, number: Any, dtype: Any, name: str | None) -> Any:
     target = dtype if type(dtype) is DType else as_dtype(dtype)
+    if current_trace() is not None:
+        shape = whole_numbers(shape)
     size = extents(shape)
     if size.static is not None and current_trace() is None:
         dims = _filled_or_raise(size.static)
@@ -409,11 +411,14 @@ def eye(
     Raises: InvalidArgumentError for a negative size. Source: tf.eye.
     """
     for n in (num_rows, num_columns):
-        if isinstance(n, (float, str)):
+        if isinstance(n, (float, str)) and not isinstance(n, np.generic):
             raise TypeError(
                 "Arguments `num_rows` and `num_columns` must be positive integer values. "
                 f"Received: num_rows={num_rows}, num_columns={num_rows if num_columns is None else num_columns}"
             )
+    num_rows, num_columns = (
+        cast(n, int32) if isinstance(n, Tensor) and n.dtype.is_floating else n for n in (num_rows, num_columns)
+    )
     rows = static_int(num_rows)
     columns = rows if num_columns is None else static_int(num_columns)
     target = as_dtype(dtype)

@@ -57,7 +57,7 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Any:
 def logdet(matrix: Any, name: str | None = None) -> Any:
     """Log-determinants of Hermitian positive definite matrices, as real numbers. t[*b, n, n] -> f[*b].
 
-    Raises: InvalidArgumentError as `cholesky` does. Source: tf.linalg.logdet.
+    NaN where `cholesky` is. Raises: InvalidArgumentError as `cholesky` does. Source: tf.linalg.logdet.
     """
     return reduce_sum(log(real(diag_part(cholesky(matrix)))), -1, name=name) * 2
 

@@ -63,22 +63,27 @@ def _cholesky_grad(dy: Any, out: Any) -> Any:
     dtypes=FLOATS,
     vjp=dict(input=_cholesky_grad),
     samples=lambda: square_samples(hermitian),
-    error_samples=lambda: [
-        *square_errors(InvalidArgumentError),
-        ((-np.eye(2),), {}, InvalidArgumentError, "Cholesky decomposition was not successful. The input might not be"),
-    ],
+    error_samples=lambda: square_errors(InvalidArgumentError),
     reason=LAPACK,
 )
 def cholesky(input: Array) -> Any:
     """L with L L^H = input, lower triangular; the input's lower triangle is read. t[*b, n, n] -> t[*b, n, n].
 
-    Raises: InvalidArgumentError for what is not square or not positive definite. Source: tf.linalg.cholesky.
+    Of a matrix that is not positive definite the lower triangle is NaN. Raises: InvalidArgumentError for what is not
+    square. Source: tf.linalg.cholesky.
     """
     checked(square_shape, input.shape)
+    wide = widened(input)
     try:
-        return np.linalg.cholesky(widened(input)).astype(input.dtype, copy=False)
+        found = np.linalg.cholesky(wide)
     except np.linalg.LinAlgError:
-        raise invalid("Cholesky decomposition was not successful. The input might not be valid.") from None
+        found = np.empty_like(wide)
+        for place in np.ndindex(wide.shape[:-2]):
+            try:
+                found[place] = np.linalg.cholesky(wide[place])
+            except np.linalg.LinAlgError:
+                found[place] = np.tril(np.full(wide.shape[-2:], np.nan, wide.dtype))
+    return found.astype(input.dtype, copy=False)
 
 
 # ---- lu -------------------------------------------------------------------------------------------------------------

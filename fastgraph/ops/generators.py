@@ -25,6 +25,7 @@ import numpy as np
 from fastgraph import _philox, _variable
 from fastgraph._buffer import Cell
 from fastgraph._tensor import cell_assign, cell_read, current_state, current_trace, from_array
+from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import DType, as_dtype, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import Extents, as_tensor, named
@@ -208,10 +209,10 @@ class Held(Source):
 
 
 class Stateless(Source):
-    """What follows from a seed i[2] alone: the same for the same seed."""
+    """What follows from a seed i[2] alone: the same for the same seed. Arrays are taken as int64, as are lists."""
 
     def __init__(self, seed: Any) -> None:
-        seed = as_tensor(seed)
+        seed = convert_to_tensor(seed, dtype_hint=int64)
         if seed.dtype.name not in ("int32", "int64"):
             name = {"float32": "float", "float64": "double"}.get(seed.dtype.name, seed.dtype.name)
             raise invalid(f"Value for attr 'Tseed' of {name} is not in the list of allowed values: int32, int64")
@@ -335,9 +336,12 @@ class _Generators:
 
 
 def _as_seed(seed: Any) -> int:
+    """An integer, or the whole part of a float: of that counts what remains modulo `_SPAN`."""
     try:
+        if isinstance(seed, float | np.floating) or (isinstance(seed, np.ndarray) and not seed.ndim):
+            return int(seed % _SPAN)
         return int(seed.__index__())
-    except (AttributeError, TypeError):
+    except (AttributeError, TypeError, ValueError):
         raise TypeError(f"A seed must be an integer or None, not {seed!r}") from None
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from fastgraph._tensor import Tensor, current_trace
-from fastgraph.dtype import int32
+from fastgraph.dtype import int32, int64, uint64
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
-from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, whole, word
+from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, preferred, whole, word
 from fastgraph.ops.checks import assert_non_negative
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, maximum, select
@@ -223,7 +223,7 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
             f"Received `mode` = {mode}"
         )
     if not isinstance(paddings, Tensor):
-        paddings = as_tensor(paddings)  # a list may have tensors in it
+        paddings = preferred(paddings, int32)  # a list may have tensors in it
     amounts = known_value(paddings)
     tensor = as_tensor(tensor)
     if tensor.dtype.name == "string" and isinstance(constant_values, int):
@@ -448,7 +448,9 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     axis = whole(axis, "axis")
-    repeats = repeats if isinstance(repeats, Tensor) else as_tensor(np.asarray(repeats))
+    repeats = preferred(repeats, int32)
+    if repeats.dtype == uint64:
+        repeats = cast(repeats, int64)
     if x.shape.rank is None and axis >= 0:  # the same along the middle of three axes
         dims = shape(x)
         before, after = dims[:axis], dims[axis + 1 :]

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import convert
+from fastgraph._tensor import Tensor, convert
+from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import DType, as_dtype, bool_, int32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.indexed_slices import IndexedSlices
 from fastgraph.op_errors import message_name
-from fastgraph.ops.arguments import as_tensor, named, static_int, whole
+from fastgraph.ops.arguments import as_tensor, holds_int64, named, static_int, whole
 from fastgraph.ops.comparison import less
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.creation import range_
@@ -169,7 +170,12 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
 
     Raises: InvalidArgumentError if they do not. Source: tf.broadcast_dynamic_shape.
     """
-    return named(None, broadcast_args, as_tensor(shape_x), as_tensor(shape_y))
+    x, y = (convert_to_tensor(each, dtype_hint=int64 if holds_int64(each) else int32) for each in (shape_x, shape_y))
+    if not isinstance(shape_x, Tensor):
+        x = cast(x, y.dtype) if y.dtype == int64 else x
+    if not isinstance(shape_y, Tensor):
+        y = cast(y, x.dtype) if x.dtype == int64 else y
+    return named(None, broadcast_args, x, y)
 
 
 @public("sequence_mask")

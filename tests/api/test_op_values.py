@@ -1,5 +1,5 @@
-"""Public ops give TensorFlow's values, dtypes, error classes and texts: the rows of op_rows.py
-and op_rows_wide.py, and in graphs as well."""
+"""Public ops give TensorFlow's values, dtypes, error classes and texts: the rows of op_rows.py,
+op_rows_wide.py and op_rows_arguments.py, and in graphs as well."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import op_rows
+import op_rows_arguments
 import op_rows_wide
 import pytest
 
 import fastgraph as fg
 
-VALUES = [*op_rows.VALUES, *op_rows_wide.VALUES]
-ERRORS = [*op_rows.ERRORS, *op_rows_wide.ERRORS]
+VALUES = [*op_rows.VALUES, *op_rows_wide.VALUES, *op_rows_arguments.VALUES]
+ERRORS = [*op_rows.ERRORS, *op_rows_wide.ERRORS, *op_rows_arguments.ERRORS]
 
 
 def call(text: str) -> Any:

@@ -296,3 +296,19 @@ def test_greatest_singular_value_as_norm(dtype: str, shape: Any, axes: Any) -> N
         step = 1e-6 * np.random.default_rng(2).standard_normal(shape)
         moved = (fg.reduce_sum(fg.norm(x + step, 2, axes)) - fg.reduce_sum(fg.norm(x - step, 2, axes))).numpy()
         np.testing.assert_allclose(2 * (tape.gradient(y, x).numpy() * step).sum(), moved, rtol=1e-4)
+
+
+def test_a_matrix_without_a_cholesky_factor_leaves_the_others_of_its_batch_alone() -> None:
+    good, bad = [[4.0, 2.0], [2.0, 3.0]], [[1.0, 2.0], [2.0, 1.0]]
+
+    def gradient(x: Any) -> Any:
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = fg.linalg.cholesky(x)
+        return tape.gradient(y, x)
+
+    wanted = gradient(fg.constant(good)).numpy()
+    for f in (gradient, fg.function(gradient)):
+        found = f(fg.constant([good, bad, good])).numpy()
+        np.testing.assert_allclose(found[[0, 2]], [wanted, wanted], rtol=1e-6)
+        assert np.isnan(found[1]).all()
