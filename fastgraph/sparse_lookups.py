@@ -45,7 +45,7 @@ def bincount(
         raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
     if weights is not None and binary_output:
         raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
-    rows, n_rows, numbers, own_weights = _counted(values, weights, axis == -1)
+    rows, n_rows, numbers, own_weights = counted(values, weights, axis == -1)
     if numbers.dtype not in ("int32", "int64"):
         raise invalid("Value for attr 'T' of the values is not in the list of allowed values: int32, int64")
     ids = cast(numbers, int64)
@@ -70,17 +70,26 @@ def bincount(
     return SparseTensor(indices, ones_like(totals) if binary_output else totals, extents)
 
 
-def _counted(values: Any, weights: Any, by_row: bool) -> tuple[Any, Any, Any, Any]:
+def counted(values: Any, weights: Any, by_row: bool) -> tuple[Any, Any, Any, Any]:
     """(each number's row or None, how many rows, the numbers, their weights or None)."""
     if isinstance(values, SparseTensor):
         if weights is not None:
-            weights = as_sparse(weights)
+            if not isinstance(weights, SparseTensor):
+                raise ValueError(
+                    "Argument `weights` must be a SparseTensor if `values` is a SparseTensor. Received weights="
+                    f"{weights} of type: {type(weights).__name__}"
+                )
             assert_equal(values.indices, weights.indices, "Indices of weights must be those of the values")
             weights = weights.values
         if not by_row or known_rank(values, "bincount") == 1:
             return None, None, values.values, weights
         return values.indices[:, 0], values.dense_shape[0], values.values, weights
     if hasattr(values, "flat_values"):
+        if weights is not None and not hasattr(weights, "flat_values"):
+            raise ValueError(
+                "`weights` must be a RaggedTensor if `values` is a RaggedTensor. Received argument weights="
+                f"{weights} of type: {type(weights).__name__}."
+            )
         flat = None if weights is None else weights.flat_values
         if not by_row:
             return None, None, values.flat_values, flat

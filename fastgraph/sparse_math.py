@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import float32, int32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.op_errors import message_name
-from fastgraph.ops.arguments import as_tensor, static_axes
+from fastgraph.ops.arguments import as_tensor, known_value, static_axes
 from fastgraph.ops.checks import assert_equal, check_indices
 from fastgraph.ops.comparison import greater_equal
 from fastgraph.ops.elementwise import abs, cast, conj, ones_like, stop_gradient
@@ -28,15 +29,16 @@ from fastgraph.ops.elementwise import (
 )
 from fastgraph.ops.exponentials import exp, sqrt
 from fastgraph.ops.families import invalid, shape_text
-from fastgraph.ops.gathering import gather, where
+from fastgraph.ops.gathering import dim, gather, where
 from fastgraph.ops.joining import concat as join
 from fastgraph.ops.joining import stack
+from fastgraph.ops.linalg import matrix_transpose
 from fastgraph.ops.movement import expand_dims, reshape, shape, transpose
 from fastgraph.ops.ranking import argsort
 from fastgraph.ops.reduction import reduce_prod
 from fastgraph.ops.reduction import reduce_sum as reduce_sum_dense
 from fastgraph.ops.scans import cumprod
-from fastgraph.ops.scatter import scatter_nd
+from fastgraph.ops.scatter import gather_nd, scatter_nd
 from fastgraph.ops.segments import (
     segment_mean as mean_by_segment,
 )
@@ -281,13 +283,27 @@ def sampled_addmm(
     alpha: Any = 1.0,
     output_type: Any = float32,
 ) -> tuple[Any, Any, Any]:
-    """(indices, beta * values + alpha * (mat1 @ mat2)[indices], dense_shape). Source: tf.sparse.sampled_addmm."""
-    indices = as_tensor(indices)
-    mat1, mat2 = as_tensor(mat1, output_type), as_tensor(mat2, output_type)
-    left = take(mat1, indices[:, 0])
-    right = take(transpose(mat2, [1, 0]), indices[:, 1])
-    made = cast(values, output_type) * beta + reduce_sum_dense(left * right, 1) * alpha
-    return indices, made, as_tensor(dense_shape)
+    """(indices, beta * values + alpha * (mat1 @ mat2)[indices], dense_shape), matrix by matrix.
+
+    indices: i[*b, n, 2]; values: t[*b, n]; dense_shape: i[2], of one product; mat1: t[*b, r, k]; mat2: t[*b, k, c].
+    Raises: ValueError for another dense_shape. Source: tf.sparse.sampled_addmm.
+    """
+    indices, dense_shape = as_tensor(indices), convert_to_tensor(dense_shape, int32)
+    values, mat1, mat2 = (convert_to_tensor(each, output_type) for each in (values, mat1, mat2))
+    extents, given = [dim(mat1, -2), dim(mat2, -1)], known_value(dense_shape)
+    text = "Dense shape: {} does not match output shape: {}"
+    if given is not None and all(isinstance(n, int) for n in extents):
+        if given.tolist() != extents:
+            raise ValueError(text.format(dense_shape, as_tensor(extents)))
+    else:
+        assert_equal(
+            dense_shape, stack([cast(n, int32) for n in extents]), text.format("that is given", "the matrices")
+        )
+    columns = join([indices[..., :-2], indices[..., -1:]], -1)
+    n_batch = known_rank(mat1, "sampled_addmm") - 2
+    left = gather_nd(mat1, indices[..., :-1], batch_dims=n_batch)
+    right = gather_nd(matrix_transpose(mat2), columns, batch_dims=n_batch)
+    return indices, values * beta + reduce_sum_dense(left * right, -1) * alpha, dense_shape
 
 
 # ---- rows of a dense tensor, by segments ----------------------------------------------------------------------------

@@ -57,13 +57,19 @@ def bincount(
     """How often each number occurs, or the sum of the weights of its occurrences. i[*s] -> dtype[n].
 
     There are as many results as the greatest number and `minlength` say, at most `maxlength`. With axis -1 each row is
-    counted by itself: i[b, n] -> dtype[b, n]. With binary_output: whether it occurs, as 1 and 0.
+    counted by itself: i[b, n] -> dtype[b, n]. With binary_output: whether it occurs, as 1 and 0. Of a SparseTensor or
+    RaggedTensor, with weights of its kind, what it holds is counted.
     Raises: InvalidArgumentError for negative numbers; ValueError for another axis. Source: tf.math.bincount.
     """
-    if axis not in (None, 0, -1):
-        raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
     if weights is not None and binary_output:
         raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
+    if axis not in (None, 0, -1):
+        raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
+    first, n_rows = None, None
+    if hasattr(arr, "dense_shape") or hasattr(arr, "flat_values"):
+        from fastgraph.sparse_lookups import counted
+
+        first, n_rows, arr, weights = counted(arr, weights, axis == -1)
     x = countable(cast(arr, int32))
     size = maximum(reduce_max(x) + 1, 0)  # of no numbers the greatest is the least integer
     if minlength is not None:
@@ -73,15 +79,18 @@ def bincount(
     if maxlength is not None:
         n = size = minimum(size, cast(maxlength, int32))
         ids = select(less(x, size), x, ones_like(x) * -1)
-    rows = axis == -1 and x.shape.rank == 2
-    if rows:
-        first = expand_dims_p(range_(shape(x)[0]), axes=(1,)) * size
-        ids = select(greater_equal(ids, 0), ids + first, ids)
-        n = size * shape(x)[0]
+    if axis == -1 and x.shape.rank == 2:
+        first, n_rows = expand_dims_p(range_(shape(x)[0]), axes=(1,)), shape(x)[0]
+    if first is not None:
+        n_rows = cast(n_rows, int32)
+        ids = select(greater_equal(ids, 0), ids + cast(first, int32) * size, ids)
+        n = size * n_rows
     counts = unsorted_segment_sum(reshape(values, [-1]), reshape(ids, [-1]), n)
     if binary_output:
         counts = cast(greater(counts, 0), dtype)
-    return reshape(counts, stack([shape(x)[0], size]), name=name) if rows else identity(counts, name=name)
+    if first is None:
+        return identity(counts, name=name)
+    return reshape(counts, stack([n_rows, size]), name=name)
 
 
 def _lower_numbers(b: Any, node: Any) -> list[Any]:

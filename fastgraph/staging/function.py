@@ -122,6 +122,8 @@ class Function(MethodCall):
             "lift_variables": lift_variables,
         }
         functools.update_wrapper(self, python_function, updated=())
+        for key, value in getattr(python_function, "__dict__", {}).items():
+            self.__dict__.setdefault(key, value)  # what a function or an object that can be called holds
 
     def __reduce__(self) -> Any:
         name = str(getattr(self._python_function, "__qualname__", ""))
@@ -489,7 +491,11 @@ def _made_again(python_function: Callable[..., Any], options: dict[str, Any]) ->
 
 
 class BoundFunction(BoundCall):
-    """A Function as a method of an object: calls the Function of this instance, and has its attributes."""
+    """A Function as a method of an object: calls the Function of this instance, has its attributes, is a Function."""
+
+    @property
+    def __class__(self) -> type[Function]:  # type: ignore[override]
+        return Function
 
     @property
     def __func__(self) -> Function:

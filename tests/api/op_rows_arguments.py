@@ -60,6 +60,47 @@ VALUES = [
         ("float32", [[nan], [nan]]),
     ),
     ("tf.linalg.lstsq([[1.0, 2.0], [2.0, 4.0]], [[1.0], [1.0]])", ("float32", [[nan], [nan]])),
+    ("tf.math.bincount(tf.sparse.from_dense([[1, 0, 2], [0, 3, 3]]))", ("int32", [0, 1, 1, 2])),
+    (
+        "tf.math.bincount(tf.sparse.from_dense([[1, 0, 2], [0, 3, 3]]), axis=-1, minlength=6)",
+        ("int32", [[0, 1, 1, 0, 0, 0], [0, 0, 0, 2, 0, 0]]),
+    ),
+    (
+        "tf.math.bincount(tf.sparse.from_dense([[1, 0, 2], [0, 3, 3]]), weights=tf.sparse.from_dense([[1.0, 0, 2], [0, 3, 3]]), axis=-1, maxlength=3)",
+        ("float32", [[0.0, 1.0, 2.0], [0.0, 0.0, 0.0]]),
+    ),
+    ("tf.math.bincount(tf.ragged.constant([[1, 2], [], [3, 3, 1]]), axis=0, dtype=tf.int64)", ("int64", [0, 2, 1, 2])),
+    (
+        "tf.math.bincount(tf.ragged.constant([[1, 2], [], [3, 3, 1]]), axis=-1, binary_output=True)",
+        ("int32", [[0, 1, 1, 0], [0, 0, 0, 0], [0, 1, 0, 1]]),
+    ),
+    (
+        "tf.math.bincount(tf.ragged.constant([[1, 2], [], [3, 3, 1]]), weights=tf.ragged.constant([[1, 2], [], [3, 3, 1]]), axis=-1)",
+        ("int32", [[0, 1, 2, 0], [0, 0, 0, 0], [0, 1, 0, 6]]),
+    ),
+    (
+        "tf.math.bincount(tf.ragged.constant([[], []], dtype=tf.int32), axis=-1, minlength=2)",
+        ("int32", [[0, 0], [0, 0]]),
+    ),
+    (
+        "tf.sparse.sampled_addmm([[[0, 1], [1, 0]], [[0, 0], [1, 2]]], [[1.0, 2.0], [3.0, 4.0]], [2, 3], np.arange(8.0, dtype='f').reshape(2, 2, 2), np.arange(12.0, dtype='f').reshape(2, 2, 3), 0.5, 2.0)",
+        [
+            ("int32", [[[0, 1], [1, 0]], [[0, 0], [1, 2]]]),
+            ("float32", [[8.5, 19.0], [139.5, 252.0]]),
+            ("int32", [2, 3]),
+        ],
+    ),
 ]
 
-ERRORS = []
+ERRORS = [
+    (
+        "tf.math.bincount(tf.sparse.from_dense([[1, 0, 2], [0, 3, 3]]), weights=[1.0], axis=-1)",
+        "ValueError",
+        "Argument `weights` must be a SparseTensor if `values` is a SparseTensor. Received weights=[1.0] of type: list",
+    ),
+    (
+        "tf.sparse.sampled_addmm([[[0, 1]]], [[1.0]], [2, 2], np.ones((1, 2, 2), 'f'), np.ones((1, 2, 3), 'f'))[1]",
+        "ValueError",
+        "Dense shape: [2 2] does not match output shape: [2 3]",
+    ),
+]

@@ -731,3 +731,31 @@ def test_executing_eagerly_and_init_scope():
 
     f(fg.constant(1.0))
     assert seen == [False, True, 2.0]
+
+
+def test_attributes_of_what_is_called_pass_and_methods_are_functions() -> None:
+    def plain(x: Any) -> Any:
+        return x
+
+    class Scaled:
+        kind = "of the class"
+
+        def __init__(self) -> None:
+            self.factor, self._name = 3, "mine"
+
+        def __call__(self, x: Any) -> Any:
+            return x * self.factor
+
+        @fg.function
+        def method(self, x: Any) -> Any:
+            return x + self.factor
+
+    plain.unit = "metres"  # type: ignore[attr-defined]
+    scaled, made = Scaled(), fg.function(plain)
+    called = fg.function(scaled)
+    assert (made.unit, called.factor, int(called(fg.constant(2)))) == ("metres", 3, 6)
+    made.own = 1
+    assert not hasattr(plain, "own") and not hasattr(called, "kind") and called.name != "mine"
+    assert isinstance(scaled.method, type(made)) and isinstance(Scaled.method, type(made))
+    assert not isinstance(scaled, type(made)) and int(scaled.method(fg.constant(1))) == 4
+    assert int(fg.function(scaled.method)(fg.constant(1))) == 4
