@@ -29,7 +29,7 @@ cdef extern from * nogil:
     void fg_spin_unlock(int32_t* lock)
 
 cdef enum:
-    MAX_RANK = 16
+    MAX_RANK = 64   # as NumPy
 
 cdef enum BlockKind:
     BLOCK_MEMORY = 0   # pool memory, 64-byte aligned, directly behind the Block

@@ -416,7 +416,7 @@ def shape_dims(shape: Any) -> tuple[int, ...]:
 
 def check_size(dims: tuple[int, ...]) -> None:
     """Raise InvalidArgumentError if a shape has more elements than an int64 counts, or too many dimensions."""
-    if len(dims) > 16:
+    if len(dims) > op_errors.MAX_RANK:
         raise InvalidArgumentError(None, None, op_errors.rank_too_large(len(dims)))
     if 0 in dims:
         return

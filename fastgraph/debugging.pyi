@@ -29,7 +29,7 @@ def assert_less_equal(x: Any, y: Any, message: Any = None, summarize: Any = None
 
     Raises: InvalidArgumentError, which begins with `message`. Source: tf.debugging.assert_less_equal."""
 def assert_near(x: Any, y: Any, rtol: Any = None, atol: Any = None, message: Any = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
-    """Stop unless |x - y| <= atol + rtol * |y| for all elements (both 10 eps by default). f[*s], f[*s] -> nothing.
+    """Stop unless |x - y| <= atol + rtol * |y| for all elements (both 10 eps by default). t[*s], t[*s] -> nothing.
 
     Raises: InvalidArgumentError. Source: tf.debugging.assert_near."""
 def assert_negative(x: Any, message: Any = None, summarize: Any = None, name: builtins.str | None = None) -> Any:
@@ -71,7 +71,8 @@ def assert_shapes(shapes: Any, data: Any = None, summarize: builtins.int | None 
 
     `shapes`: pairs (tensor, shape), or a dict with references as keys. A shape is a sequence, or a string of one letter
     for each axis, of: an int; a symbol, which stands for the same extent wherever it is; None or ".", any extent; and
-    at the beginning or the end "..." or "*", any number of axes. Raises: ValueError; InvalidArgumentError when the
+    at the beginning or the end "..." or "*", any number of axes. None for a shape says nothing; scalars, and the
+    shape of none, count as of one axis of one element. Raises: ValueError; InvalidArgumentError when the
     graph runs for what is unknown while a function is traced. Source: tf.debugging.assert_shapes."""
 def assert_type(tensor: Any, tf_type: Any, message: Any = None, name: builtins.str | None = None) -> Any:
     """Stop unless the tensor has this dtype. Raises: TypeError. Source: tf.debugging.assert_type."""

@@ -136,9 +136,12 @@ def out_of_memory(dims: tuple[int, ...], dtype: DType) -> str:
     )
 
 
+MAX_RANK = 64  # of tensors, as NumPy's
+
+
 def rank_too_large(rank: int) -> str:
     """An array has more dimensions than tensors can have."""
-    return f"Tensors have at most 16 dimensions; an array of {rank} was given"
+    return f"Tensors have at most {MAX_RANK} dimensions; an array of {rank} was given"
 
 
 def unsupported_array(dtype: np.dtype[Any]) -> str:

@@ -32,6 +32,9 @@ MAX_COMPUTED = 128
 #: Tensors that one node may join in a kernel: a selection or sum is nested for each, and what compiles them takes time
 #: that grows with the square. NumPy joins more in a host step.
 MOST_INPUTS = 64
+#: Axes of more than one element that a node in a kernel may have: Python, in which kernels are written, takes 20 loops
+#: in one another. NumPy goes through more.
+MOST_AXES = 16
 #: The ops that put a value into a Variable.
 UPDATES = ("assign_variable", "take_variable")
 #: Elements up to which updates of several Variables are one kernel: above, a launch counts for little, and a gradient
@@ -102,6 +105,11 @@ class Cluster:
 def lowerable(node: Node) -> bool:
     """Whether a kernel can compute the node."""
     if node.op.lower is None or node.op.effect is not None or len(node.inputs) > MOST_INPUTS:
+        return False
+    if any(
+        v.aval.shape is not None and sum(n != 1 for n in v.aval.shape) > MOST_AXES
+        for v in (*node.inputs, *node.outputs)
+    ):
         return False
     dtypes = {v.aval.dtype.name for v in (*node.inputs, *node.outputs)}
     return dtypes <= _NUMERIC and (dtypes.isdisjoint(expr.PARTS) or _of_complex(node))

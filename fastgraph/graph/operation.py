@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastgraph import nesting
 from fastgraph.graph import captures, ir
+from fastgraph.resource_handles import ResourceHandle
 
 if TYPE_CHECKING:
     from fastgraph.graph.graphdef_ops import Definition
@@ -352,7 +353,7 @@ class Graph:
         structure = self._structured("structured_outputs")[1]
         tensors = iter(self.outputs)
         leaves = nesting.flatten(structure, expand_composites=True)
-        flat = [None if leaf is None else next(tensors) for leaf in leaves]
+        flat = [leaf if leaf is None or isinstance(leaf, ResourceHandle) else next(tensors) for leaf in leaves]
         return nesting.pack_sequence_as(structure, flat, expand_composites=True)
 
     @property

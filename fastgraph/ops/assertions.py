@@ -15,9 +15,12 @@ from fastgraph.dtype import DType, as_dtype, float32, int32
 from fastgraph.ops.arguments import as_tensor, known_value, named
 from fastgraph.ops.checks import assert_p, check_numerics, rank_at_run_time, rank_known, rank_text
 from fastgraph.ops.comparison import equal, greater_equal
-from fastgraph.ops.elementwise import cast
+from fastgraph.ops.creation import ones
+from fastgraph.ops.elementwise import cast, minimum
 from fastgraph.ops.families import public
+from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import rank as rank_of
+from fastgraph.ops.movement import reshape
 from fastgraph.ops.movement import shape as shape_of
 from fastgraph.ops.reduction import reduce_any
 
@@ -99,7 +102,8 @@ def assert_shapes(
 
     `shapes`: pairs (tensor, shape), or a dict with references as keys. A shape is a sequence, or a string of one letter
     for each axis, of: an int; a symbol, which stands for the same extent wherever it is; None or ".", any extent; and
-    at the beginning or the end "..." or "*", any number of axes. Raises: ValueError; InvalidArgumentError when the
+    at the beginning or the end "..." or "*", any number of axes. None for a shape says nothing; scalars, and the
+    shape of none, count as of one axis of one element. Raises: ValueError; InvalidArgumentError when the
     graph runs for what is unknown while a function is traced. Source: tf.debugging.assert_shapes.
     """
     begin = f"{message}.  " if message else ""
@@ -107,14 +111,23 @@ def assert_shapes(
     pairs = shapes.items() if isinstance(shapes, Mapping) else shapes
     for given, spec in pairs:
         x = as_tensor(given.deref() if hasattr(given, "deref") else given)
+        if spec is None:
+            continue
         described = f"Tensor {_name(x)}shape={x.shape} dtype={x.dtype.name}"
         if not hasattr(spec, "__iter__") and not hasattr(spec, "__getitem__"):
             raise ValueError(
                 f"{begin}{described}.  Specified shape must be an iterable.  An iterable has the attribute `__iter__` "
                 f"or `__getitem__`.  Received specified shape: {spec}"
             )
-        for axis, extent, symbol in _matched(begin, x, list(spec)):
+        for axis, extent, symbol in _matched(begin, _with_axis(x), list(spec) or [1]):
             _compare(begin, described, x, axis, extent, symbol, sizes)
+
+
+def _with_axis(x: Any) -> Any:
+    """x as it is, a scalar as a vector of one element."""
+    if x.shape.rank:
+        return x
+    return reshape(x, [1] if x.shape.rank == 0 else concat([shape_of(x), ones([1 - minimum(rank_of(x), 1)], int32)], 0))
 
 
 def _name(x: Any) -> str:

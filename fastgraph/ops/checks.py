@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor, current_trace
+from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named, whole, word
 from fastgraph.ops.comparison import equal, greater, greater_equal, less, less_equal, not_equal
-from fastgraph.ops.elementwise import abs, cast
+from fastgraph.ops.elementwise import abs
 from fastgraph.ops.families import Array, bind_effect, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import rank as rank_of
 from fastgraph.ops.movement import shape as shape_of
@@ -321,20 +321,25 @@ def assert_near(
     summarize: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Stop unless |x - y| <= atol + rtol * |y| for all elements (both 10 eps by default). f[*s], f[*s] -> nothing.
+    """Stop unless |x - y| <= atol + rtol * |y| for all elements (both 10 eps by default). t[*s], t[*s] -> nothing.
 
     Raises: InvalidArgumentError. Source: tf.debugging.assert_near.
     """
     x = as_tensor(x)
     y = _like(y, x)
-    eps = 10 * float(np.finfo(np.float32 if x.dtype.size < 8 else np.float64).eps)
-    bound = (eps if atol is None else atol) + (eps if rtol is None else rtol) * abs(y)
-    near = less_equal(abs(x - y), cast(bound, x.dtype))
+    real = x.dtype.real_dtype
+    eps = 10 * float(np.finfo(np.float32 if real.name == "bfloat16" else real.numpy_dtype).eps)
+    bound = _tolerance(atol, eps, real, "atol") + _tolerance(rtol, eps, real, "rtol") * abs(y)
+    near = less_equal(abs(x - y), bound)
     condition = all_p(near, axes=None, keepdims=False)
     if current_trace() is None:
         if not bool(condition):
             lines: list[Any] = [] if message is None else [message]
-            lines += ["", f"x and y not equal to tolerance rtol = {rtol or eps}, atol = {atol or eps}"]
+            lines += [
+                "",
+                f"x and y not equal to tolerance rtol = {eps if rtol is None else rtol}, "
+                f"atol = {eps if atol is None else atol}",
+            ]
             lines += [
                 f"x (shape={x.shape} dtype={x.dtype.name}) = ",
                 np.asarray(x),
@@ -344,6 +349,13 @@ def assert_near(
             _fail(lines)
         return None
     return _asserted(name, condition, [message or "x and y not equal to tolerance", "x = ", x, "y = ", y])
+
+
+def _tolerance(given: Any, eps: float, real: Any, what: str) -> Any:
+    try:
+        return convert(eps if given is None else given, real)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: {error}") from None
 
 
 def _unary(name: str, symbol: str, holds: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -384,7 +396,7 @@ assert_non_positive = _unary("non_positive", "<=", lambda x: x <= 0)
 
 def rank_text(message: str | None, x: Any, what: str) -> str:
     begin = f"{message}. " if message else ""
-    name = x.name if current_trace() is not None else ""
+    name = getattr(x, "name", "") if current_trace() is not None else ""
     return f"{begin}Tensor {name} must have rank {what}.  Received rank {x.shape.rank}, shape {x.shape}"
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph._tensor import Tensor
+from fastgraph.dtype import as_dtype, float32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, static_axes
 from fastgraph.ops.elementwise import cast, conj
@@ -167,8 +169,9 @@ def matmul(
 ) -> Any:
     """Product of the matrices in the last two axes; the others are batches and broadcast.
 
-    t[*b, m, k], t[*b, k, n] -> t[*b, m, n]. Operands can be transposed or, with `adjoint`, conjugated as well.
-    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.matmul.
+    t[*b, m, k], t[*b, k, n] -> t[*b, m, n]. Operands can be transposed or, with `adjoint`, conjugated as well. bfloat16
+    and float32 give float32; with `output_type` int8 and uint8 give int32, these and bfloat16 bfloat16, and halves what
+    is wider. Raises: InvalidArgumentError for shapes that do not fit. Source: tf.matmul.
     """
     if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
         which = "a" if transpose_a and adjoint_a else "b"
@@ -176,12 +179,30 @@ def matmul(
             f"Only one of `transpose_{which}` and `adjoint_{which}` can be True. Received `transpose_{which}`=True, "
             f"`adjoint_{which}`=True."
         )
+    if output_type is not None or (isinstance(a, Tensor) and isinstance(b, Tensor) and a.dtype is not b.dtype):
+        a, b, output_type = _of_one_dtype(a, b, output_type)
     if adjoint_a:
         a, transpose_a = conj(a), True
     if adjoint_b:
         b, transpose_b = conj(b), True
     result = named(name, matmul_p, a, b, transpose_a=bool(transpose_a), transpose_b=bool(transpose_b))
     return result if output_type is None else cast(result, output_type)
+
+
+def _of_one_dtype(a: Any, b: Any, output_type: Any) -> tuple[Any, Any, Any]:
+    """A product's operands in the dtype in which it is computed, and that of the result, None for the same."""
+    a = as_tensor(a, b.dtype if isinstance(b, Tensor) else None)
+    b = as_tensor(b, a.dtype)
+    made = None if output_type is None else as_dtype(output_type)
+    dtypes = {a.dtype.name, b.dtype.name}
+    if dtypes == {"bfloat16", "float32"}:
+        return cast(a, float32), cast(b, float32), None
+    small = dtypes <= {"int8", "uint8"} and made == "int32"
+    if small or (len(dtypes) == 2 and made == "bfloat16" and dtypes <= {"int8", "uint8", "bfloat16"}):
+        return cast(a, made), cast(b, made), None
+    if len(dtypes) == 1 and a.dtype.name in ("float16", "bfloat16") and made is not None and made.is_floating:
+        return (cast(a, made), cast(b, made), None) if made.size > a.dtype.size else (a, b, made)
+    return a, b, made
 
 
 @public("linalg.matvec")

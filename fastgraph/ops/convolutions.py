@@ -21,10 +21,12 @@ from fastgraph.ops.windows import (
     channels_first,
     channels_last,
     is_channels_first,
+    listed,
     paddings,
     sizes_of,
     steps,
 )
+from fastgraph.shapes import TensorShape
 
 
 def _apply(
@@ -131,6 +133,7 @@ def conv3d(
     Raises: InvalidArgumentError for shapes that do not fit; TypeError for strides or padding of another type.
     Source: tf.nn.conv3d.
     """
+    strides = listed(strides) if isinstance(strides, TensorShape) else strides
     if not isinstance(strides, (list, tuple, np.ndarray)):
         raise TypeError(f"Expected list for 'strides' argument to 'conv3d' Op, not {strides}.")
     return _apply(3, input, filters, strides, padding, data_format, dilations, name)
@@ -180,6 +183,7 @@ def depthwise_conv2d(
     x = as_tensor(input)
     filter = as_tensor(filter, x.dtype)
     first = is_channels_first(data_format, 2)
+    strides = listed(strides) if isinstance(strides, TensorShape) else strides
     if not isinstance(strides, (list, tuple, np.ndarray)):
         raise TypeError(f"Expected list for 'strides' argument to 'depthwise_conv2d_native' Op, not {strides}.")
     stride = steps(strides, 2, "strides", first)

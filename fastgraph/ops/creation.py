@@ -15,7 +15,7 @@ from fastgraph._tensor import Tensor, convert, current_trace, from_array, zeros_
 from fastgraph.conversion import filled, whole_numbers
 from fastgraph.dtype import DType, as_dtype, float32, int32, string
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
-from fastgraph.op_errors import DEVICE, out_of_memory
+from fastgraph.op_errors import DEVICE, MAX_RANK, out_of_memory, rank_too_large
 from fastgraph.ops.arguments import as_tensor, extents, named, no_layout, static_int, whole
 from fastgraph.ops.elementwise import cast, identity, maximum, select
 from fastgraph.ops.families import Array, body_of, canonical_axis, custom, invalid, movement, public, shape_text
@@ -27,6 +27,8 @@ from fastgraph.shapes import Aval
 
 def check_dims(dims: Sequence[int | None]) -> None:
     """ValueError with TensorFlow's text for a negative extent, or more elements than can be counted."""
+    if len(dims) > MAX_RANK:
+        raise ValueError(rank_too_large(len(dims)))
     total = 1
     for n in dims:
         if n is not None and n < 0:

@@ -19,6 +19,7 @@ from fastgraph.ops.arguments import as_tensor, named, no_layout
 from fastgraph.ops.comparison import greater_equal, less_equal, not_equal_p
 from fastgraph.ops.families import Array, elementwise, public, shape_text
 from fastgraph.ops.sums import is_half
+from fastgraph.shapes import broadcast_shapes
 
 
 def widened(x: Any) -> Any:
@@ -193,13 +194,14 @@ def square(x: Array) -> Any:
 @elementwise(
     "math.squared_difference",
     op="SquaredDifference",
-    expr="(x - y) * (x - y)",
-    dtypes="bfloat16 float16 float32 float64 int32 int64",
+    expr="(x - y) * conj(x - y)",
+    dtypes="bfloat16 float16 float32 float64 int32 int64 complex64 complex128",
     vjp=dict(x=lambda dy, x, y: dy * (x - y) * 2, y=lambda dy, x, y: dy * (y - x) * 2),
 )
 def squared_difference(x: Array, y: Array) -> Any:
-    """(x - y) * (x - y). t[*s], t[*s] -> t[*s], broadcasting. Source: tf.math.squared_difference."""
-    return np.square(np.subtract(x, y))
+    """(x - y) * conj(x - y). t[*s], t[*s] -> t[*s], broadcasting. Source: tf.math.squared_difference."""
+    difference = np.subtract(x, y)
+    return difference * np.conj(difference)
 
 
 @elementwise(
@@ -436,7 +438,8 @@ def _lower_complex(b: Any, node: Any) -> list[Any]:
 )
 def complex_p(real: Array, imag: Array, *, dtype: DType) -> Any:
     """real + i * imag. f32[*s] -> c64[*s], f64[*s] -> c128[*s], broadcasting."""
-    result = np.empty(np.broadcast_shapes(real.shape, imag.shape), dtype.numpy_dtype)
+    dims: Any = broadcast_shapes(real.shape, imag.shape)
+    result = np.empty(dims, dtype.numpy_dtype)
     result.real, result.imag = real, imag
     return result
 

@@ -77,12 +77,13 @@ def cholesky(input: Array) -> Any:
     try:
         found = np.linalg.cholesky(wide)
     except np.linalg.LinAlgError:
-        found = np.empty_like(wide)
-        for place in np.ndindex(wide.shape[:-2]):
+        found = np.empty(wide.shape, wide.dtype)
+        size = wide.shape[-2:]
+        for matrix, factor in zip(wide.reshape((-1, *size)), found.reshape((-1, *size)), strict=True):
             try:
-                found[place] = np.linalg.cholesky(wide[place])
+                factor[...] = np.linalg.cholesky(matrix)
             except np.linalg.LinAlgError:
-                found[place] = np.tril(np.full(wide.shape[-2:], np.nan, wide.dtype))
+                factor[...] = np.tril(np.full(size, np.nan, wide.dtype))
     return found.astype(input.dtype, copy=False)
 
 

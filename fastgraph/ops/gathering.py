@@ -14,6 +14,7 @@ import numpy as np
 from fastgraph._tensor import Tensor, bind, current_trace, get_slot, init_scope
 from fastgraph.dtype import as_dtype, bool_, int64
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.op_errors import MAX_RANK, rank_too_large
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axis, named, static_int, whole
 from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import Array, Dims, body_of, canonical_axis, custom, invalid, movement, public, shape_text
@@ -348,6 +349,8 @@ def gather_p(params: Array, indices: Array, *, axis: int, batch_dims: int) -> An
     if batch_dims < 0:
         batch_dims += indices.ndim
     if batch_dims == 0:
+        if params.ndim + indices.ndim - 1 > MAX_RANK:  # NumPy does not see it
+            raise invalid(rank_too_large(params.ndim + indices.ndim - 1))
         return params.take(indices, axis=axis)
     own = indices.ndim - batch_dims
     lead = np.ix_(*[np.arange(m) for m in params.shape[:axis]])

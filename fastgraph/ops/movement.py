@@ -29,7 +29,7 @@ from fastgraph.ops.families import (
     shape_text,
 )
 from fastgraph.ops.sums import block_sum
-from fastgraph.shapes import Aval
+from fastgraph.shapes import Aval, broadcast_shapes
 
 
 def too_many(shape: Sequence[int]) -> bool:
@@ -510,7 +510,7 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
 
 def _check_sum(dy: Any, shape: Sequence[int]) -> None:
     try:
-        fits = np.broadcast_shapes(dy.shape, tuple(shape)) == dy.shape
+        fits = broadcast_shapes(dy.shape, tuple(shape)) == dy.shape
     except ValueError:
         fits = False
     if not fits:

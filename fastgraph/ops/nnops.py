@@ -5,7 +5,7 @@ Rule: an op that needs whole rows (softmax) states `decompose`: the compiler wri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,20 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.indexed_slices import IndexedSlices
 from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, of_dtypes, word
 from fastgraph.ops.comparison import greater_equal, is_finite
-from fastgraph.ops.elementwise import add, cast, conj, maximum, minimum, multiply, realdiv, select, zeros_like_p
+from fastgraph.ops.elementwise import (
+    add,
+    cast,
+    conj,
+    imag,
+    maximum,
+    minimum,
+    multiply,
+    real,
+    realdiv,
+    select,
+    square,
+    zeros_like_p,
+)
 from fastgraph.ops.exponentials import exp, log, log1p, sqrt
 from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import dim, gather, one_hot_dynamic, one_hot_p
@@ -434,13 +447,15 @@ def add_n_p(*inputs: Array) -> Any:
 
 @public("add_n", "math.add_n")
 def add_n(inputs: Any, name: str | None = None) -> Any:
-    """Sum of a list of tensors of one shape. t[*s]... -> t[*s].
+    """Sum of tensors of one shape, of anything that gives them one by one. t[*s]... -> t[*s].
 
     Raises: ValueError for an empty list; InvalidArgumentError if shapes differ. Source: tf.add_n.
     """
-    if not isinstance(inputs, (list, tuple)) or not inputs:
+    if not isinstance(inputs, (list, tuple)):
         if hasattr(inputs, "__fg_summed__"):  # a list whose length a tensor decides
             return inputs.__fg_summed__()
+        inputs = list(inputs) if isinstance(inputs, Iterable) and not isinstance(inputs, str | bytes) else []
+    if not inputs:
         raise ValueError(
             "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape."
         )
@@ -508,8 +523,11 @@ def l2_loss(t: Any, name: str | None = None) -> Any:
 
 @public("nn.l2_normalize", "math.l2_normalize", "linalg.l2_normalize")
 def l2_normalize(x: Any, axis: Any = None, epsilon: Any = 1e-12, name: str | None = None) -> Any:
-    """x over its Euclidean norm along `axis`. f[*s] -> f[*s]. Source: tf.nn.l2_normalize."""
+    """x over its Euclidean norm along `axis`. t[*s] -> t[*s]. Source: tf.nn.l2_normalize."""
     x = as_tensor(x)
+    if x.dtype.is_complex:
+        total = reduce_sum(square(real(x)) + square(imag(x)), axis, True)
+        return multiply(x, cast(1.0 / sqrt(maximum(total, epsilon)), x.dtype), name=name)
     total = reduce_sum(x * x, axis, True)
     return multiply(x, 1.0 / sqrt(maximum(total, epsilon)), name=name)
 
@@ -561,4 +579,7 @@ def _scaled(t: Any, scale: Any) -> Any:
     """t * scale; None and IndexedSlices stay what they are."""
     if t is None:
         return None
-    return t.with_values(t.values * scale) if isinstance(t, IndexedSlices) else as_tensor(t) * scale
+    if isinstance(t, IndexedSlices):
+        return t.with_values(t.values * cast(scale, t.values.dtype))
+    t = as_tensor(t)
+    return t * cast(scale, t.dtype)

@@ -13,6 +13,7 @@ import numpy as np
 from fastgraph._tensor import Tensor, current_trace
 from fastgraph.dtype import int32, int64, uint64
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
+from fastgraph.op_errors import MAX_RANK
 from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, preferred, whole, word
 from fastgraph.ops.checks import assert_non_negative
 from fastgraph.ops.creation import fill, range_
@@ -282,10 +283,14 @@ def _tiled(dims: Sequence[int | None], multiples: Sequence[int]) -> tuple[int | 
 
 
 def _tile_grad(dy: Any, input: Any, multiples: tuple[int, ...]) -> Any:
-    split = []
+    split: list[Any] = []
+    axes = []
     for i, m in enumerate(multiples):
-        split += [m, dim(input, i)]
-    return reduce_sum(reshape(dy, split), tuple(range(0, 2 * len(multiples), 2)))
+        if m != 1:
+            axes.append(len(split))
+            split.append(m)
+        split.append(dim(input, i))
+    return reduce_sum(reshape(dy, split), tuple(axes))
 
 
 @movement(
@@ -316,10 +321,13 @@ def tile_p(input: Array, *, multiples: tuple[int, ...]) -> Any:
         _tiled(input.shape, multiples)
     except ValueError as error:
         raise invalid(str(error)) from None
-    # By one copy: [n, m] -> [1, n, 1, m] -> [a, n, b, m] -> [a * n, b * m].
-    dims = [n for pair in zip(multiples, input.shape, strict=True) for n in pair]
-    apart = input.reshape([n if i % 2 else 1 for i, n in enumerate(dims)])
-    return np.broadcast_to(apart, dims).reshape([a * n for a, n in zip(multiples, input.shape, strict=True)])
+    # By one copy: [n, m] -> [1, n, m] -> [a, n, m] -> [a * n, m]; what is not repeated keeps its one axis.
+    pairs = list(zip(multiples, input.shape, strict=True))
+    dims = [n for m, size in pairs for n in ((size,) if m == 1 else (m, size))]
+    if len(dims) > MAX_RANK:
+        return np.tile(input, multiples)  # axis by axis
+    apart = input.reshape([n for m, size in pairs for n in ((size,) if m == 1 else (1, size))])
+    return np.broadcast_to(apart, dims).reshape([m * size for m, size in pairs])
 
 
 @public("tile")

@@ -23,6 +23,7 @@ from fastgraph.ops.windows import (
     channels_first,
     channels_last,
     is_channels_first,
+    listed,
     paddings,
     sizes_of,
     steps,
@@ -49,6 +50,7 @@ def _pool(
     x = as_tensor(x)
     if name is None and rank == 2 and current_trace() is not None:
         name = "MaxPool2d" if primitive is max_pool_p else "AvgPool2D"
+    ksize, strides = listed(ksize), listed(strides)
     window, batch, depth = _window(ksize, rank, first)
     stride, batch_step, depth_step = _window(strides, rank, first) if _full(strides, rank) else (
         steps(strides, rank, "strides", first), 1, 1

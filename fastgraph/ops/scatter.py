@@ -288,7 +288,7 @@ def _scatter_nd_errors() -> list[Any]:
     op="ScatterNd",
     infer=_infer_scatter_nd,
     groups=("Tindices", "T", "Tshape"),
-    dtypes={"Tindices": _INDICES, "T": "summable", "Tshape": "index"},
+    dtypes={"Tindices": _INDICES, "T": "summable string", "Tshape": "index"},
     shape_inputs=(2,),
     step="scatter_nd.add",
     vjp=dict(updates=lambda dy, indices: gather_nd_p(dy, indices)),
@@ -296,7 +296,10 @@ def _scatter_nd_errors() -> list[Any]:
     error_samples=_scatter_nd_errors,
 )
 def scatter_nd_p(indices: Array, updates: Array, shape: Array) -> Any:
-    """Zeros of `shape` to which each update is added where its index says. i[*q, d], t[*q, *r], i[n] -> t[*s]."""
+    """Zeros of `shape` to which each update is added where its index says. i[*q, d], t[*q, *r], i[n] -> t[*s].
+
+    Of strings: empty ones, to the ends of which the updates are put.
+    """
     dims = tuple(shape.tolist())
     if any(n < 0 for n in dims):
         raise invalid(f"Dimension {min(dims)} must be >= 0")
@@ -305,7 +308,10 @@ def scatter_nd_p(indices: Array, updates: Array, shape: Array) -> Any:
     problem = _scatter_problem(indices.shape, updates.shape, dims)
     if problem is not None:
         raise invalid(problem)
-    result = np.zeros(dims, np.float32 if is_half(updates.dtype) else updates.dtype)
+    if updates.dtype == object:
+        result = np.full(dims, b"", object)
+    else:
+        result = np.zeros(dims, np.float32 if is_half(updates.dtype) else updates.dtype)
     _apply("add", result, _checked(indices, dims, "shape {}"), updates)
     return result.astype(updates.dtype, copy=False)
 

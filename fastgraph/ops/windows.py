@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import current_trace
+from fastgraph._tensor import EagerTensor, current_trace
 from fastgraph.errors import InvalidArgumentError, UnimplementedError
 from fastgraph.ops.arguments import whole
 from fastgraph.ops.families import Array, invalid
 from fastgraph.ops.movement import shape, transpose
+from fastgraph.shapes import TensorShape
 
 Pairs = tuple[tuple[int, int], ...]
 Padding = str | Pairs
@@ -170,14 +171,23 @@ def conjunction(b: Any, conditions: Sequence[Any]) -> Any:
 # ---- public arguments -----------------------------------------------------------------------------------------------
 
 
+def listed(value: Any) -> Any:
+    """A vector that is known, or a TensorShape, as a list; anything else as it is."""
+    if isinstance(value, TensorShape) and value.rank is not None:
+        return value.as_list()
+    if isinstance(value, EagerTensor | np.ndarray) and len(value.shape):
+        return np.ravel(np.asarray(value)).tolist()
+    return value
+
+
 def steps(value: Any, rank: int, what: str, channels_first: bool, where: str = "strides") -> tuple[int, ...]:
-    """An argument like `strides` over the spatial axes: an int, or a list of 1, `rank` or rank + 2; None is 1.
+    """An argument like `strides` over the spatial axes: an int, or 1, `rank` or rank + 2 numbers; None is 1.
 
     Raises: ValueError for another length; UnimplementedError for steps along batch or channels; InvalidArgumentError,
     or ValueError in a graph, for a number that is no int32.
     """
-    value = 1 if value is None else value
-    given = [whole(v, what, 32) for v in (value if isinstance(value, (list, tuple, np.ndarray)) else [value])]
+    value = 1 if value is None else listed(value)
+    given = [whole(v, what, 32) for v in (value if isinstance(value, (list, tuple)) else [value])]
     if len(given) == 1:
         return (given[0],) * rank
     if len(given) == rank:

@@ -20,7 +20,8 @@ from fastgraph.graph.ir import Value
 from fastgraph.graph.operation import Graph
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, out_of_reach
 from fastgraph.op_errors import message_name
-from fastgraph.shapes import TensorSpec, compatible, generalises
+from fastgraph.resource_handles import ResourceHandle
+from fastgraph.shapes import TensorShape, TensorSpec, compatible, generalises
 from fastgraph.staging import keys
 from fastgraph.staging._call import FastCall, forget_all
 from fastgraph.staging.atomic_functions import AtomicFunction
@@ -85,7 +86,7 @@ class ConcreteFunction(FastCall):
         flat = nesting.flatten(structure, expand_composites=True)
         self._flat = flat
         self._single = len(flat) == 1 and flat[0] is structure
-        self._kept = [leaf is not None for leaf in flat]
+        self._kept = [is_computed(leaf) for leaf in flat]
         self.label = name  # as text
 
     # -- what it is
@@ -122,13 +123,15 @@ class ConcreteFunction(FastCall):
 
     @property
     def output_shapes(self) -> Any:
-        """The shapes of the result."""
-        return nesting.map_structure(lambda tensor: tensor.shape, self.structured_outputs)
+        """The shapes of the result; where that is None, one of which nothing is known."""
+        return nesting.map_structure(
+            lambda leaf: TensorShape(None) if leaf is None else leaf.shape, self.structured_outputs
+        )
 
     @property
     def output_dtypes(self) -> Any:
-        """The dtypes of the result."""
-        return nesting.map_structure(lambda tensor: tensor.dtype, self.structured_outputs)
+        """The dtypes of the result; None where that is None."""
+        return nesting.map_structure(lambda leaf: None if leaf is None else leaf.dtype, self.structured_outputs)
 
     @property
     def captured_inputs(self) -> list[Any]:
@@ -267,11 +270,11 @@ class ConcreteFunction(FastCall):
         flat_tensors = all(self._kept) and all(isinstance(leaf, Tensor) for leaf in self._flat)
         if self._single and self._kept[0]:
             return "single", None
-        if structure is None or structure == ():
+        if structure is None or (isinstance(structure, tuple) and structure == ()):
             return "constant", structure
         if type(structure) in (tuple, list) and len(structure) == len(self._flat) and flat_tensors:
             return type(structure).__name__, None
-        if _is_plain(structure):
+        if _is_plain(structure) and not any(isinstance(leaf, ResourceHandle) for leaf in self._flat):
             return "nested", self.pack(range(len(self._trace.graph.outputs)))
         return "packed", None  # by `pack`, which kept here would keep this object
 
@@ -350,11 +353,11 @@ class ConcreteFunction(FastCall):
     def pack(self, results: Sequence[Any]) -> Any:
         """Return the flat results in the structure that the function returned."""
         if self._single:
-            return results[0] if len(results) else None
+            return results[0] if len(results) else self._structure
         if not self._kept:
             return self._structure
         tensors = iter(results)
-        flat = [next(tensors) if kept else None for kept in self._kept]
+        flat = [next(tensors) if kept else leaf for kept, leaf in zip(self._kept, self._flat, strict=True)]
         return nesting.pack_sequence_as(self._structure, flat, expand_composites=True)
 
     def _gone(self, i: int) -> FailedPreconditionError:
@@ -558,6 +561,11 @@ class ConcreteFunction(FastCall):
         explain = getattr(self.executable, "explain", None)
         text = f"# {self.label} as written\n{self._trace.graph}\n"
         return text + (explain() if explain is not None else f"\n# optimised\n{self.executable.graph}\n")
+
+
+def is_computed(leaf: Any) -> bool:
+    """Whether a leaf of a result is one of the graph's: None and the handles of Variables are what they are."""
+    return leaf is not None and not isinstance(leaf, ResourceHandle)
 
 
 def _is_plain(structure: Any) -> bool:

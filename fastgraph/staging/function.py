@@ -28,7 +28,7 @@ from fastgraph.shapes import Aval, TensorSpec, TypeSpec
 from fastgraph.staging import autograph, keys, recursion
 from fastgraph.staging._call import BoundCall, MethodCall, forget_all, set_run_eagerly
 from fastgraph.staging.autograph.options import with_features
-from fastgraph.staging.concrete import ConcreteFunction, Signature
+from fastgraph.staging.concrete import ConcreteFunction, Signature, is_computed
 from fastgraph.staging.fields import together
 from fastgraph.staging.first_calls import lifted, not_first_call
 from fastgraph.staging.function_types import FunctionType, of_function
@@ -403,7 +403,7 @@ class Function(MethodCall):
                 self._check_unchanged(before, named)
                 structure = nesting.map_structure(lambda leaf: self._as_output(leaf), result)
                 flat = nesting.flatten(structure, expand_composites=True)
-                outputs = [trace.identity(leaf) for leaf in flat if leaf is not None]
+                outputs = [trace.identity(leaf) for leaf in flat if is_computed(leaf)]
         except Exception as error:
             told = in_user_code(error) if outermost and self._autograph else None
             if told is None:
@@ -494,7 +494,7 @@ class BoundFunction(BoundCall):
     """A Function as a method of an object: calls the Function of this instance, has its attributes, is a Function."""
 
     @property
-    def __class__(self) -> type[Function]:  # type: ignore[override]
+    def __class__(self) -> type[Function]:  # type: ignore[override, misc]
         return Function
 
     @property

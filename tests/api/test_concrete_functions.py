@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph import flags
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import graphdef
 
@@ -494,3 +496,25 @@ def test_the_tensors_have_the_names_of_their_specs():
     assert float(swapped(x=a, y=b)) == 5.0  # the parameters' own names come first
     within = fg.function(lambda x, y: f(second=y, first=x) * 2.0)
     assert float(within(a, b)) == 10.0
+
+
+def test_shapes_and_dtypes_of_none_and_handles_among_results() -> None:
+    variable = fg.Variable([1.0, 2.0])
+
+    def concrete(f: Any) -> Any:
+        return fg.function(f).get_concrete_function(fg.TensorSpec([2]))
+
+    nothing, some = concrete(lambda x: None), concrete(lambda x: {"a": x, "b": (None, x)})
+    assert nothing.output_dtypes is None and nothing.output_shapes.rank is None
+    assert some.output_dtypes == {"a": fg.float32, "b": (None, fg.float32)}
+    assert str(some.output_shapes["b"]) == "(TensorShape(None), TensorShape([2]))"
+
+    one, several = fg.function(lambda: variable.handle), fg.function(lambda x: ([variable.handle], x + variable, None))
+    for tier in ("first", "last"):
+        with flags.override(tier=tier):
+            for _ in range(2):
+                assert one() is variable.handle or one().dtype == fg.resource
+                (handle,), total, none = several(fg.constant(1.0))
+                assert handle.dtype == fg.resource and none is None and total.numpy().tolist() == [2, 3]
+    around = fg.function(lambda: one())
+    assert around().dtype == fg.resource and around.get_concrete_function().output_dtypes == fg.resource

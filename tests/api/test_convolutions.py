@@ -229,3 +229,24 @@ def test_maximum_of_special_numbers(window: list[float], largest: float, gradien
         y = nn.max_pool2d(x, 2, 2, "VALID")
     assert float(y.numpy().ravel()[0]) == largest
     assert tape.gradient(y, x).numpy().ravel().tolist() == gradient
+
+
+def test_steps_are_given_by_tensors_that_are_known() -> None:
+    x, k = np.arange(16, dtype="f").reshape(1, 4, 4, 1), np.ones((2, 2, 1, 1), "f")
+    plain = tf.nn.conv2d(x, k, [2, 1], "VALID").numpy()
+
+    def staged(form: Any) -> Any:
+        return tf.function(lambda: tf.nn.conv2d(x, k, form, "VALID"))()
+
+    for form in (
+        tf.constant([2, 1]),
+        tf.constant([2, 1], tf.int64),
+        tf.constant([2.0, 1.0]),
+        tf.shape(tf.zeros([2, 1])),
+    ):
+        np.testing.assert_array_equal(tf.nn.conv2d(x, k, form, "VALID").numpy(), plain)
+        np.testing.assert_array_equal(staged(form).numpy(), plain)
+    wide = tf.nn.conv2d(x, k, 1, "VALID", dilations=[2, 1]).numpy()
+    np.testing.assert_array_equal(tf.nn.convolution(x, k, dilations=tf.constant([2, 1])).numpy(), wide)
+    pooled = tf.nn.max_pool2d(x, tf.constant([2, 2]), tf.constant([2, 2]), "VALID").numpy()
+    assert pooled.ravel().tolist() == [5, 7, 13, 15]
