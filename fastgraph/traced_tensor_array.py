@@ -57,6 +57,8 @@ from fastgraph.shapes import (
 )
 from fastgraph.tensor_array import TensorArray
 
+_MOST_ENTRIES = 2**20  # that are looked at one by one while a graph is built; more are one buffer from the first
+
 
 def unify(a: TensorArray, b: TensorArray) -> None:
     """Let two that stand in the same place (of two branches, before and after an iteration) have one element shape.
@@ -224,7 +226,7 @@ class TracedTensorArray(TensorArray):
         self._shape = ListShape(None if self._dynamic_size else rows, element, current_trace())
         if _is_uneven(self._infer_shape, element):
             self._be_uneven()
-        if rows is not None:
+        if rows is not None and rows <= _MOST_ENTRIES:
             self._entries = (None,) * rows
         else:
             self._set_unknown_size(n)

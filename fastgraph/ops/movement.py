@@ -619,8 +619,12 @@ def _infer_shape(input: Aval, *, out_type: DType) -> Aval:
     return Aval(out_type, rank, _constant(input.shape, out_type))
 
 
-def _constant(number: Any, dtype: DType) -> np.ndarray[Any, Any]:
-    value = np.array(number, dtype.numpy_dtype)
+def _constant(number: Any, dtype: DType) -> np.ndarray[Any, Any] | None:
+    """A number or numbers as an array; None where the dtype does not hold them: then running the op says so."""
+    try:
+        value = np.array(number, dtype.numpy_dtype)
+    except OverflowError:
+        return None
     value.flags.writeable = False
     return value
 

@@ -446,6 +446,9 @@ def _list(x: Any) -> Any:
     return unstack(tensor) if tensor.shape.rank == 1 else [tensor]
 
 
+_MOST_PLACES = 2**20  # that are written into a graph; places of more are computed as it runs
+
+
 @public("repeat")
 def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) -> Any:
     """Each element (or slice along `axis`) `repeats` times. t[*s] -> t[*r].
@@ -466,7 +469,7 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
         return reshape(y, concat([before, shape(y)[1:2], after], 0), name=name)
     axis = canonical_axis(axis, len(x.shape))
     counts, n = known_value(repeats), x.shape[axis]
-    if n is not None and counts is not None:
+    if n is not None and counts is not None and (current_trace() is None or n <= _MOST_PLACES):
         # NumPy does not see that the number of bytes overflows.
         if counts.size == 1 and counts.dtype.kind == "i" and counts.min() < 0:
             raise InvalidArgumentError(
@@ -484,7 +487,7 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
         return gather(x, places, axis=axis, name=name)
     dims = [dim(x, i) for i in range(len(x.shape))]
     if repeats.shape.num_elements() == 1:
-        times: Any = reshape(cast(repeats, int32), ()) if counts is None else int(counts)
+        times: Any = reshape(cast(repeats, int32), ()) if counts is None else int(counts.reshape(()))
         wide = broadcast_to(expand_dims_p(x, axes=(axis + 1,)), [*dims[: axis + 1], times, *dims[axis + 1 :]])
         return reshape(wide, [*dims[:axis], dims[axis] * times, *dims[axis + 1 :]], name=name)
     each = broadcast_to(cast(repeats, int32), [dims[axis]])

@@ -455,4 +455,4 @@ def searchsorted(
         raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds. [Op:StridedSlice]")
     flat, rows = _as_rows(sequence), _as_rows(wanted)
     found = named(name, search_sorted, flat, rows, right=side == "right", out_type=as_dtype(out_type))
-    return reshape(found, shape(wanted))
+    return reshape(found, shape(wanted, "int64"))

@@ -170,6 +170,7 @@ def _pow(x: Any, y: Any) -> Any:
 
 
 _FUNCTIONS = {
+    "conj": np.conj,
     "complex": lambda real, imag: real + 1j * imag,
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "neg": np.negative, "pow": _pow,
     "not": np.invert, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,

@@ -251,3 +251,22 @@ def test_updates_of_variables_are_not_broadcast(
         np.testing.assert_array_equal(variable.numpy(), np.zeros(own))
         if spec is None or None in spec:
             np.testing.assert_array_equal(abs(staged(fg.ones(own)).numpy()), np.ones(own))
+
+
+def test_tracing_makes_no_arrays_of_the_size_of_shapes() -> None:
+    n = 10**10
+    rows = [fg.TensorSpec([n, 3]), fg.TensorSpec([n, 2])]
+    assert fg.function(fg.searchsorted).get_concrete_function(*rows).output_shapes == [n, 2]
+
+    def traced(x: Any) -> Any:
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = fg.math.top_k(x, 3).values
+        return (
+            tape.gradient(y, x),
+            fg.repeat(x, 2),
+            fg.TensorArray(fg.float32, n).size(),
+            fg.map_fn(lambda each: each + 1, x),
+        )
+
+    assert fg.function(traced).get_concrete_function(fg.TensorSpec([n])).output_shapes[0].rank == 1
