@@ -133,7 +133,7 @@ def acosh(x: Any, name: str | None = None) -> Tensor:
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Sum of x and y; strings are joined. t[*s], t[*s] -> t[*s], broadcasting. Source: tf.add."""
 def add_n(inputs: Any, name: builtins.str | None = None) -> Tensor:
-    """Sum of a list of tensors of one shape. t[*s]... -> t[*s].
+    """Sum of tensors of one shape, of anything that gives them one by one. t[*s]... -> t[*s].
 
     Raises: ValueError for an empty list; InvalidArgumentError if shapes differ. Source: tf.add_n."""
 def argmax(input: Any, axis: Any = None, output_type: Any = ..., name: builtins.str | None = None) -> Tensor:
@@ -345,8 +345,9 @@ def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
 def matmul(a: Any, b: Any, transpose_a: builtins.bool = False, transpose_b: builtins.bool = False, adjoint_a: builtins.bool = False, adjoint_b: builtins.bool = False, a_is_sparse: builtins.bool = False, b_is_sparse: builtins.bool = False, output_type: Any = None, grad_a: Any = False, grad_b: Any = False, name: builtins.str | None = None) -> Tensor:
     """Product of the matrices in the last two axes; the others are batches and broadcast.
 
-    t[*b, m, k], t[*b, k, n] -> t[*b, m, n]. Operands can be transposed or, with `adjoint`, conjugated as well.
-    Raises: InvalidArgumentError for shapes that do not fit. Source: tf.matmul."""
+    t[*b, m, k], t[*b, k, n] -> t[*b, m, n]. Operands can be transposed or, with `adjoint`, conjugated as well. bfloat16
+    and float32 give float32; with `output_type` int8 and uint8 give int32, these and bfloat16 bfloat16, and halves what
+    is wider. Raises: InvalidArgumentError for shapes that do not fit. Source: tf.matmul."""
 def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
     """R with R R = input, of whose eigenvalues none has a negative real part; NaN where there is none of this dtype.
 

@@ -253,6 +253,8 @@ def _annotate(tree: Tree, dtypes: Mapping[str, str], default: str, wanted: str |
         if argument.dtype != dtype:
             raise ExpressionError(f"operands of {tree.op} differ: {dtype} and {argument.dtype}")
     _check(tree.op, dtype)
+    if tree.op == "conj" and dtype not in PARTS:
+        return arguments[0]  # of real numbers nothing changes
     return Typed(tree.op, head + arguments, result_dtype(tree.op, dtype))
 
 

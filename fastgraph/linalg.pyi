@@ -27,7 +27,8 @@ def banded_triangular_solve(bands: Any, rhs: Any, lower: builtins.bool = True, a
 def cholesky(input: Any, name: str | None = None) -> Tensor:
     """L with L L^H = input, lower triangular; the input's lower triangle is read. t[*b, n, n] -> t[*b, n, n].
 
-    Raises: InvalidArgumentError for what is not square or not positive definite. Source: tf.linalg.cholesky."""
+    Of a matrix that is not positive definite the lower triangle is NaN. Raises: InvalidArgumentError for what is not
+    square. Source: tf.linalg.cholesky."""
 def cholesky_solve(chol: Any, rhs: Any, name: builtins.str | None = None) -> Tensor:
     """x with A x = rhs, given Cholesky's factor of A. t[*b, n, n], t[*b, n, k] -> t[*b, n, k].
 
@@ -81,7 +82,7 @@ def inv(input: Any, adjoint: builtins.bool = False, name: builtins.str | None = 
 def logdet(matrix: Any, name: builtins.str | None = None) -> Tensor:
     """Log-determinants of Hermitian positive definite matrices, as real numbers. t[*b, n, n] -> f[*b].
 
-    Raises: InvalidArgumentError as `cholesky` does. Source: tf.linalg.logdet."""
+    NaN where `cholesky` is. Raises: InvalidArgumentError as `cholesky` does. Source: tf.linalg.logdet."""
 def logm(input: Any, name: str | None = None) -> Tensor:
     """The matrix whose exponential is the input, with eigenvalues of imaginary parts in ]-pi, pi]; NaN if singular.
 

@@ -92,7 +92,8 @@ def bincount(arr: Any, weights: Any = None, minlength: Any = None, maxlength: An
     """How often each number occurs, or the sum of the weights of its occurrences. i[*s] -> dtype[n].
 
     There are as many results as the greatest number and `minlength` say, at most `maxlength`. With axis -1 each row is
-    counted by itself: i[b, n] -> dtype[b, n]. With binary_output: whether it occurs, as 1 and 0.
+    counted by itself: i[b, n] -> dtype[b, n]. With binary_output: whether it occurs, as 1 and 0. Of a SparseTensor or
+    RaggedTensor, with weights of its kind, what it holds is counted.
     Raises: InvalidArgumentError for negative numbers; ValueError for another axis. Source: tf.math.bincount."""
 def ceil(x: Any, name: str | None = None) -> Tensor:
     """The least whole number not below x. f[*s] -> f[*s]. Source: tf.math.ceil."""
@@ -240,7 +241,7 @@ def sobol_sample(dim: Any, num_results: Any, skip: Any = 0, dtype: Any = ..., na
     Raises: InvalidArgumentError for no dimension, or more than there are direction numbers for. Source: Joe and Kuo
     2008; tf.math.sobol_sample."""
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """(x - y) * (x - y). t[*s], t[*s] -> t[*s], broadcasting. Source: tf.math.squared_difference."""
+    """(x - y) * conj(x - y). t[*s], t[*s] -> t[*s], broadcasting. Source: tf.math.squared_difference."""
 def unsorted_segment_max(data: Any, segment_ids: Any, num_segments: Any, name: builtins.str | None = None) -> Tensor:
     """Greatest of the slices of data with the same id. t[*q, *r], i[*q] -> t[num_segments, *r].
 

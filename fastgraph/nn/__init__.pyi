@@ -175,7 +175,7 @@ def isotonic_regression(inputs: Any, decreasing: builtins.bool = True, axis: Any
 def l2_loss(t: Any, name: builtins.str | None = None) -> Tensor:
     """Half the sum of squares. f[*s] -> f[]. Source: tf.nn.l2_loss."""
 def l2_normalize(x: Any, axis: Any = None, epsilon: Any = 1e-12, name: builtins.str | None = None) -> Tensor:
-    """x over its Euclidean norm along `axis`. f[*s] -> f[*s]. Source: tf.nn.l2_normalize."""
+    """x over its Euclidean norm along `axis`. t[*s] -> t[*s]. Source: tf.nn.l2_normalize."""
 def leaky_relu(features: Any, alpha: builtins.float = 0.2, name: builtins.str | None = None) -> Tensor:
     """features where positive, else alpha * features; integers as float32. t[*s] -> f[*s]. Source: tf.nn.leaky_relu."""
 def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: builtins.bool = False, name: builtins.str | None = None) -> Tensor:

@@ -7,6 +7,7 @@ import logging
 import threading
 import weakref
 from collections import namedtuple
+from typing import Any
 
 import numpy as np
 import pytest
