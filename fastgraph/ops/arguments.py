@@ -188,16 +188,13 @@ def known_axis(axis: Any) -> int:
 
 
 class Extents:
-    """A shape argument: `static`, a tuple of ints, or, where that is None, `tensor` and what is `known` of it."""
+    """A shape argument: `static`, a tuple of ints, or, where that is None, `tensor`."""
 
-    __slots__ = ("known", "static", "tensor")
+    __slots__ = ("static", "tensor")
 
-    def __init__(
-        self, static: tuple[int, ...] | None, tensor: Any = None, known: tuple[int | None, ...] | None = None
-    ) -> None:
+    def __init__(self, static: tuple[int, ...] | None, tensor: Any = None) -> None:
         self.static = static
         self.tensor = tensor
-        self.known = known
 
 
 def extents(shape: Any) -> Extents:
@@ -246,12 +243,12 @@ def _mixed_extents(shape: Any) -> Extents:
         return Extents(tuple(_held(n) for n in known if n is not None))
     types = [n.dtype for n in shape if isinstance(n, Tensor)]
     dtype = as_dtype("int64") if as_dtype("int64") in types else types[0]
-    return Extents(None, stack_scalars(shape, dtype), tuple(None if n == -1 else n for n in known))
+    return Extents(None, stack_scalars(shape, dtype))
 
 
 def stack_scalars(values: Any, dtype: DType) -> Any:
     """A vector of scalars, some of them tensors known only at run time."""
-    scalars = [v if isinstance(v, Tensor) else convert(int(v), dtype) for v in values]
+    scalars = [v if isinstance(v, Tensor) and type(v) is not EagerTensor else convert(int(v), dtype) for v in values]
     scalars = [v if v.dtype is dtype else bind(get("cast"), (v,), {"dtype": dtype}) for v in scalars]
     return bind(get("stack"), tuple(scalars), {"axis": 0})
 

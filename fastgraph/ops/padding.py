@@ -448,7 +448,9 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     axis = whole(axis, "axis")
-    repeats = repeats if isinstance(repeats, Tensor) else as_tensor(np.asarray(repeats))
+    if not isinstance(repeats, Tensor):
+        mixed = isinstance(repeats, (list, tuple)) and any(isinstance(n, Tensor) for n in repeats)
+        repeats = as_tensor(repeats if mixed else np.asarray(repeats))
     if x.shape.rank is None and axis >= 0:  # the same along the middle of three axes
         dims = shape(x)
         before, after = dims[:axis], dims[axis + 1 :]
