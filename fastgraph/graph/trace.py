@@ -239,7 +239,7 @@ class SymbolicTensor(Tensor):
         """Note what is known besides about the shape. Raises ValueError if it contradicts what is known."""
         merged = self.shape.merge_with(shape)
         aval = self.value.aval
-        self.value.aval = Aval(aval.dtype, None if merged.rank is None else tuple(merged), aval.value)
+        self.value.aval = Aval(aval.dtype, None if merged.rank is None else tuple(merged), aval.value, aval.partial)
 
     @property
     def made_at(self) -> str:
@@ -614,7 +614,8 @@ class GraphTrace(Trace):
             return node.outputs[0]
         name = "resource" if is_cell else tensor.name.partition(":")[0] if isinstance(tensor, SymbolicTensor) else ""
         attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": name}
-        node = self.graph.add(PLACEHOLDER, (), attrs, avals=(Aval(aval.dtype, aval.shape),), name=UNNAMED)
+        known = aval if self.kind == "branch" else aval.without_value()  # a branch has one place, where that is known
+        node = self.graph.add(PLACEHOLDER, (), attrs, avals=(known,), name=UNNAMED)
         value = node.outputs[0]
         self._unnamed = True
         if self.kind == "branch":

@@ -132,7 +132,7 @@ def static_int(value: Any, no_scalar: str = "") -> int | None:
         return None if found is None else _held(int(found.reshape(())))
     if isinstance(value, (bool, np.bool_)):
         return int(value)
-    if hasattr(type(value), "__index__"):
+    if hasattr(type(value), "__index__") and not hasattr(type(value), "__fg_tensor__"):
         return _held(int(value.__index__()))
     return static_int(as_tensor(value), no_scalar)
 
@@ -231,6 +231,7 @@ def extents(shape: Any) -> Extents:
 
 def _mixed_extents(shape: Any) -> Extents:
     known: list[int | None] = []
+    shape = [convert(n) if hasattr(type(n), "__fg_tensor__") else n for n in shape]  # Variables
     for n in shape:
         if n is None:
             raise ValueError(f"Cannot convert a partially known TensorShape {TensorShape(list(shape))} to a Tensor.")

@@ -28,16 +28,18 @@ _FLOATING_LIMIT = 16
 _EXACT = frozenset(
     "cast realdiv add subtract multiply floordiv floormod floor ceil round rint negative abs maximum minimum".split()
 )
+_ONE_UNKNOWN = np.array(UNKNOWN)
 
 
 def of_elements(dtype: DType, elements: Array) -> Aval:
     """What is known of a tensor with these elements, integers among which UNKNOWN stands for what is not."""
-    missing = elements == UNKNOWN
-    if not missing.any():
+    numbers = elements.reshape(-1).tolist()  # few: faster than arrays are
+    n_missing = numbers.count(UNKNOWN)
+    if not n_missing:
         value = elements.astype(dtype.numpy_dtype)  # always a copy
         value.flags.writeable = False
         return Aval(dtype, value.shape, value)
-    return Aval(dtype, elements.shape, None, None if missing.all() else elements)
+    return Aval(dtype, elements.shape, None, None if n_missing == len(numbers) else elements)
 
 
 def elements_of(aval: Aval) -> Array | None:
@@ -48,6 +50,8 @@ def elements_of(aval: Aval) -> Array | None:
         return None
     if aval.value is not None:
         return aval.value.astype(np.int64)
+    if not aval.shape:
+        return _ONE_UNKNOWN
     return np.full(aval.shape, UNKNOWN) if (aval.size or 0) <= FOLD_LIMIT else None  # type: ignore[arg-type]
 
 
@@ -55,7 +59,7 @@ def following(
     infer: Callable[..., Any], body: Callable[..., Any], name: str = "", family: str = ""
 ) -> Callable[..., Any]:
     """`infer` of an op that also finds what is known of the result's elements, where small integers come out."""
-    exact, rule = name in _EXACT, _RULES.get(name) or (_FAMILIES[family](name) if family in _FAMILIES else None)
+    exact, rule = name in _EXACT, _RULES.get(name) or _FAMILIES.get(family)
     many = name in _SEVERAL
 
     def infer_and_follow(*avals: Aval, **attrs: Any) -> Any:
@@ -86,17 +90,20 @@ def _followed(result: Any, rule: Rule | None, body: Callable[..., Any], avals: S
         limit = FOLD_LIMIT if aval.dtype.is_integer or aval.dtype.is_bool else _FLOATING_LIMIT
         if aval.shape is None or None in aval.shape or (aval.size or 0) > limit:
             return result
+    found: Found = None
     try:
-        with np.errstate(all="ignore"):
-            found: Found = None
-            if all([aval.value is not None for aval in avals]):
+        for aval in avals:
+            if aval.value is None:
+                if rule is not None and not results[0].dtype.is_floating:
+                    found = rule(body, avals, attrs)
+                break
+        else:
+            with np.errstate(all="ignore"):
                 found = body(*[aval.value for aval in avals], **attrs)
-                if not several:
-                    value = np.array(found, dtype=results[0].dtype.numpy_dtype)
-                    value.flags.writeable = False
-                    return Aval(results[0].dtype, value.shape, value) if value.shape == results[0].shape else result
-            elif rule is not None and not results[0].dtype.is_floating:
-                found = rule(body, avals, attrs)
+            if not several:
+                value = np.array(found, dtype=results[0].dtype.numpy_dtype)
+                value.flags.writeable = False
+                return Aval(results[0].dtype, value.shape, value) if value.shape == results[0].shape else result
     except (InvalidArgumentError, ValueError, IndexError, OverflowError):
         return result  # the op fails when it runs, with its own message
     if found is None:
@@ -114,53 +121,41 @@ def _moved(n: int) -> Rule:
     """Of an op whose elements are those of its first n inputs (0: of all) at other places, which the others say."""
 
     def rule(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]) -> Found:
+        if n == 1 and avals[0].value is None and avals[0].partial is None:
+            return None
         taken = [elements_of(aval) if not n or i < n else aval.value for i, aval in enumerate(avals)]
         return None if any([each is None for each in taken]) else body(*taken, **attrs)
 
     return rule
 
 
-#: What decides a result, whatever the other elements are.
-_DECIDES = {"multiply": 0, "prod": 0, "logical_and": 0, "all": 0, "bitwise_and": 0, "logical_or": 1, "any": 1}
-
-
-def _combined(name: str) -> Rule:
+def _combined(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]) -> Found:
     """Of an elementwise op: an element is known where those are that it is made of."""
-    decides = _DECIDES.get(name)
-
-    def rule(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]) -> Found:
-        numbers, missing, decided = [], np.False_, np.False_
-        for aval in avals:
-            elements = elements_of(aval)
-            if elements is None:
-                return None
-            unknown = elements == UNKNOWN
-            missing = missing | unknown
-            decided = decided | (elements == decides)
-            numbers.append(np.where(unknown, 1, elements).astype(aval.dtype.numpy_dtype))
-        found = np.where(missing, UNKNOWN, np.asarray(body(*numbers, **attrs)).astype(np.int64))
-        return found if decides is None else np.where(decided, decides, found)
-
-    return rule
-
-
-def _reduced(name: str) -> Rule:
-    """Of a reduction: an element is known where all are that it is made of."""
-    decides = _DECIDES.get(name)
-
-    def rule(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]) -> Found:
-        elements, axes, keepdims = elements_of(avals[0]), attrs["axes"], attrs["keepdims"]
+    for aval in avals:  # most often nothing is known of one of them
+        if aval.value is None and aval.partial is None:
+            return None
+    numbers, missing = [], np.False_
+    for aval in avals:
+        elements = elements_of(aval)
         if elements is None:
             return None
         unknown = elements == UNKNOWN
-        numbers = np.where(unknown, 1, elements).astype(avals[0].dtype.numpy_dtype)
-        missing = np.any(unknown, axis=axes, keepdims=keepdims)
-        found = np.where(missing, UNKNOWN, np.asarray(body(numbers, **attrs)).astype(np.int64))
-        if decides is None:
-            return found
-        return np.where(np.any(elements == decides, axis=axes, keepdims=keepdims), decides, found)
+        missing = missing | unknown
+        numbers.append(np.where(unknown, 1, elements).astype(aval.dtype.numpy_dtype))
+    with np.errstate(all="ignore"):
+        return np.where(missing, UNKNOWN, np.asarray(body(*numbers, **attrs)).astype(np.int64))
 
-    return rule
+
+def _reduced(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]) -> Found:
+    """Of a reduction: an element is known where all are that it is made of."""
+    elements = elements_of(avals[0])
+    if elements is None:
+        return None
+    unknown = elements == UNKNOWN
+    missing = np.any(unknown, axis=attrs["axes"], keepdims=attrs["keepdims"])
+    numbers = np.where(unknown, 1, elements).astype(avals[0].dtype.numpy_dtype)
+    with np.errstate(all="ignore"):
+        return np.where(missing, UNKNOWN, np.asarray(body(numbers, **attrs)).astype(np.int64))
 
 
 def _selected(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]) -> Found:
@@ -192,4 +187,4 @@ _SEVERAL = frozenset({"split", "unstack"})
 _RULES: dict[str, Rule] = {name: _moved(n) for n, names in _MOVING.items() for name in names.split()}
 _RULES["select"] = _selected
 _RULES["broadcast_args"] = _broadcast
-_FAMILIES: dict[str, Callable[[str], Rule]] = {"elementwise": _combined, "reduction": _reduced}
+_FAMILIES: dict[str, Rule] = {"elementwise": _combined, "reduction": _reduced}
