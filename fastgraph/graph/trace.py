@@ -391,6 +391,7 @@ class GraphTrace(Trace):
         self.states: list[Any] = []  # of a function: how to get and set what its staged statements change
         self.unsure: Any = None  # of a function: dicts of which only some paths have set a key
         self.looked_through: dict[int, Any] = {}  # of a function: what has been searched for lists that are rows now
+        self.initial_values: Any = None  # of a function, while it is traced: of the Variables that it makes
         self.sealed = False
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
         self.scope = ""  # the prefix of the names of its nodes

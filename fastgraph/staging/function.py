@@ -30,7 +30,7 @@ from fastgraph.staging._call import BoundCall, MethodCall, forget_all, set_run_e
 from fastgraph.staging.autograph.options import with_features
 from fastgraph.staging.concrete import ConcreteFunction, Signature
 from fastgraph.staging.fields import together
-from fastgraph.staging.first_calls import lifted, not_first_call
+from fastgraph.staging.first_calls import InitialValues, not_first_call
 from fastgraph.staging.function_types import FunctionType, of_function
 from fastgraph.staging.general_keys import general_key
 from fastgraph.staging.keys import Arguments, Guard
@@ -382,7 +382,7 @@ class Function(MethodCall):
         def creator(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
             if made is None:
                 raise ValueError(not_first_call(kwargs))
-            kwargs["initial_value"] = lifted(kwargs.get("initial_value"), trace, arguments.leaves)
+            kwargs["initial_value"] = initial_values.lifted(kwargs.get("initial_value"))
             with init_scope():
                 variable = next_creator(**kwargs)
             made.append(variable)
@@ -391,6 +391,7 @@ class Function(MethodCall):
         state = current_state()
         device = state.device
         outermost = state.trace is None
+        initial_values = InitialValues(trace, arguments.leaves)
         if isinstance(state.trace, GraphTrace):
             trace.graph.around = weakref.ref(state.trace.graph)
             trace.enclosing = state.trace
@@ -409,6 +410,7 @@ class Function(MethodCall):
             raise told from error.__cause__
         finally:
             state.device = device
+            trace.initial_values = None
             if trace.states:
                 from fastgraph.staging.autograph.state import put_back  # loaded with what has been converted
 

@@ -155,11 +155,11 @@ def _main() -> int:
     theirs = json.loads(subprocess.run(peer, input=json.dumps(programs), capture_output=True, text=True, check=True).stdout)
     total = more = wrong = 0
     for seed, program, rows in zip(range(first, first + n), programs, theirs, strict=True):
-        ours = known(tf, program)
+        ours = known(tf, program, True)
         total += len(rows)
-        more += sum(at_least(ours[name], b) and ours[name] != b for name, b in rows.items())
+        more += sum(ours.get(name) != b for name, b in rows.items())
         for name, b in rows.items():
-            if not at_least(a := ours[name], b):
+            if not at_least(a := ours.get(name, "no result"), b):
                 wrong += 1
                 line = next(line for line in program.lines if line.startswith(f"{name} ="))
                 print(f"seed {seed}, {program.spec}: {line}: {a}, TensorFlow {b}", *program.lines, sep="\n    ")
