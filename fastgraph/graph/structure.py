@@ -51,7 +51,7 @@ def _outputs(graph: Graph, operands: Sequence[Aval]) -> list[Aval]:
     if more:
         for node in graph.nodes:
             inputs = [more.get(value, value.aval) for value in node.inputs]
-            if any([value in more for value in node.inputs]):
+            if any(value in more for value in node.inputs):
                 try:
                     avals = infer(node.op, inputs, node.attrs)
                 except (TypeError, ValueError, OpError):

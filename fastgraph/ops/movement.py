@@ -157,7 +157,9 @@ def _infer_reshape_dynamic(tensor: Aval, shape: Aval) -> Aval:
         others = 1
         for n in dims:
             others *= 1 if n is None else n
-        if others and size % others == 0:  # one that is not known is what is left, whether the op or the program says it
+        if (
+            others and size % others == 0
+        ):  # one that is not known is what is left, whether the op or the program says it
             dims = tuple(size // others if n is None else n for n in dims)
     return Aval(tensor.dtype, dims)
 

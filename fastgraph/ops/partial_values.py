@@ -1,8 +1,8 @@
 """What is known of the integers that an op gives: all that follows from its inputs' elements as far as these are known.
 
-Rule: here, and nowhere in the single ops, stands how what is known of values passes through ops (`shape`, `size`, `rank`
-and `range` begin it in their inference; whatever takes a shape reads `Aval.value` or `Aval.numbers`). An element counts
-as known only if every value of the unknown ones gives it.
+Rule: here, and nowhere in the single ops, stands how what is known of values passes through ops (`shape`, `size` and
+`rank` begin it in their inference; whatever takes a shape reads `Aval.value` or `Aval.numbers`). An element counts as
+known only if every value of the unknown ones gives it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ Rule = Callable[[Callable[..., Any], Sequence[Aval], dict[str, Any]], Found]
 FOLD_LIMIT = 1024
 #: As far as floating-point numbers are followed at all, as in ceil(n / 2): by operations that round in one way only.
 _FLOATING_LIMIT = 16
-_EXACT = frozenset(
-    "cast realdiv add subtract multiply floordiv floormod floor ceil round rint negative abs maximum minimum".split()
-)
+_EXACT = frozenset({
+    "cast", "realdiv", "add", "subtract", "multiply", "floordiv", "floormod", "floor", "ceil", "round", "rint",
+    "negative", "abs", "maximum", "minimum",
+})  # fmt: skip
 _ONE_UNKNOWN = np.array(UNKNOWN)
 
 
@@ -108,7 +109,10 @@ def _followed(result: Any, rule: Rule | None, body: Callable[..., Any], avals: S
         return result  # the op fails when it runs, with its own message
     if found is None:
         return result
-    made = [of_elements(aval.dtype, np.asarray(e, np.int64)) for aval, e in zip(results, found if several else [found], strict=True)]
+    made = [
+        of_elements(aval.dtype, np.asarray(e, np.int64))
+        for aval, e in zip(results, found if several else [found], strict=True)
+    ]
     if any(new.shape != aval.shape for new, aval in zip(made, results, strict=True)):
         return result
     return tuple(made) if several else made[0]
@@ -124,7 +128,7 @@ def _moved(n: int) -> Rule:
         if n == 1 and avals[0].value is None and avals[0].partial is None:
             return None
         taken = [elements_of(aval) if not n or i < n else aval.value for i, aval in enumerate(avals)]
-        return None if any([each is None for each in taken]) else body(*taken, **attrs)
+        return None if any(each is None for each in taken) else body(*taken, **attrs)
 
     return rule
 

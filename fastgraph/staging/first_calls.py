@@ -1,7 +1,7 @@
 """Variables that a traced function makes: they live outside of the graph, and are made in the first call only.
 
-Rule: what such a Variable starts from is computed outside of the trace, from the arguments of the first call; no node of
-a trace is run more than once for it, and none whose result follows from shapes.
+Rule: what such a Variable starts from is computed outside of the trace, from the arguments of the first call; no node
+of a trace is run more than once for it, and none whose result follows from shapes.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def draw(tf: Any, seed: int) -> Program:
             a=pick.choice(scalars), b=pick.choice(scalars), v=pick.choice(vectors), w=pick.choice(vectors),
             n=pick.randrange(1, 4), i=pick.randrange(2),
         )  # fmt: skip
-        if all([_runs(line, f"y{number}", kind, scope) for scope in scopes]):
+        if all(_runs(line, f"y{number}", kind, scope) for scope in scopes):
             lines.append(line)
             {"S": scalars, "V": vectors, "M": made}[kind].append(f"y{number}")
     return Program(lines, made, spec, sizes)
@@ -152,7 +152,9 @@ def _main() -> int:
     first, n = int(sys.argv[1]), int(sys.argv[2])
     programs = [draw(tf, seed) for seed in range(first, first + n)]
     peer = [os.environ["PEER_TENSORFLOW"], __file__, "peer"]
-    theirs = json.loads(subprocess.run(peer, input=json.dumps(programs), capture_output=True, text=True, check=True).stdout)
+    theirs = json.loads(
+        subprocess.run(peer, input=json.dumps(programs), capture_output=True, text=True, check=True).stdout
+    )
     total = more = wrong = 0
     for seed, program, rows in zip(range(first, first + n), programs, theirs, strict=True):
         ours = known(tf, program, True)
