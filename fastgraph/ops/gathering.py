@@ -180,12 +180,18 @@ def slice_tensor(input: Any, begin: Any, size: Any, name: str | None = None) -> 
     """`fastgraph.slice` under a name that does not hide Python's."""
     amount = extents(size)
     start = extents(begin)
-    first = index_vector(start.static) if start.static is not None else start.tensor
     if amount.static is not None:
         if -1 in amount.static and start.static is None:
-            return named(name, slice_dynamic, input, first, index_vector(amount.static))
+            return named(name, slice_dynamic, input, start.tensor, _numbers(amount.static, start.tensor.dtype))
+        first = index_vector(start.static) if start.static is not None else start.tensor
         return named(name, slice_p, input, first, size=amount.static)
+    first = _numbers(start.static, amount.tensor.dtype) if start.static is not None else start.tensor
     return named(name, slice_dynamic, input, first, amount.tensor)
+
+
+def _numbers(values: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers that are known, of the dtype of those that are not."""
+    return as_tensor(np.array(values, dtype.numpy_dtype))
 
 
 @public("slice")

@@ -53,7 +53,7 @@ def elements_of(aval: Aval) -> Array | None:
         return aval.value.astype(np.int64)
     if not aval.shape:
         return _ONE_UNKNOWN
-    return np.full(aval.shape, UNKNOWN) if (aval.size or 0) <= FOLD_LIMIT else None  # type: ignore[arg-type]
+    return np.full(aval.shape, UNKNOWN) if (aval.size or 0) <= FOLD_LIMIT else None
 
 
 def following(
