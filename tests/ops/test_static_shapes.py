@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
+from fastgraph import flags
 from fastgraph.graph.ir import infer
 from fastgraph.primitive import get
 from fastgraph.shapes import UNKNOWN, Aval
@@ -184,6 +185,24 @@ def test_variables_are_extents() -> None:
     v = fg.Variable(5)
     f = fg.function(lambda x: (fg.zeros([fg.shape(x)[0], v]), fg.eye(v), fg.fill([v, 2], 1)))
     assert [r.shape for r in f(fg.ones([3, 2]))] == [[3, 5], [5, 5], [5, 2]]
+
+
+@pytest.mark.parametrize("tier", ["first", "last"])
+def test_sizes_of_a_call_decide_what_runs(tier: str) -> None:
+    """What follows from a size that is not known while tracing is that of each call, also where data gives it."""
+
+    @fg.function(input_signature=[fg.TensorSpec([None, None])])
+    def f(x: Any) -> Any:
+        n = fg.cast(fg.shape(x)[0], fg.float32)
+        rows = fg.shape(fg.boolean_mask(x, fg.reduce_sum(x, 1) > 0.0))
+        chosen = fg.cond(rows[0] > 3, lambda: fg.ones(rows) * n, lambda: fg.ones(rows + 1))
+        return x * (n * 0.5), fg.range(fg.cast(fg.math.ceil(n / 2.0), fg.int32)), fg.zeros(rows) + n, chosen
+
+    with flags.override(tier=tier):
+        for size in ((2, 3), (2, 5), (6, 3), (6, 5), (2, 3), (6, 3)):
+            x = fg.ones(size)
+            for result, plain in zip(f(x), f.python_function(x), strict=True):
+                np.testing.assert_array_equal(result, plain)
 
 
 INTEGERS = ["add", "subtract", "multiply", "floordiv", "floormod", "maximum", "minimum", "less", "equal", "select", "abs",
