@@ -47,7 +47,8 @@ def _outputs(graph: Graph, operands: Sequence[Aval]) -> list[Aval]:
     """What is known of a graph's results for operands of which more is known than it was traced for: their shapes."""
     more: dict[Value, Aval] = {}
     for parameter, operand in zip(graph.parameters, operands, strict=False):
-        _note(more, parameter, operand.without_value())
+        if operand.shape != parameter.aval.shape:
+            _note(more, parameter, operand.without_value())
     if more:
         for node in graph.nodes:
             inputs = [more.get(value, value.aval) for value in node.inputs]
