@@ -32,16 +32,22 @@ def is_symbolic_tensor(tensor: Any) -> bool:
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
     """Return the elements of a tensor as an array if they are known now, else None. Source: tf.get_static_value.
 
-    With `partial`, a vector of which some elements are known gives those, and None for the others.
+    With `partial`, integers of which some are known give those, and None for the others.
     """
     if not isinstance(tensor, Tensor):
         return None if hasattr(tensor, "__fg_cell__") else tensor
     found = known_value(tensor)
+    if found is not None:
+        return np.array(found)[()]
+    if not partial:
+        return None
+    if tensor.aval.partial is not None:
+        return np.array(tensor.aval.numbers, object).reshape(tensor.aval.partial.shape)
     node: Any = getattr(getattr(tensor, "value", None), "node", None)
-    if found is None and partial and tensor.shape.rank == 1 and node is not None and node.op.name == "stack":
+    if tensor.shape.rank == 1 and node is not None and node.op.name == "stack":  # of other numbers, or all unknown
         parts = [known_value(tensor.trace.tensor(value)) for value in node.inputs]  # type: ignore[attr-defined]
-        return [None if part is None else np.array(part)[()] for part in parts]
-    return None if found is None else np.array(found)[()]
+        return np.array([None if part is None else part[()] for part in parts], object)
+    return None
 
 
 def get_current_name_scope() -> str:

@@ -127,19 +127,32 @@ def common_shape(a: Shape, b: Shape) -> Shape:
     return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
 
 
+#: The element of `Aval.partial` that is not known.
+UNKNOWN = -(2**63)
+
+
 class Aval:
     """What is known of a value before it is computed: dtype, shape, and the value itself where it follows already.
 
     `shape` is a tuple of `int | None`, or None for unknown rank. `value` is a read-only ndarray for constants and for
-    what follows from shapes alone, else None. Two avals are equal if dtype and shape are; the value does not count.
+    what follows from shapes alone, else None. Where only some elements are known, of integers that may say a shape,
+    `value` is None and `partial` an int64 ndarray with UNKNOWN in the place of the others; else that is None. Two avals
+    are equal if dtype and shape are; the values do not count.
     """
 
-    __slots__ = ("dtype", "shape", "value")
+    __slots__ = ("dtype", "partial", "shape", "value")
 
-    def __init__(self, dtype: DType, shape: Shape, value: np.ndarray[Any, Any] | None = None) -> None:
+    def __init__(
+        self,
+        dtype: DType,
+        shape: Shape,
+        value: np.ndarray[Any, Any] | None = None,
+        partial: np.ndarray[Any, Any] | None = None,
+    ) -> None:
         self.dtype = dtype
         self.shape = shape
         self.value = value
+        self.partial = partial
 
     @property
     def rank(self) -> int | None:
@@ -157,6 +170,15 @@ class Aval:
         return self.shape is not None and None not in self.shape
 
     @property
+    def numbers(self) -> list[int | None] | None:
+        """The elements in order as far as they are known, or None if none is; for integers."""
+        if self.value is not None:
+            return [int(n) for n in self.value.reshape(-1).tolist()]
+        if self.partial is None:
+            return None
+        return [None if n == UNKNOWN else n for n in self.partial.reshape(-1).tolist()]
+
+    @property
     def nbytes(self) -> int | None:
         """The bytes of the elements, or None if the shape is not known or they are not held in memory as such."""
         total = self.dtype.size
@@ -170,7 +192,7 @@ class Aval:
 
     def without_value(self) -> Aval:
         """Return this aval with nothing said about the value."""
-        return self if self.value is None else Aval(self.dtype, self.shape)
+        return self if self.value is None and self.partial is None else Aval(self.dtype, self.shape)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Aval) and self.dtype is other.dtype and self.shape == other.shape

@@ -46,7 +46,8 @@ class Planner:
         The arguments in the places `own` are those of a loop that nobody else takes: where one dies, a result may be
         written over it.
         """
-        key = (shape_key(avals), tuple([None if a.value is None else a.value.tobytes() for a in avals]), own)
+        values = [a.partial if a.value is None else a.value for a in avals]
+        key = (shape_key(avals), tuple([None if v is None else (v.dtype.char, v.tobytes()) for v in values]), own)
         with self._lock:
             plans = self._plans.setdefault(id(program), OrderedDict())
             found = plans.get(key)

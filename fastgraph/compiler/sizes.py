@@ -72,7 +72,7 @@ def infer_graph(
 def _key(number: int, inputs: Sequence[Aval]) -> tuple[Any, ...] | None:
     """Return what decides the results of nodes of one number, if it is shapes alone: a value that is known may, too."""
     for aval in inputs:
-        if aval.value is not None:
+        if aval.value is not None or aval.partial is not None:
             return None
     return (number, *[aval.shape for aval in inputs])
 

@@ -5,7 +5,7 @@ Rule: they have no kernel of their own; `interpret.py` and the compiler know wha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ import numpy as np
 from fastgraph import dtype as dtypes
 from fastgraph._tensor import as_array, from_array, get_slot
 from fastgraph.dtype import DType
-from fastgraph.errors import InternalError
-from fastgraph.graph.ir import Graph, Node, Value
+from fastgraph.errors import InternalError, OpError
+from fastgraph.graph.ir import Graph, Node, Value, infer
 from fastgraph.primitive import Primitive, register
 from fastgraph.shapes import Aval, Shape, common_shape
 
@@ -40,18 +40,46 @@ def _infer_const(*, value: Any) -> Aval:
 
 
 def _infer_call(*operands: Aval, graph: Graph) -> tuple[Aval, ...]:
-    return tuple([value.aval.without_value() for value in graph.outputs])
+    return tuple(_outputs(graph, operands))
+
+
+def _outputs(graph: Graph, operands: Sequence[Aval]) -> list[Aval]:
+    """What is known of a graph's results for operands of which more is known than it was traced for: their shapes."""
+    more: dict[Value, Aval] = {}
+    for parameter, operand in zip(graph.parameters, operands, strict=False):
+        if operand.shape != parameter.aval.shape:
+            _note(more, parameter, operand.without_value())
+    if more:
+        for node in graph.nodes:
+            inputs = [more.get(value, value.aval) for value in node.inputs]
+            if any(value in more for value in node.inputs):
+                try:
+                    avals = infer(node.op, inputs, node.attrs)
+                except (TypeError, ValueError, OpError):
+                    continue  # it fails when it runs, if it does
+                for value, aval in zip(node.outputs, avals, strict=True):
+                    _note(more, value, aval)
+    return [more.get(value, value.aval).without_value() for value in graph.outputs]
+
+
+def _note(more: dict[Value, Aval], value: Value, found: Aval) -> None:
+    """Note what is known of a value besides what its graph says."""
+    noted, shape = value.aval, found.shape
+    if noted.shape is None or shape is None:
+        shape = noted.shape if shape is None else shape
+    elif len(shape) == len(noted.shape):
+        shape = tuple([m if n is None else n for m, n in zip(shape, noted.shape, strict=True)])
+    else:
+        return
+    if shape != noted.shape or (found.value is not None and noted.value is None) or found.partial is not None:
+        more[value] = Aval(noted.dtype, shape, found.value, found.partial)
 
 
 def _infer_cond(
     pred: Aval, *operands: Aval, then_graph: Graph, else_graph: Graph, indexed: bool = False
 ) -> tuple[Aval, ...]:
-    return tuple(
-        [
-            Aval(a.aval.dtype, common_shape(a.aval.shape, b.aval.shape))
-            for a, b in zip(then_graph.outputs, else_graph.outputs, strict=True)
-        ]
-    )
+    branches = _outputs(then_graph, operands), _outputs(else_graph, operands)
+    return tuple([Aval(a.dtype, common_shape(a.shape, b.shape)) for a, b in zip(*branches, strict=True)])
 
 
 def _infer_while(

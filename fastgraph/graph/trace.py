@@ -239,7 +239,7 @@ class SymbolicTensor(Tensor):
         """Note what is known besides about the shape. Raises ValueError if it contradicts what is known."""
         merged = self.shape.merge_with(shape)
         aval = self.value.aval
-        self.value.aval = Aval(aval.dtype, None if merged.rank is None else tuple(merged), aval.value)
+        self.value.aval = Aval(aval.dtype, None if merged.rank is None else tuple(merged), aval.value, aval.partial)
 
     @property
     def made_at(self) -> str:
@@ -392,6 +392,7 @@ class GraphTrace(Trace):
         self.states: list[Any] = []  # of a function: how to get and set what its staged statements change
         self.unsure: Any = None  # of a function: dicts of which only some paths have set a key
         self.looked_through: dict[int, Any] = {}  # of a function: what has been searched for lists that are rows now
+        self.initial_values: Any = None  # of a function, while it is traced: of the Variables that it makes
         self.sealed = False
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
         self.scope = ""  # the prefix of the names of its nodes
@@ -616,7 +617,8 @@ class GraphTrace(Trace):
             return node.outputs[0]
         name = "resource" if is_cell else tensor.name.partition(":")[0] if isinstance(tensor, SymbolicTensor) else ""
         attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": name}
-        node = self.graph.add(PLACEHOLDER, (), attrs, avals=(Aval(aval.dtype, aval.shape),), name=UNNAMED)
+        known = aval if self.kind == "branch" else aval.without_value()  # a branch has one place, where that is known
+        node = self.graph.add(PLACEHOLDER, (), attrs, avals=(known,), name=UNNAMED)
         value = node.outputs[0]
         self._unnamed = True
         if self.kind == "branch":

@@ -143,7 +143,8 @@ def static_int(value: Any, no_scalar: str = "") -> int | None:
         return None if found is None else _held(int(found.reshape(())))
     if isinstance(value, (bool, np.bool_)):
         return int(value)
-    if hasattr(type(value), "__index__") and not (isinstance(value, np.ndarray) and value.dtype.kind not in "iu"):
+    array = isinstance(value, np.ndarray) and value.dtype.kind not in "iu"
+    if hasattr(type(value), "__index__") and not array and not hasattr(type(value), "__fg_tensor__"):
         return _held(int(value.__index__()))
     return static_int(preferred(value, int32), no_scalar)
 
@@ -201,16 +202,13 @@ def known_axis(axis: Any) -> int:
 
 
 class Extents:
-    """A shape argument: `static`, a tuple of ints, or, where that is None, `tensor` and what is `known` of it."""
+    """A shape argument: `static`, a tuple of ints, or, where that is None, `tensor`."""
 
-    __slots__ = ("known", "static", "tensor")
+    __slots__ = ("static", "tensor")
 
-    def __init__(
-        self, static: tuple[int, ...] | None, tensor: Any = None, known: tuple[int | None, ...] | None = None
-    ) -> None:
+    def __init__(self, static: tuple[int, ...] | None, tensor: Any = None) -> None:
         self.static = static
         self.tensor = tensor
-        self.known = known
 
 
 def extents(shape: Any) -> Extents:
@@ -249,7 +247,7 @@ def extents(shape: Any) -> Extents:
 
 def _mixed_extents(shape: Any) -> Extents:
     known: list[int | None] = []
-    shape = whole_items(shape)
+    shape = whole_items([convert(n) if hasattr(type(n), "__fg_tensor__") else n for n in shape])  # Variables, too
     for n in shape:
         if n is None:
             raise ValueError(f"Cannot convert a partially known TensorShape {TensorShape(list(shape))} to a Tensor.")
@@ -262,7 +260,7 @@ def _mixed_extents(shape: Any) -> Extents:
         return Extents(tuple(_held(n) for n in known if n is not None))
     types = [n.dtype for n in shape if isinstance(n, Tensor)]
     dtype = as_dtype("int64") if as_dtype("int64") in types else types[0]
-    return Extents(None, stack_scalars(shape, dtype), tuple(None if n == -1 else n for n in known))
+    return Extents(None, stack_scalars(shape, dtype))
 
 
 def holds_int64(values: Any) -> bool:
@@ -284,7 +282,7 @@ def whole_items(values: Any) -> Any:
 
 def stack_scalars(values: Any, dtype: DType) -> Any:
     """A vector of scalars, some of them tensors known only at run time."""
-    scalars = [v if isinstance(v, Tensor) else convert(int(v), dtype) for v in values]
+    scalars = [v if isinstance(v, Tensor) and type(v) is not EagerTensor else convert(int(v), dtype) for v in values]
     scalars = [v if v.dtype is dtype else bind(get("cast"), (v,), {"dtype": dtype}) for v in scalars]
     return bind(get("stack"), tuple(scalars), {"axis": 0})
 

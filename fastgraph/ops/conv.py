@@ -63,7 +63,7 @@ def _infer_input_grad(rank: int) -> Callable[..., Aval]:
         own = _of_rank(dy, rank + 2)
         assert own is not None
         dims = shape_of_value(sizes)
-        if sizes.value is None or dims is None:
+        if sizes.numbers is None or dims is None:
             return Aval(dy.dtype, (own[0], *(None,) * (rank + 1)))
         if len(dims) == rank + 2 and filter.shape is not None:
             _check_result(Aval(dy.dtype, dims), filter, dy, rank, attrs)
@@ -78,7 +78,7 @@ def _infer_filter_grad(rank: int) -> Callable[..., Aval]:
         result = _of_rank(dy, rank + 2)
         assert own is not None and result is not None
         dims = shape_of_value(sizes)
-        if sizes.value is None or dims is None:
+        if sizes.numbers is None or dims is None:
             return Aval(dy.dtype, (*(None,) * (rank + 1), result[-1]))
         if len(dims) == rank + 2:
             _check_result(x, Aval(dy.dtype, dims), dy, rank, attrs)

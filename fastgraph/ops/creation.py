@@ -11,17 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor, convert, current_trace, from_array, zeros_or_ones
+from fastgraph._tensor import Tensor, bind, convert, current_trace, from_array, zeros_or_ones
 from fastgraph.conversion import filled, whole_numbers
 from fastgraph.dtype import DType, as_dtype, float32, int32, string
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.op_errors import DEVICE, MAX_RANK, out_of_memory, rank_too_large
-from fastgraph.ops.arguments import as_tensor, extents, named, no_layout, static_int, whole
+from fastgraph.ops.arguments import as_tensor, extents, index_vector, named, no_layout, static_int, whole
 from fastgraph.ops.elementwise import cast, identity, maximum, select
 from fastgraph.ops.families import Array, body_of, canonical_axis, custom, invalid, movement, public, shape_text
-from fastgraph.ops.movement import broadcast_to, reshape, shape_of_value, transpose_p
+from fastgraph.ops.movement import broadcast_to, reshape, shape, shape_of_value, transpose_p
 from fastgraph.ops.reduction import reduce_sum
 from fastgraph.ops.sums import is_half
+from fastgraph.primitive import get
 from fastgraph.shapes import Aval
 
 
@@ -89,8 +90,8 @@ def fill_p(value: Array, *, shape: tuple[int, ...]) -> Any:
     return np.full(_filled_shape(shape), value.reshape(()), value.dtype)
 
 
-def _infer_fill_dynamic(value: Aval, shape: Aval, *, known: tuple[int | None, ...] | None) -> Aval:
-    dims = known if shape.value is None and known is not None else shape_of_value(shape)
+def _infer_fill_dynamic(value: Aval, shape: Aval) -> Aval:
+    dims = shape_of_value(shape)
     check_dims(dims or ())
     return Aval(value.dtype, dims)
 
@@ -103,9 +104,9 @@ def _infer_fill_dynamic(value: Aval, shape: Aval, *, known: tuple[int | None, ..
     shape_inputs=(1,),
     lower=_lower_fill,
     vjp=dict(value=lambda dy, value_shape: reshape(reduce_sum(dy), value_shape)),
-    samples=lambda: [((np.array(1.5), np.array([2, 3])), {"known": None})],
+    samples=lambda: [((np.array(1.5), np.array([2, 3])), {})],
 )
-def fill_dynamic(value: Array, shape: Array, *, known: tuple[int | None, ...] | None) -> Any:
+def fill_dynamic(value: Array, shape: Array) -> Any:
     """`fill` of a shape known only at run time. t[], i[n] -> t[*shape]."""
     return body_of(fill_p)(value, shape=tuple(shape.tolist()))
 
@@ -119,7 +120,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     size = extents(dims)
     if size.static is not None:
         return named(name, fill_p, value, shape=size.static)
-    return named(name, fill_dynamic, value, size.tensor, known=size.known)
+    return named(name, fill_dynamic, value, size.tensor)
 
 
 def _constant(shape: Any, number: Any, dtype: Any, name: str | None) -> Any:
@@ -433,6 +434,9 @@ def eye(
         result = named(name, eye_p, rows=rows, columns=columns, dtype=target)
     if batch_shape is None:
         return result
-    if rows is None or columns is None or (lead := extents(batch_shape).static) is None:
-        raise NotImplementedError("eye with batch_shape needs sizes that are known while a function is traced")
-    return broadcast_to(result, (*lead, rows, columns))
+    lead = extents(batch_shape)
+    if rows is not None and columns is not None and lead.static is not None:
+        return broadcast_to(result, (*lead.static, rows, columns))
+    own = shape(result, lead.tensor.dtype) if lead.static is None else shape(result)
+    first = lead.tensor if lead.static is None else as_tensor(index_vector(lead.static), own.dtype)
+    return broadcast_to(result, bind(get("concat"), (first, own), {"axis": 0}))

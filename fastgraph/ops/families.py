@@ -19,6 +19,7 @@ import numpy as np
 from fastgraph._tensor import bind, current_trace
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.errors import InvalidArgumentError
+from fastgraph.ops.partial_values import following
 from fastgraph.primitive import Primitive, register, register_public
 from fastgraph.shapes import Aval
 
@@ -44,8 +45,6 @@ DTYPE_SETS = {
 Array = np.ndarray[Any, Any]
 Dims = tuple[int | None, ...] | None
 _NO_ATTRS: dict[str, Any] = {}
-#: Values are followed through inference only up to this size: they are shapes and indices, not data.
-FOLD_LIMIT = 1024
 
 
 def public(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -185,7 +184,7 @@ def define(
         op_type=op,
         public=public,
         body=body,
-        infer=infer if effect is not None else _folding(infer, body),
+        infer=infer if effect is not None else following(infer, body, primitive_name(body), family),
         n_outputs=n_outputs,
         inputs=tuple("*" + n if variadic and n == names[-1] else n for n in names),
         attrs=tuple(attrs),
@@ -276,35 +275,6 @@ def _wrapper(primitive: Primitive, body: Callable[..., Any], named: bool) -> Cal
     function.__doc__ = body.__doc__
     function.primitive = primitive
     return function  # type: ignore[no-any-return]
-
-
-def _folding(infer: Callable[..., Any], body: Callable[..., Any]) -> Callable[..., Any]:
-    """`infer` that also computes the result's value where all inputs' values are known and small integers come out."""
-
-    def infer_and_fold(*avals: Aval, **attrs: Any) -> Any:
-        result = infer(*avals, **attrs)
-        if (
-            type(result) is Aval
-            and result.value is None
-            and avals
-            and avals[0].value is not None  # few are: asked before what costs more
-            and (result.dtype.is_integer or result.dtype.is_bool)
-            and known(result)
-            and all(a.value is not None for a in avals)
-            and (result.size or 0) <= FOLD_LIMIT
-        ):
-            try:
-                with np.errstate(all="ignore"):
-                    value = np.asarray(body(*[a.value for a in avals], **attrs), dtype=result.dtype.numpy_dtype)
-            except (InvalidArgumentError, ValueError, IndexError):
-                return result  # the op fails when it runs, with its own message
-            if value.shape == result.shape:
-                value = value.copy() if value.flags.writeable is False or value.base is not None else value
-                value.flags.writeable = False
-                return Aval(result.dtype, result.shape, value)
-        return result
-
-    return infer_and_fold
 
 
 # ---- elementwise ----------------------------------------------------------------------------------------------------

@@ -25,7 +25,9 @@ from fastgraph.shapes import Aval
 # ---- slice ----------------------------------------------------------------------------------------------------------
 
 
-def _check_slice(dims: Sequence[int | None], begin: Sequence[int], size: Sequence[int]) -> tuple[int | None, ...]:
+def _check_slice(
+    dims: Sequence[int | None], begin: Sequence[int | None], size: Sequence[int | None]
+) -> tuple[int | None, ...]:
     """The shape of a slice. ValueError with TensorFlow's text if it does not lie inside."""
     if len(begin) != len(dims) or len(size) != len(dims):
         raise ValueError(
@@ -34,8 +36,8 @@ def _check_slice(dims: Sequence[int | None], begin: Sequence[int], size: Sequenc
         )
     result: list[int | None] = []
     for i, (n, b, s) in enumerate(zip(dims, begin, size, strict=True)):
-        if n is None:
-            result.append(None if s == -1 else s)
+        if n is None or b is None or s is None:
+            result.append(0 if n == 0 else n if b == 0 and s == -1 else None if s == -1 else s)
             continue
         if not 0 <= b <= n:
             raise ValueError(f"Expected begin[{i}] in [0, {n}], but got {b}")
@@ -45,16 +47,13 @@ def _check_slice(dims: Sequence[int | None], begin: Sequence[int], size: Sequenc
     return tuple(result)
 
 
-def _infer_slice(input: Aval, begin: Aval, *, size: tuple[int, ...]) -> Aval:
+def _infer_slice(input: Aval, begin: Aval, *, size: tuple[int | None, ...]) -> Aval:
     if input.shape is None:
         return Aval(input.dtype, tuple(None if s == -1 else s for s in size))
-    if len(size) != len(input.shape) or begin.shape not in (None, (None,), (len(input.shape),)):
-        _check_slice(input.shape, (0,) * int((begin.shape or size)[0] or 0), size)
-    if begin.value is not None:
-        return Aval(input.dtype, _check_slice(input.shape, begin.value.tolist(), size))
-    if -1 in size:
-        return Aval(input.dtype, tuple(None if s == -1 else s for s in size))
-    return Aval(input.dtype, size)
+    starts = begin.numbers
+    if starts is None:
+        starts = [None] * ((begin.shape or (None,))[0] or len(input.shape))
+    return Aval(input.dtype, _check_slice(input.shape, starts, size))
 
 
 def _lower_slice(b: Any, node: Any) -> list[Any]:
@@ -116,9 +115,10 @@ def slice_p(input: Array, begin: Array, *, size: tuple[int, ...]) -> Any:
 
 
 def _infer_slice_dynamic(input: Aval, begin: Aval, size: Aval) -> Aval:
-    if size.value is not None:
-        return _infer_slice(input, begin, size=tuple(size.value.tolist()))
-    return Aval(input.dtype, shape_of_value(size) if input.shape is None else (None,) * len(input.shape))
+    sizes = size.numbers
+    if sizes is None:
+        return Aval(input.dtype, shape_of_value(size) if input.shape is None else (None,) * len(input.shape))
+    return _infer_slice(input, begin, size=tuple(sizes))
 
 
 @movement(
@@ -181,12 +181,18 @@ def slice_tensor(input: Any, begin: Any, size: Any, name: str | None = None) -> 
     """`fastgraph.slice` under a name that does not hide Python's."""
     amount = extents(size)
     start = extents(begin)
-    first = index_vector(start.static) if start.static is not None else start.tensor
     if amount.static is not None:
         if -1 in amount.static and start.static is None:
-            return named(name, slice_dynamic, input, first, index_vector(amount.static))
+            return named(name, slice_dynamic, input, start.tensor, _numbers(amount.static, start.tensor.dtype))
+        first = index_vector(start.static) if start.static is not None else start.tensor
         return named(name, slice_p, input, first, size=amount.static)
+    first = _numbers(start.static, amount.tensor.dtype) if start.static is not None else start.tensor
     return named(name, slice_dynamic, input, first, amount.tensor)
+
+
+def _numbers(values: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers that are known, of the dtype of those that are not."""
+    return as_tensor(np.array(values, dtype.numpy_dtype))
 
 
 @public("slice")

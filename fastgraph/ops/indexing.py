@@ -18,6 +18,7 @@ from fastgraph._tensor import EagerTensor, Tensor, bind, convert, current_trace,
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import whole
 from fastgraph.ops.families import public, shape_text
+from fastgraph.ops.partial_values import following
 from fastgraph.primitive import Primitive, register
 from fastgraph.shapes import Aval
 
@@ -214,18 +215,12 @@ def _known(avals: Sequence[Aval], spec: Spec) -> Spec:
     n = sum(item[1:].count("t") for item in spec)
     values: list[int | None] = []
     for aval in avals:
-        values += [None] * (n if aval.rank == 1 else 1) if aval.value is None else position_values([aval.value])
+        values += aval.numbers or [None] * (n if aval.rank == 1 else 1)
     return fill_in(spec, values)
 
 
 def _slice_infer(x: Aval, *positions: Aval, spec: Spec) -> Aval:
-    known = _known(positions, spec)
-    shape = sliced_shape(known, x.shape)
-    value = None
-    if x.value is not None and not any("t" in item for item in known):
-        value = np.array(x.value[numpy_key(known, x.value.shape)])
-        value.flags.writeable = False
-    return Aval(x.dtype, shape, value)
+    return Aval(x.dtype, sliced_shape(_known(positions, spec), x.shape))
 
 
 def _grad_infer(dy: Aval, x: Aval, *positions: Aval, spec: Spec) -> Aval:
@@ -396,7 +391,7 @@ strided_slice = register(
         op_type="StridedSlice",
         node_name="strided_slice/",
         body=_slice_body,
-        infer=_slice_infer,
+        infer=following(_slice_infer, _slice_body, "strided_slice"),
         inputs=("x", "*positions"),
         attrs=("spec",),
         groups=("T", "Index"),
@@ -438,7 +433,7 @@ strided_slice_dynamic = register(
         op_type="StridedSlice",
         node_name="strided_slice/",
         body=_slice_body,
-        infer=_slice_infer,
+        infer=following(_slice_infer, _slice_body, "strided_slice_dynamic"),
         inputs=("x", "positions"),
         attrs=("spec",),
         groups=("T", "Index"),

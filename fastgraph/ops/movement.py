@@ -28,8 +28,9 @@ from fastgraph.ops.families import (
     public,
     shape_text,
 )
+from fastgraph.ops.partial_values import of_elements
 from fastgraph.ops.sums import block_sum
-from fastgraph.shapes import Aval, broadcast_shapes
+from fastgraph.shapes import UNKNOWN, Aval, broadcast_shapes
 
 
 def too_many(shape: Sequence[int]) -> bool:
@@ -41,9 +42,13 @@ def too_many(shape: Sequence[int]) -> bool:
 
 
 def shape_of_value(shape: Aval) -> Dims:
-    """The shape that an input of extents describes, as far as it is known."""
-    if shape.value is not None:
-        return tuple(int(n) for n in np.ravel(shape.value))
+    """The shape that an input of extents describes, as far as it is known.
+
+    Where it is not all known, an extent of less than 0 is not known either: what it stands for, the op says.
+    """
+    numbers = shape.numbers
+    if numbers is not None:
+        return tuple(numbers if shape.value is not None else [None if n is not None and n < 0 else n for n in numbers])
     if shape.shape is None or len(shape.shape) != 1 or shape.shape[0] is None:
         return None
     return (None,) * shape.shape[0]
@@ -144,11 +149,19 @@ def reshape_p(tensor: Array, *, shape: tuple[int, ...]) -> Any:
         raise invalid(str(error)) from None
 
 
-def _infer_reshape_dynamic(tensor: Aval, shape: Aval, *, known: tuple[int | None, ...] | None) -> Aval:
-    dims = shape_of_value(shape)
+def _infer_reshape_dynamic(tensor: Aval, shape: Aval) -> Aval:
     if shape.value is not None:
-        return _infer_reshape(tensor, shape=dims)  # type: ignore[arg-type]
-    return Aval(tensor.dtype, known if known is not None else dims)
+        return _infer_reshape(tensor, shape=tuple(shape.numbers))  # type: ignore[arg-type]
+    dims = shape_of_value(shape)
+    if dims is not None and dims.count(None) == 1 and (size := tensor.size) is not None:
+        others = 1
+        for n in dims:
+            others *= 1 if n is None else n
+        if (
+            others and size % others == 0
+        ):  # one that is not known is what is left, whether the op or the program says it
+            dims = tuple(size // others if n is None else n for n in dims)
+    return Aval(tensor.dtype, dims)
 
 
 @movement(
@@ -160,11 +173,11 @@ def _infer_reshape_dynamic(tensor: Aval, shape: Aval, *, known: tuple[int | None
     lower=_lower_reshape,
     vjp=dict(tensor=lambda dy, tensor_shape: reshape(dy, tensor_shape)),
     samples=lambda: [
-        ((np.arange(6.0), np.array([2, -1])), {"known": None}),
-        ((np.arange(6.0), np.array([3, 2])), {"known": (3, None)}),
+        ((np.arange(6.0), np.array([2, -1])), {}),
+        ((np.arange(6.0), np.array([3, 2])), {}),
     ],
 )
-def reshape_dynamic(tensor: Array, shape: Array, *, known: tuple[int | None, ...] | None) -> Any:
+def reshape_dynamic(tensor: Array, shape: Array) -> Any:
     """`reshape` to a shape that is known only at run time. t[*s], i[n] -> t[*shape]."""
     return body_of(reshape_p)(tensor, shape=_ints(shape))
 
@@ -190,7 +203,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
         if name is None:
             return bind(_RESHAPE, (tensor,), {"shape": size.static})
         return named(name, reshape_p, tensor, shape=size.static)
-    return named(name, reshape_dynamic, tensor, size.tensor, known=size.known)
+    return named(name, reshape_dynamic, tensor, size.tensor)
 
 
 def with_extents(x: Any, wanted: Mapping[int, Any]) -> Any:
@@ -472,9 +485,8 @@ def broadcast_to_p(input: Array, *, shape: tuple[int, ...]) -> Any:
     return np.broadcast_to(input, shape)
 
 
-def _infer_broadcast_dynamic(input: Aval, shape: Aval, *, known: tuple[int | None, ...] | None) -> Aval:
+def _infer_broadcast_dynamic(input: Aval, shape: Aval) -> Aval:
     dims = shape_of_value(shape)
-    dims = known if shape.value is None and known is not None else dims
     _check_broadcast(input.shape, dims)
     return Aval(input.dtype, dims)
 
@@ -487,9 +499,9 @@ def _infer_broadcast_dynamic(input: Aval, shape: Aval, *, known: tuple[int | Non
     shape_inputs=(1,),
     lower=_lower_broadcast,
     vjp=dict(input=lambda dy, input_shape: sum_to(dy, input_shape)),
-    samples=lambda: [((np.arange(3.0), np.array([2, 3])), {"known": None})],
+    samples=lambda: [((np.arange(3.0), np.array([2, 3])), {})],
 )
-def broadcast_to_dynamic(input: Array, shape: Array, *, known: tuple[int | None, ...] | None) -> Any:
+def broadcast_to_dynamic(input: Array, shape: Array) -> Any:
     """`broadcast_to` a shape known only at run time. t[*s], i[n] -> t[*shape]."""
     return body_of(broadcast_to_p)(input, shape=_ints(shape))
 
@@ -505,7 +517,7 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
         if name is None:
             return broadcast_to_p(input, shape=size.static)
         return named(name, broadcast_to_p, input, shape=size.static)
-    return named(name, broadcast_to_dynamic, input, size.tensor, known=size.known)
+    return named(name, broadcast_to_dynamic, input, size.tensor)
 
 
 def _check_sum(dy: Any, shape: Sequence[int]) -> None:
@@ -558,9 +570,7 @@ def _summed(dy: Aval, shape: Dims) -> Aval:
 
 
 def _infer_sum_to(dy: Aval, shape: Aval) -> Aval:
-    if shape.value is not None:
-        return _summed(dy, tuple(int(n) for n in shape.value))
-    return Aval(dy.dtype, None if shape.shape is None or shape.shape[0] is None else (None,) * shape.shape[0])
+    return _summed(dy, shape_of_value(shape))
 
 
 @movement(
@@ -615,7 +625,7 @@ def _infer_shape(input: Aval, *, out_type: DType) -> Aval:
         return Aval(out_type, (None,))
     rank = (len(input.shape),)
     if None in input.shape:
-        return Aval(out_type, rank)
+        return of_elements(out_type, np.array([UNKNOWN if n is None else n for n in input.shape]))
     return Aval(out_type, rank, _constant(input.shape, out_type))
 
 

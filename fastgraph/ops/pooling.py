@@ -583,7 +583,7 @@ def avg_pool_p(x: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
 
 def _infer_avg_grad(sizes: Aval, dy: Aval, *, window: Any, strides: Any, padding: Padding) -> Aval:
     dims = shape_of_value(sizes)
-    if sizes.value is None or dims is None:
+    if sizes.numbers is None or dims is None:
         own = dy.shape or (None,) * (len(window) + 2)
         return Aval(dy.dtype, (own[0], *(None,) * len(window), own[-1]))
     return Aval(dy.dtype, dims)

@@ -221,7 +221,7 @@ def _check(problem: str | None) -> None:
 
 def _infer_scatter_nd(indices: Aval, updates: Aval, shape: Aval) -> Aval:
     dims = shape_of_value(shape)
-    if dims is not None and indices.shape is not None and updates.shape is not None and shape.value is not None:
+    if dims is not None and indices.shape is not None and updates.shape is not None:
         if any(n is not None and n < 0 for n in dims):
             raise ValueError(f"Dimension {min(n for n in dims if n is not None)} must be >= 0")
         _check(_scatter_problem(indices.shape, updates.shape, dims))

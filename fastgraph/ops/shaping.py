@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert
 from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import DType, as_dtype, bool_, int32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.indexed_slices import IndexedSlices
 from fastgraph.op_errors import message_name
-from fastgraph.ops.arguments import as_tensor, holds_int64, named, static_int, whole
+from fastgraph.ops.arguments import as_tensor, holds_int64, known_value, named, static_int, whole
 from fastgraph.ops.comparison import less
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.creation import range_
@@ -376,8 +377,18 @@ def _rank(x: Any) -> int:
     return int(x.shape.rank)
 
 
+def _numbers(values: Any, what: str) -> Array:
+    """An argument of numbers, tensors among them; NotImplementedError where one is known only at run time."""
+    if not any(isinstance(n, Tensor) for n in nesting.flatten(values)):
+        return np.asarray(values)
+    found = known_value(as_tensor(values))
+    if found is None:
+        raise NotImplementedError(f"{what} must be known while a function is traced")
+    return found
+
+
 def _block(block_shape: Any) -> list[int]:
-    found = np.ravel(np.asarray(block_shape)).tolist()
+    found = np.ravel(_numbers(block_shape, "block_shape")).tolist()
     block = [whole(b, "block_shape") for b in found]
     if any(b < 1 for b in block):
         raise invalid(f"All values in block_shape must be positive, got {block}")
@@ -386,7 +397,7 @@ def _block(block_shape: Any) -> list[int]:
 
 def _sides(values: Any, k: int, x: Any, what: str) -> list[list[int]]:
     """An argument of two numbers for each axis of a block; x has these axes, and one of batches before them."""
-    pairs = np.asarray(values)
+    pairs = _numbers(values, what)
     if pairs.shape != (k, 2):
         raise invalid(f"{what} should have shape [{k}, 2] instead of {shape_text(pairs.shape)}")
     if _rank(x) < k + 1:

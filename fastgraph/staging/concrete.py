@@ -28,6 +28,7 @@ from fastgraph.staging.atomic_functions import AtomicFunction
 from fastgraph.staging.fields import apart, together
 from fastgraph.staging.function_types import FunctionType, of_trace
 from fastgraph.staging.keys import Held
+from fastgraph.staging.parameters import with_shape
 from fastgraph.staging.runner import Runner
 from fastgraph.staging.signature_text import has_spec, pretty, spec_of, type_of_result
 from fastgraph.staging.tracing_types import TraceType, has_type, type_of
@@ -486,6 +487,8 @@ class ConcreteFunction(FastCall):
                 f"{message_name(aval.dtype)} tensor but is a {message_name(leaf.dtype)} tensor [Op:{self.label}]",
             )
         if not generalises(aval.shape, leaf.aval.shape):
+            if compatible(aval.shape, leaf.aval.shape):
+                return with_shape(leaf, aval.shape)
             raise InvalidArgumentError(
                 None,
                 None,

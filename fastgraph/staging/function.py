@@ -30,7 +30,7 @@ from fastgraph.staging._call import BoundCall, MethodCall, forget_all, set_run_e
 from fastgraph.staging.autograph.options import with_features
 from fastgraph.staging.concrete import ConcreteFunction, Signature, is_computed
 from fastgraph.staging.fields import together
-from fastgraph.staging.first_calls import lifted, not_first_call
+from fastgraph.staging.first_calls import InitialValues, not_first_call
 from fastgraph.staging.function_types import FunctionType, of_function
 from fastgraph.staging.general_keys import general_key
 from fastgraph.staging.keys import Arguments, Guard
@@ -384,7 +384,7 @@ class Function(MethodCall):
         def creator(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
             if made is None:
                 raise ValueError(not_first_call(kwargs))
-            kwargs["initial_value"] = lifted(kwargs.get("initial_value"), trace, arguments.leaves)
+            kwargs["initial_value"] = initial_values.lifted(kwargs.get("initial_value"))
             with init_scope():
                 variable = next_creator(**kwargs)
             made.append(variable)
@@ -393,6 +393,7 @@ class Function(MethodCall):
         state = current_state()
         device = state.device
         outermost = state.trace is None
+        initial_values = InitialValues(trace, arguments.leaves)
         if isinstance(state.trace, GraphTrace):
             trace.graph.around = weakref.ref(state.trace.graph)
             trace.enclosing = state.trace
@@ -411,6 +412,7 @@ class Function(MethodCall):
             raise told from error.__cause__
         finally:
             state.device = device
+            trace.initial_values = None
             if trace.states:
                 from fastgraph.staging.autograph.state import put_back  # loaded with what has been converted
 
@@ -493,8 +495,8 @@ def _made_again(python_function: Callable[..., Any], options: dict[str, Any]) ->
 class BoundFunction(BoundCall):
     """A Function as a method of an object: calls the Function of this instance, has its attributes, is a Function."""
 
-    @property
-    def __class__(self) -> type[Function]:  # type: ignore[override, misc]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[Function]:  # type: ignore[override]
         return Function
 
     @property

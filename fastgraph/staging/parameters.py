@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from fastgraph import nesting
-from fastgraph._tensor import Tensor, convert
+from fastgraph._tensor import Tensor, bind, convert
 from fastgraph.conversion import cast_items
 from fastgraph.errors import InputSignatureError, UnimplementedError
-from fastgraph.shapes import TensorSpec, TypeSpec, generalises
+from fastgraph.primitive import get
+from fastgraph.shapes import Shape, TensorSpec, TypeSpec, compatible, generalises
 from fastgraph.staging import keys
 
 
@@ -203,6 +204,11 @@ def _input_signature(signature: Any, name: str) -> Any:
     return tuple(signature)
 
 
+def with_shape(tensor: Any, shape: Shape) -> Any:
+    """Return a tensor of a graph, which may have `shape`, as one that has it: when it runs, it must."""
+    return bind(get("ensure_shape"), (tensor,), {"shape": shape})
+
+
 def _fit_spec(spec: Any, value: Any) -> Any:
     """Return the argument with tensors as the spec has them. Raises ValueError or TypeError where they cannot be."""
     if isinstance(spec, dict):
@@ -225,6 +231,8 @@ def _fit_spec(spec: Any, value: Any) -> Any:
             # As tf.convert_to_tensor does: NumPy's values are cast, and the tensors in a list.
             value = convert(cast_items(value, spec.dtype), spec.dtype)
         fits = value.dtype == spec.dtype and generalises(spec.aval.shape, value.aval.shape)
+        if not fits and value.dtype == spec.dtype and compatible(spec.aval.shape, value.aval.shape):
+            return with_shape(value, spec.aval.shape)
     if not fits:
         raise ValueError(f"{value!r} does not fit {spec!r}")
     return value
