@@ -102,6 +102,7 @@ from fastgraph.module import Module as Module
 from fastgraph.names import name_scope as name_scope
 from fastgraph.ragged_tensor import RaggedTensor as RaggedTensor
 from fastgraph.ragged_tensor import RaggedTensorSpec as RaggedTensorSpec
+from fastgraph.shapes import NoneTensorSpec as NoneTensorSpec
 from fastgraph.shapes import TensorShape as TensorShape
 from fastgraph.shapes import TensorSpec as TensorSpec
 from fastgraph.shapes import TypeSpec as TypeSpec
