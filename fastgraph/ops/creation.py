@@ -114,7 +114,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.fill.
     """
-    size = extents(dims)
+    size = extents(dims, "index_type")
     if size.static is not None:
         return named(name, fill_p, value, shape=size.static)
     return named(name, fill_dynamic, value, size.tensor, known=size.known)
@@ -122,7 +122,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
 
 def _constant(shape: Any, number: Any, dtype: Any, name: str | None) -> Any:
     target = dtype if type(dtype) is DType else as_dtype(dtype)
-    size = extents(shape)
+    size = extents(shape, "")
     if size.static is not None and current_trace() is None:
         dims = _filled_or_raise(size.static)
         if target is string:
@@ -413,6 +413,12 @@ def eye(
             raise TypeError(
                 "Arguments `num_rows` and `num_columns` must be positive integer values. "
                 f"Received: num_rows={num_rows}, num_columns={num_rows if num_columns is None else num_columns}"
+            )
+    for n in (num_rows, num_columns):
+        if isinstance(n, (list, tuple, np.ndarray)):
+            raise TypeError(
+                "Arguments `num_rows` and `num_columns` must be positive integer values. Received: "
+                f"num_rows={num_rows}, num_columns={num_columns}"
             )
     rows = static_int(num_rows)
     columns = rows if num_columns is None else static_int(num_columns)

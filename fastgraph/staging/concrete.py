@@ -20,6 +20,7 @@ from fastgraph.graph.ir import Value
 from fastgraph.graph.operation import Graph
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, out_of_reach
 from fastgraph.op_errors import message_name
+from fastgraph.primitive import public_function
 from fastgraph.shapes import TensorSpec, compatible, generalises
 from fastgraph.staging import keys
 from fastgraph.staging._call import FastCall, forget_all
@@ -483,6 +484,8 @@ class ConcreteFunction(FastCall):
                 f"{message_name(aval.dtype)} tensor but is a {message_name(leaf.dtype)} tensor [Op:{self.label}]",
             )
         if not generalises(aval.shape, leaf.aval.shape):
+            if isinstance(leaf, SymbolicTensor) and generalises(leaf.aval.shape, aval.shape):
+                return public_function("ensure_shape")(leaf, aval.shape)  # it may turn out to have this shape
             raise InvalidArgumentError(
                 None,
                 None,

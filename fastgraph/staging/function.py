@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from fastgraph import flags, nesting
 from fastgraph._tensor import EagerTensor, Tensor, convert, current_state, init_scope
+from fastgraph.conversion import is_sequence
 from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph.collector import resting
 from fastgraph.graph.differentiate import entering
@@ -445,6 +446,8 @@ class Function(MethodCall):
             return leaf
         if keys.is_variable(leaf) or not isinstance(getattr(leaf, "_type_spec", None), TypeSpec):
             try:
+                if is_sequence(leaf):  # of a class that says so itself: no tensor here, as in TensorFlow
+                    raise TypeError
                 return convert(leaf)
             except (TypeError, ValueError):
                 if hasattr(leaf, "__fg_staged_list__"):
