@@ -113,11 +113,15 @@ def _convert(value: Any, dtype: DType | None) -> Tensor:
 
 
 def is_sequence(value: Any) -> bool:
-    """Whether a value that is none of Python's own sequences has elements by number, as far as its class says."""
+    """Whether a value of none of the classes known here has elements by number, as far as its class says."""
     kind = type(value)
-    if isinstance(value, (dict, set, frozenset, str, bytes)) or hasattr(kind, "__fg_tensor__"):
+    if isinstance(value, _NO_SEQUENCES) or any(hasattr(kind, name) for name in _OWN_WAYS):
         return False
     return hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
+
+
+_NO_SEQUENCES = (dict, set, frozenset, str, bytes, list, tuple, range, bytearray, memoryview, TensorShape)
+_OWN_WAYS = ("__fg_tensor__", "__tf_tensor__", "__array__")  # how else they become tensors
 
 
 def _as_lists(value: Any) -> Any:

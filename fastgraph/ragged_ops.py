@@ -415,7 +415,7 @@ def apply(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> An
     if prim.family == "elementwise" or name in _MAPPED or name in ("add_n", "one_hot"):
         return _elementwise(prim, inputs, attrs)
     if name == "matmul":
-        return matmul(prim, *inputs, attrs)
+        return matmul(prim, inputs[0], inputs[1], attrs)
     if name == "concat":
         return join(inputs, attrs["axis"])
     if name == "stack":

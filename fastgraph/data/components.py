@@ -222,9 +222,12 @@ def kind_of(spec: Any) -> Dense:
     """Return what a leaf with this spec does. Raises NotImplementedError for leaves that have no batches yet."""
     if isinstance(spec, TensorSpec):
         return Dense(spec)
-    for known, kind in ((RaggedTensorSpec, Ragged), (SparseTensorSpec, Sparse), (NoneTensorSpec, Nothing)):
-        if isinstance(spec, known):
-            return kind(spec)
+    if isinstance(spec, RaggedTensorSpec):
+        return Ragged(spec)
+    if isinstance(spec, SparseTensorSpec):
+        return Sparse(spec)
+    if isinstance(spec, NoneTensorSpec):
+        return Nothing(spec)
     if hasattr(spec, "dataset_shape"):
         return Datasets(spec)
     raise NotImplementedError(f"Batches and slices of {type(spec).__name__} are not built yet.")

@@ -138,10 +138,13 @@ def static_int(value: Any, no_scalar: str = "", letter: str = "", hint: bool = T
             return static_int(as_tensor(value), no_scalar, letter)
         if isinstance(value, float) and not isinstance(value, np.generic):
             raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype int32")
-        return int(value)
+        try:
+            return int(value)
+        except Exception:  # masked, infinite, text
+            raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype int32") from None
     if hasattr(type(value), "__index__") and not isinstance(value, np.ndarray):
         return _held(int(value.__index__()))
-    return static_int(as_tensor(value), no_scalar, letter)
+    return static_int(_listed(value) if isinstance(value, (list, tuple)) else as_tensor(value), no_scalar, letter)
 
 
 def _integers(value: Tensor, letter: str = "Tidx") -> Tensor:
@@ -165,7 +168,7 @@ def static_axes(axis: Any, letter: str = "Tidx", hint: bool = True) -> tuple[int
             raise NotImplementedError(_UNKNOWN_AXIS)
         return tuple(_held(int(a)) for a in np.ravel(found))
     if isinstance(axis, np.ndarray) and axis.ndim:
-        return tuple(_held(int(a)) for a in np.ravel(known_value(_integers(as_tensor(axis), letter))))
+        return static_axes(as_tensor(axis), letter)
     if isinstance(axis, (list, tuple, range)):
         if not all(type(a) is int for a in axis) and not any(isinstance(a, Tensor) for a in axis):
             return static_axes(_listed(axis), letter)
@@ -234,14 +237,14 @@ def extents(shape: Any, letter: str = "Tshape", no_vector: str = "") -> Extents:
         return Extents((_held(shape),))
     tensor = as_tensor(shape)
     value = known_value(tensor)
-    if no_vector and tensor.shape.rank == 0:
-        raise InvalidArgumentError(None, None, no_vector)
     if not tensor.dtype.is_integer and tensor.shape.rank == 1 and tensor.shape[0] == 0:
         return Extents(())
-    if isinstance(shape, (Tensor, str, bytes)) or (letter and not tensor.dtype.is_integer):
+    if isinstance(shape, Tensor) or (letter and not tensor.dtype.is_integer):
         of_dtypes(tensor, "index", letter or "Tshape")
     elif not tensor.dtype.is_integer:
         raise TypeError(f"Cannot convert {shape!r} to EagerTensor of dtype int32")
+    if no_vector and tensor.shape.rank == 0:
+        raise InvalidArgumentError(None, None, no_vector)
     if tensor.shape.rank is not None and tensor.shape.rank > 1:
         text = f"shape must be a vector of {{int32,int64}}, got shape {shape_text(tensor.shape.as_list())}"
         raise InvalidArgumentError(None, None, text)

@@ -57,8 +57,9 @@ def _check_dtypes(parts: Sequence[Any]) -> None:
         if isinstance(part, slice):
             given = [_own_dtype(n) for n in (part.start, part.stop, part.step)]
             numbers = [part.start, part.stop, part.step]
-            widest = max([d for d in given if d is not None], key=lambda d: d.size, default=None)
-            found = [widest if n is None else d for n, d in zip(numbers, given, strict=True)]
+            own_types: list[Any] = [d for d in given if d is not None]
+            widest = max(own_types, key=lambda d: d.size, default=None)
+            found: list[Any] = [widest if n is None else d for n, d in zip(numbers, given, strict=True)]
         else:
             own = _own_dtype(part)
             found = [own, own, None if own is dtypes.int32 else own]
@@ -68,7 +69,7 @@ def _check_dtypes(parts: Sequence[Any]) -> None:
         return
     packed = []
     for column in columns:
-        first = next((dtype for dtype in column if dtype is not None), None)
+        first: Any = next((dtype for dtype in column if dtype is not None), None)
         if set(column) - {None, first}:
             raise op_errors.mixed_dtypes("Pack", ("values",), [d or first for d in column], "stack", current_trace())
         packed.append(first or dtypes.int32)

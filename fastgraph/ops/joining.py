@@ -176,7 +176,11 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Any:
         if hasattr(values, "__fg_joined__"):  # a list whose length a tensor decides
             return values.__fg_joined__(axis)
         values = [values]
-    along = axis if type(axis) is int else static_int(axis, letter="Tidx")
+    along = axis
+    if type(axis) is not int:
+        along = static_int(axis, letter="Tidx")
+        if np.ndim(axis) > 1:
+            raise invalid(f"axis must be a scalar or a vector of one, not {axis}", "ConcatV2")
     if along is None:
         raise NotImplementedError("concat needs an axis that is known while a function is traced")
     if not values:
@@ -267,6 +271,8 @@ def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
 
     Raises: InvalidArgumentError if shapes differ; ValueError for an axis out of range. Source: tf.stack.
     """
+    if isinstance(axis, (EagerTensor, np.ndarray)) and np.size(axis) == 1:
+        axis = np.asarray(axis).item()
     axis = whole(axis, "axis")
     if not isinstance(values, (list, tuple)):
         if hasattr(values, "__fg_stacked__"):  # a list whose length a tensor decides

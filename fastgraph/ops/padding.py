@@ -422,6 +422,8 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
     shifts, axes = _list(shift), known_axes(axis, "Taxis", hint=False)
     if not isinstance(shift, (int, list, tuple)):
         of_dtypes(as_tensor(shift), "index", "Tshift")
+    if _rank(shift) > 1 and isinstance(shift, Tensor):
+        raise invalid(f"shift must be a scalar or a 1-D vector. Found: {shape_text(tuple(shift.shape))}", "Roll")
     if _rank(shift) < 2 and _rank(shift) != _rank(axis):
         raise invalid("shift and axis must have the same size", "Roll")
     if any(isinstance(by, (list, tuple)) for by in shifts):

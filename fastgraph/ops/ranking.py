@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastgraph._tensor import Tensor
+from fastgraph.conversion import unsupported
 from fastgraph.dtype import DType, as_dtype, int32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named, static_int
@@ -261,6 +262,8 @@ def argsort_p(values: Array, *, descending: bool) -> Any:
 def _constant_axis(axis: Any) -> int:
     """The axis of sorts, any number. Raises: ValueError for what is none."""
     number = axis
+    if axis is None:
+        raise unsupported(None)
     if isinstance(axis, Tensor):
         number = known_value(axis)
     elif hasattr(type(axis), "__fg_tensor__"):

@@ -446,9 +446,10 @@ class Function(MethodCall):
             return leaf
         if keys.is_variable(leaf) or not isinstance(getattr(leaf, "_type_spec", None), TypeSpec):
             try:
+                tensor = convert(leaf)
                 if is_sequence(leaf):  # of a class that says so itself: no tensor here, as in TensorFlow
                     raise TypeError
-                return convert(leaf)
+                return tensor
             except (TypeError, ValueError):
                 if hasattr(leaf, "__fg_staged_list__"):
                     raise  # it says what can be returned instead

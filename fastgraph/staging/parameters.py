@@ -162,9 +162,8 @@ class Parameters:
 
         inputs = listed([*args, *kwargs.values()])
         return InputSignatureError(
-            f"{self._unbound(args, kwargs, reason)}\n"
             f"Python inputs incompatible with input_signature:\n  inputs: (\n    {inputs})\n"
-            f"  input_signature: (\n    {listed(self.input_signature)})"
+            f"  input_signature: (\n    {listed(self.input_signature)})\n{self._unbound(args, kwargs, reason)}"
         )
 
     def flat(self, structure: dict[str, Any]) -> list[inspect.Parameter]:

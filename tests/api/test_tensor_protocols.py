@@ -198,3 +198,9 @@ def test_parts_of_variables_know_their_variable():
     v[0].assign(5.0)
     np.testing.assert_array_equal(v, [5, 2])
     assert not hasattr(fg.constant([1.0])[0], "assign")
+
+
+def test_functions_return_shapes_and_ranges():
+    f = fg.function(lambda x: (x.shape, range(3)))
+    shape, numbers = f(fg.ones([2, 1]))
+    assert shape.numpy().tolist() == [2, 1] and [int(n) for n in numbers] == [0, 1, 2]
