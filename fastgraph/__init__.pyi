@@ -102,6 +102,7 @@ from fastgraph.module import Module as Module
 from fastgraph.names import name_scope as name_scope
 from fastgraph.ragged_tensor import RaggedTensor as RaggedTensor
 from fastgraph.ragged_tensor import RaggedTensorSpec as RaggedTensorSpec
+from fastgraph.shapes import NoneTensorSpec as NoneTensorSpec
 from fastgraph.shapes import TensorShape as TensorShape
 from fastgraph.shapes import TensorSpec as TensorSpec
 from fastgraph.shapes import TypeSpec as TypeSpec
@@ -208,9 +209,13 @@ def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name:
 
     A norm that is not finite makes all results NaN. Source: tf.clip_by_global_norm."""
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: builtins.str | None = None) -> Tensor:
-    """t, scaled down where its norm along `axes` is above clip_norm. f[*s] -> f[*s]. Source: tf.clip_by_norm."""
+    """t, scaled down where its norm along `axes` is above clip_norm. f[*s] -> f[*s].
+
+    Raises: ValueError for norms that would make it larger. Source: tf.clip_by_norm."""
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: builtins.str | None = None) -> Tensor:
-    """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s]. Source: tf.clip_by_value."""
+    """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s].
+
+    Raises: ValueError for limits that would make it larger. Source: tf.clip_by_value."""
 def complex(real: Any, imag: Any, name: builtins.str | None = None) -> Tensor:
     """real + i * imag. f32[*s], f32[*s] -> c64[*s]; f64 -> c128.
 

@@ -221,11 +221,13 @@ cdef tuple _convert_inputs(Primitive prim, tuple inputs):
             found = value.dtype
             expected = known.get(letter) if letter[0].isupper() else _dtype.as_dtype(letter)
             if found is not expected:
-                raise op_errors.mismatch(prim, i, expected, found, thread_state().trace, converted)
+                raise op_errors.unnamed(
+                    op_errors.mismatch(prim, i, expected, found, thread_state().trace, converted), prim, inputs)
     for letter, found in known.items():
         mask = prim.masks.get(letter)
         if mask is not None and not (mask >> <int>found.code) & 1:
-            raise op_errors.dtype_not_allowed(prim, letter, found, thread_state().trace)
+            raise op_errors.unnamed(
+                op_errors.dtype_not_allowed(prim, letter, found, thread_state().trace), prim, inputs)
     return tuple(converted)
 
 
@@ -524,6 +526,14 @@ def run_body_of(Primitive prim, tuple inputs, dict attrs):
     return run_body(prim, inputs, attrs)
 
 
+cdef object _run_converted(Primitive prim, tuple given, tuple inputs, dict attrs):
+    """`run`, but an error ends as TensorFlow's of these arguments: without a name where one of them is a list."""
+    try:
+        return run(prim, inputs, attrs)
+    except OpError as error:
+        raise op_errors.unnamed(error, prim, given)
+
+
 cpdef object bind(Primitive prim, tuple inputs, dict attrs):
     """Apply the op `prim` to `inputs`: the only place where that is done.
 
@@ -540,8 +550,10 @@ cpdef object bind(Primitive prim, tuple inputs, dict attrs):
                 return value.__fg_bind__(prim, given, attrs)
     if state.trace is not None:
         outputs = state.trace.bind(prim, inputs, attrs)
-    else:
+    elif inputs is given:
         outputs = run(prim, inputs, attrs)
+    else:
+        outputs = _run_converted(prim, given, inputs, attrs)
     if state.tapes and outputs is not None:
         _note(state, prim, inputs, attrs, outputs)
     return outputs

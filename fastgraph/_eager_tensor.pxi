@@ -59,9 +59,9 @@ cdef class Tensor:
     @property
     def assign(self):
         """Of variable[key]: a function that assigns to that part of the Variable. AttributeError of any other."""
-        if self.origin is None:
+        if self._origin is None:
             raise AttributeError(op_errors.no_attribute(self, "assign"))
-        variable, key = self.origin
+        variable, key = self._origin
         return functools.partial(variable._assign_part, key)
 
     def __hash__(self):
@@ -203,7 +203,7 @@ cdef class Tensor:
 class Reference:
     """A hashable reference to a tensor or a Variable. Source: what Tensor.ref() gives."""
 
-    __slots__ = ("_target",)
+    __slots__ = ("__weakref__", "_target")
 
     def __init__(self, target) -> None:
         self._target = target
@@ -216,10 +216,23 @@ class Reference:
         return id(self._target)
 
     def __eq__(self, other) -> bool:
-        return isinstance(other, Reference) and self._target is other._target
+        return self._target is _referred(other)
+
+    def __lt__(self, other) -> bool:
+        return id(self._target) < id(_referred(other))
+
+    def __gt__(self, other) -> bool:
+        return id(self._target) > id(_referred(other))
 
     def __repr__(self) -> str:
         return f"<Reference wrapping {self._target!r}>"
+
+
+def _referred(other):
+    """What another Reference refers to. TypeError for anything else: a tensor is not its reference."""
+    if not isinstance(other, Reference):
+        raise TypeError("Cannot compare wrapped object with unwrapped object")
+    return (<object>other)._target
 
 
 class _Absent:
@@ -235,6 +248,15 @@ class _Absent:
 
     def __get__(self, tensor, owner):
         raise AttributeError(op_errors.no_attribute(tensor if tensor is not None else owner, self.name))
+
+
+class _Undefined(_Absent):
+    """One that TensorFlow's tensors have, though not here, and that therefore cannot be set either."""
+
+    __slots__ = ()
+
+    def __set__(self, tensor, value):
+        raise AttributeError(f"property {self.name!r} of 'EagerTensor' object has no setter")
 
 
 @cython.final

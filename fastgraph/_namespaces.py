@@ -80,7 +80,7 @@ PUBLIC: dict[str, str] = {
     **_same("dtype", _DTYPES, ("", "dtypes")),
     "bool": "dtype:bool_",
     "dtypes.bool": "dtype:bool_",
-    **_same("shapes", "TensorShape TensorSpec TypeSpec type_spec_from_value"),
+    **_same("shapes", "NoneTensorSpec TensorShape TensorSpec TypeSpec type_spec_from_value"),
     **_same("nesting", "assert_same_structure flatten is_nested map_structure pack_sequence_as", ("nest",)),
     **_same("_tensor", "Tensor executing_eagerly init_scope"),
     **_same("conversion", "constant convert_to_tensor is_tensor register_tensor_conversion_function"),

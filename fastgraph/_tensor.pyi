@@ -15,7 +15,7 @@ class Tensor:
     """A value with a dtype and a shape: an EagerTensor holds its elements, a symbolic one is an edge of a graph."""
 
     id: Final[int]
-    origin: tuple[Any, Any] | None
+    _origin: tuple[Any, Any] | None
     __array_priority__: int
     @property
     def assign(self) -> Callable[..., Any]:

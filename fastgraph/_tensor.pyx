@@ -313,4 +313,5 @@ include "_moving.pxi"
 
 fg_keep_tensors(EagerTensor)
 for _name in op_errors.ABSENT:
-    fg_set_attribute(EagerTensor, _name, _Absent(_name))
+    fg_set_attribute(EagerTensor, _name, (_Undefined if _name in op_errors.UNDEFINED else _Absent)(_name))
+fg_set_attribute(Tensor, "_origin", None)  # of variable[key], which can be assigned to: (variable, key)

@@ -73,6 +73,11 @@ def convert_value(value: Any, dtype: DType | None = None) -> Tensor:
     TypeError where a Python value cannot be of `dtype`, ValueError for what cannot be a tensor. Arrays are copied, and
     cast to `dtype` whatever they hold.
     """
+    if hasattr(type(value), "__tf_tensor__"):
+        own = value.__tf_tensor__(dtype, None)
+        if own is NotImplemented:
+            raise unsupported(value)
+        return own if isinstance(own, Tensor) else convert(own, dtype)
     for _, _, base_type, function in _registered:
         if isinstance(value, base_type):
             found = function(value, dtype=dtype, name=None, as_ref=False)
@@ -102,7 +107,31 @@ def _convert(value: Any, dtype: DType | None) -> Tensor:
         return _from_leaves(_single(value), value, dtype)
     if hasattr(type(value), "__array__") or hasattr(value, "__array_interface__"):
         return from_array(np.asarray(value), dtype)
+    if is_sequence(value):
+        return _from_sequence(_as_lists(value), dtype)
     raise unsupported(value)
+
+
+def is_sequence(value: Any) -> bool:
+    """Whether a value of none of the classes known here has elements by number, as far as its class says."""
+    kind = type(value)
+    if isinstance(value, _NO_SEQUENCES) or any(hasattr(kind, name) for name in _OWN_WAYS):
+        return False
+    return hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
+
+
+_NO_SEQUENCES = (dict, set, frozenset, str, bytes, list, tuple, range, bytearray, memoryview, TensorShape)
+_OWN_WAYS = ("__fg_tensor__", "__tf_tensor__", "__array__")  # how else they become tensors
+
+
+def _as_lists(value: Any) -> Any:
+    """A sequence of any class as a list, and those in it; anything else as it is."""
+    if isinstance(value, (list, tuple)):
+        return [_as_lists(item) for item in value]
+    if isinstance(value, (Tensor, np.ndarray, np.generic)) or not is_sequence(value):
+        return value
+    items = value if hasattr(type(value), "__iter__") else [value[i] for i in range(len(value))]
+    return [_as_lists(item) for item in items]
 
 
 def unsupported(value: Any) -> ValueError:
@@ -138,6 +167,9 @@ def _from_shape(shape: TensorShape, dtype: DType | None) -> EagerTensor:
 
 def _from_sequence(value: Any, dtype: DType | None) -> Tensor:
     leaves = take_apart(value)
+    if leaves.kinds & OTHER and any(map(is_sequence, leaves.values)):
+        value = _as_lists(value)
+        leaves = take_apart(value)
     if leaves.kinds & TENSOR:
         packed: Tensor = _pack(value, dtype)
         return packed
@@ -331,6 +363,10 @@ def _converted(value: Any, dtype: DTypeLike | None, hint: DTypeLike | None) -> T
     return convert(value, None)
 
 
+#: What `constant` is given as a rule; of other classes it asks whether they make a tensor themselves.
+_CONSTANTS = (float, int, list, tuple, np.ndarray, str, Tensor)
+
+
 def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name: str = "Const") -> Tensor:
     """A tensor of `value`, copied: an int is int32 (else int64), a float float32, a str string; nested lists are N-d.
 
@@ -338,6 +374,8 @@ def constant(value: Any, dtype: DTypeLike | None = None, shape: Any = None, name
     TypeError if `value` cannot be of `dtype` or does not fit `shape`. Source: tf.constant.
     """
     wanted = as_dtype(dtype) if dtype is not None else None
+    if not isinstance(value, _CONSTANTS) and hasattr(type(value), "__tf_tensor__"):
+        raise unsupported(value)
     if isinstance(value, Tensor) and wanted is not None and value.dtype is not wanted:
         raise TypeError(f"Expected tensor {value} with dtype {wanted!r}, but got dtype {value.dtype!r}.")
     if shape is None:

@@ -68,7 +68,8 @@ def _apply_custom(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
             f"{returned!r}"
         )
     result, grad_fn = returned
-    flat_args = nesting.flatten(args)
+    given_args = nesting.flatten(args)
+    flat_args = [part for given in given_args for part in _parts(given)]
     flat_inputs = flat_args + nesting.flatten(kwargs)
     variables = [v for v in watcher.variables if all(v is not given for given in flat_inputs)]
     if variables and not _takes_variables(grad_fn):
@@ -76,11 +77,13 @@ def _apply_custom(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
             "@tf.custom_gradient grad_fn must accept keyword argument 'variables', since function uses variables: "
             f"{variables}"
         )
-    n_args = len(flat_args)
+    n_args, results = len(given_args), nesting.flatten(result)
 
     def backward(*dys: Any) -> list[Any]:
         """grad_fn's gradients as one flat list: of the arguments, then of the Variables."""
         of_variables: list[Any] = []
+        left = iter(dys)
+        dys = tuple([_with_parts(made, [next(left) for _ in _parts(made)]) for made in results])
         if variables:
             of_args, of_variables = grad_fn(*dys, variables=variables)
             of_variables = list(of_variables)
@@ -93,11 +96,13 @@ def _apply_custom(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
             raise ValueError(
                 f"custom_gradient function expected to return {n_args} gradients, but returned {len(flat)} instead."
             )
-        return flat + of_variables
+        of_parts = [part for gradient, given in zip(flat, given_args, strict=True) for part in _of(gradient, given)]
+        return of_parts + of_variables
 
     inputs = flat_args + variables
     trace = current_trace()
-    flat_result = [convert(made) for made in nesting.flatten(result)]
+    results = [made if is_composite(made) else convert(made) for made in results]
+    flat_result = [part for made in results for part in _parts(made)]
     if trace is not None:
         known = [given if isinstance(given, Tensor) or is_variable(given) else convert(given) for given in inputs]
         flat_result = list(trace.custom_gradient(flat_result, known, backward))
@@ -106,7 +111,38 @@ def _apply_custom(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         with stop_recording():  # a tensor of its own, so that what `f` did to compute it is no way back
             flat_result = [identity(made) for made in flat_result]
         record_operation(name, inputs, flat_result, backward)
-    return nesting.pack_sequence_as(result, flat_result)
+    found = iter(flat_result)
+    leaves = [_with_parts(made, [next(found) for _ in _parts(made)]) for made in results]
+    return nesting.pack_sequence_as(result, leaves)
+
+
+def is_composite(value: Any) -> bool:
+    """Whether no one tensor can stand for `value`: a RaggedTensor or SparseTensor."""
+    return hasattr(type(value), "__fg_bind__")
+
+
+def _parts(value: Any) -> list[Any]:
+    """The tensors of a composite that have gradients; anything else is its own."""
+    if not is_composite(value):
+        return [value]
+    return [part for part in nesting.flatten(value, expand_composites=True) if is_trainable(part.dtype)]
+
+
+def _with_parts(value: Any, parts: list[Any]) -> Any:
+    """The composite with other tensors for those that have gradients; of anything else the one part."""
+    if not is_composite(value):
+        return parts[0]
+    given = iter(parts)
+    flat = nesting.flatten(value, expand_composites=True)
+    flat = [next(given) if is_trainable(part.dtype) else part for part in flat]
+    return nesting.pack_sequence_as(value, flat, expand_composites=True)
+
+
+def _of(gradient: Any, given: Any) -> list[Any]:
+    """The gradients of the parts of `given`, from what grad_fn gave for it: a composite like it, or a tensor."""
+    if is_composite(given) and gradient is None:
+        return [None for _ in _parts(given)]
+    return _parts(gradient)
 
 
 def _takes_variables(grad_fn: Callable[..., Any]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -157,7 +158,7 @@ class device:
 
     A callable gives the name. Within another device it says what is to differ: the rest is the other's.
     InvalidArgumentError on entering if the device is not there, unless `set_soft_device_placement` lets the CPU stand
-    for it.
+    for it. RuntimeError on leaving if another one was entered since.
     """
 
     def __init__(self, device_name: str | Callable[..., Any] | None) -> None:
@@ -173,9 +174,24 @@ class device:
             name = _within(state.device, _placed(name) if name else "")
         self._previous.append(state.device)
         state.device = name
+        _entered.devices = (*_entered.devices, self)
 
     def __exit__(self, *exc: object) -> None:
-        current_state().device = self._previous.pop()
+        previous = self._previous[-1]
+        if _entered.devices[-1:] != (self,):
+            raise RuntimeError("Exiting device scope without proper scope nesting")
+        _entered.devices = _entered.devices[:-1]
+        current_state().device = previous
+        self._previous.pop()
+
+
+class _Entered(threading.local):
+    """The devices that this thread has entered and not left, the innermost last."""
+
+    devices: tuple[device, ...] = ()
+
+
+_entered = _Entered()
 
 
 _warned: set[str] = set()  # the deprecated methods that were warned of: once each

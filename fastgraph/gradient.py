@@ -180,6 +180,8 @@ class GradientTape(Tape):
             raise ValueError(
                 f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match."
             )
+        for known in (target.shape, source.shape):
+            known.with_rank_at_least(2)
         if None in shape[1:]:
             raise ValueError(
                 f"GradientTape.batch_jacobian needs a target with elements of known shape, got {target.shape}"

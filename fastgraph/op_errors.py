@@ -68,6 +68,30 @@ def mismatch(prim: Primitive, position: int, expected: DType, found: DType, trac
     )
 
 
+def mixed_dtypes(op: str, arguments: tuple[str, ...], found: list[DType], name: str, trace: Any) -> Exception:
+    """The last inputs of the operation `op`, called `name`, must be of one dtype; one argument names a list of them."""
+    at = next(i for i, dtype in enumerate(found) if dtype is not found[0])
+    listed = len(arguments) == 1
+    if trace is None:
+        position = at if listed else at + len(arguments) - len(found)
+        return DtypeMismatchError(
+            None,
+            None,
+            f"cannot compute {op} as input #{position}(zero-based) was expected to be a {message_name(found[0])} "
+            f"tensor but is a {message_name(found[at])} tensor [Op:{op}] name: {name}",
+        )
+    if listed:
+        types = ", ".join(dtype.name for dtype in found)
+        return TypeError(
+            f"Tensors in list passed to '{arguments[0]}' of '{op}' Op have types [{types}] that don't all match."
+        )
+    own = arguments[len(arguments) - len(found) :]
+    return TypeError(
+        f"Input '{own[at]}' of '{op}' Op has type {found[at].name} that does not match type {found[0].name} of "
+        f"argument '{own[0]}'."
+    )
+
+
 def _input_name(prim: Primitive, position: int) -> str:
     return prim.inputs[min(position, len(prim.inputs) - 1)].lstrip("*")
 
@@ -97,7 +121,7 @@ def failed(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any], erro
     if isinstance(error, OpError):
         if "[Op:" in error.message:
             return error
-        return _named(prim, error)
+        return _named(prim, error, inputs, attrs)
     # NumPy's words for more bytes than can be counted: it raises MemoryError from fewer.
     if isinstance(error, MemoryError) or str(error).startswith(("array is too big", "Maximum allowed dimension")):
         return ResourceExhaustedError(
@@ -107,25 +131,63 @@ def failed(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any], erro
         try:
             prim.infer(*(getattr(value, "aval", value) for value in inputs), **attrs)
         except OpError as better:
-            return _named(prim, better)
+            return _named(prim, better, inputs, attrs)
         except ValueError as better:
-            return _named(prim, InvalidArgumentError(None, None, str(better)))
+            return _named(prim, InvalidArgumentError(None, None, str(better)), inputs, attrs)
         except Exception:  # a rule that fails otherwise explains nothing: keep the body's own error
             pass
     operands = ", ".join(
         f"{message_name(value.dtype)}{format_shape(value.shape)}" for value in inputs if hasattr(value, "dtype")
     )
-    return _named(prim, InvalidArgumentError(None, None, f"{error} (inputs: {operands})"))
+    return _named(prim, InvalidArgumentError(None, None, f"{error} (inputs: {operands})"), inputs, attrs)
 
 
-def _named(prim: Primitive, error: OpError) -> OpError:
-    text = (
-        f"{{{{function_node __wrapped__{prim.op_type}_device_{DEVICE}}}}} {error.message} [Op:{prim.op_type}] "
-        f"name: {prim.extra.get('node_name', '')}"
-    )
+def _named(prim: Primitive, error: OpError, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> OpError:
+    count = f"_N_{len(inputs)}" if prim.inputs and prim.inputs[0].startswith("*") else ""
+    node = f"{{{{function_node __wrapped__{prim.op_type}{count}_device_{DEVICE}}}}}"
+    text = f"{node} {error.message} {_ending(prim, attrs)}"
     if type(error) is OpError:
         return OpError(None, None, text, error.error_code)
     return type(error)(None, None, text)
+
+
+#: Attributes that are inputs of TensorFlow's op, and as a rule given as lists.
+_LISTS = ("multiples", "paddings", "perm", "shape", "size")
+
+
+def _ending(prim: Primitive, attrs: dict[str, Any]) -> str:
+    """How an error of an op ends: with the name given to it, unless one of its inputs was a list.
+
+    TensorFlow's quick way from Python to an op takes tensors, arrays and numbers, and names the op in its errors; what
+    goes the other way has no name. A list of several axes is an input as well.
+    """
+    listed = any(name in attrs for name in _LISTS) or len(attrs.get("axes") or ()) > 1
+    return f"[Op:{prim.op_type}]" if listed else f"[Op:{prim.op_type}] name: {prim.extra.get('node_name', '')}"
+
+
+#: Operations whose functions make tensors of what they are given before they apply them.
+_CONVERTING = ("AddV2", "BatchMatMul", "Cumprod", "Cumsum", "CumulativeLogsumexp", "MatMul")
+
+
+def unnamed(error: Exception, prim: Primitive, given: tuple[Any, ...]) -> Exception:
+    """`error` of an op that was given these: without the empty name at its end if one of them is a list or text."""
+    if not isinstance(error, OpError) or prim.op_type in _CONVERTING:
+        return error
+    if any(isinstance(value, (list, tuple, str, bytes)) for value in given) and error.message.endswith("] name: "):
+        return _ended(error, error.message.removesuffix(" name: "))
+    return error
+
+
+def called(error: OpError, name: str) -> OpError:
+    """`error` of an op that the caller has called `name`."""
+    head, ending, _ = error.message.rpartition("] name: ")
+    return _ended(error, head + ending + name) if ending else error
+
+
+def _ended(error: OpError, message: str) -> OpError:
+    error._message = message
+    error.args = (*error.args[:2], message, *error.args[3:])
+    return error
 
 
 def out_of_memory(dims: tuple[int, ...], dtype: DType) -> str:
@@ -241,16 +303,17 @@ _NUMPY_NAMES = frozenset(
 )
 
 
-_UNDEFINED = ("name", "op", "graph", "consumers", "value_index")
+#: Those of them that TensorFlow's tensors have, in graphs.
+UNDEFINED = ("name", "op", "graph", "consumers", "value_index")
 
 #: Attributes that tensors do not have and users look for.
-ABSENT = (*_UNDEFINED, "eval", *sorted(_NUMPY_NAMES))
+ABSENT = (*UNDEFINED, "eval", *sorted(_NUMPY_NAMES))
 
 
 def no_attribute(value: Any, name: str) -> str:
     """The text of the AttributeError for an attribute that tensors do not have."""
     text = f"'{type(value).__name__}' object has no attribute '{name}'"
-    if name in _UNDEFINED:
+    if name in UNDEFINED:
         return f"Tensor.{name} is undefined when eager execution is enabled."
     if name == "eval":
         return f"{text}: eval is not supported when eager execution is enabled, is .numpy() what you're looking for?"

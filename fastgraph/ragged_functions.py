@@ -177,13 +177,23 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
         raise ValueError("rt_inputs may not be empty.")
     tensors = [x if isinstance(x, RaggedTensor) else as_tensor(x) for x in values]
     if tensors[0].shape.rank == 0 or (len(tensors) > 1 and not any(isinstance(x, RaggedTensor) for x in tensors)):
+        _of_one_rank(tensors)
         from fastgraph.ops.joining import stack as stack_dense
 
         if tensors[0].shape.rank == 0 or axis != 0:
             return stack_dense(tensors, axis)
-    if len(tensors) == 1:
-        return expand_axis(tensors[0], along(axis, len(tensors[0].shape) + 1))
+    axis = along(axis, len(tensors[0].shape) + 1)
+    if len(tensors) == 1 and (axis != 0 or isinstance(tensors[0], RaggedTensor)):
+        return expand_axis(tensors[0], axis)
+    _of_one_rank(tensors)
     return pile(tensors, axis)
+
+
+def _of_one_rank(tensors: list[Any]) -> None:
+    """Raise ValueError for tensors of several ranks."""
+    rank = tensors[0].shape.rank
+    for tensor in tensors if rank is not None else ():
+        tensor.shape.assert_has_rank(rank)
 
 
 def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:

@@ -35,7 +35,8 @@ from fastgraph.ops.segments import (
     unsorted_segment_sum,
 )
 from fastgraph.ops.shaping import sequence_mask
-from fastgraph.ragged_rows import expand_axis, gather_ragged, join, pile, tile
+from fastgraph.ragged_matrices import matmul
+from fastgraph.ragged_rows import expand_axis, gather_ragged, join, pile, squeeze, tile
 from fastgraph.ragged_tensor import RaggedTensor, along, levels, made, positions, splits_of
 
 # ---- dense and sparse -----------------------------------------------------------------------------------------------
@@ -386,6 +387,8 @@ def _one(prim: Primitive, rt: RaggedTensor, attrs: dict[str, Any]) -> Any:
     if prim.name == "reverse":
         chosen = {along(axis, rank) for axis in attrs["axes"]}
         return rt[tuple(slice(None, None, -1 if axis in chosen else None) for axis in range(rank or 0))]
+    if prim.name == "squeeze":
+        return squeeze(rt, attrs["axes"])
     if prim.name == "softmax":
         return _softmax(rt)
     if prim.name == "reshape":
@@ -393,13 +396,26 @@ def _one(prim: Primitive, rt: RaggedTensor, attrs: dict[str, Any]) -> Any:
     raise unsupported(rt)
 
 
+def _one_hot_axis(indices: Any, axis: int) -> int:
+    """The axis of the innermost values' one_hot. Raises: ValueError for one that is ragged, or outside of these."""
+    if not isinstance(indices, RaggedTensor) or axis < 0:
+        return axis
+    if axis <= indices.ragged_rank:
+        raise ValueError(f"axis ({axis}) must be greater than indices.ragged_rank ({indices.ragged_rank}).")
+    return axis - indices.ragged_rank
+
+
 def apply(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     """What the op gives where one of its inputs is a RaggedTensor. Raises: ValueError for ops that take none."""
     name = prim.name
     if prim.family == "reduction":
         return _reduce(prim, inputs, attrs)
+    if name == "one_hot":
+        attrs = {**attrs, "axis": _one_hot_axis(inputs[0], attrs["axis"])}
     if prim.family == "elementwise" or name in _MAPPED or name in ("add_n", "one_hot"):
         return _elementwise(prim, inputs, attrs)
+    if name == "matmul":
+        return matmul(prim, inputs[0], inputs[1], attrs)
     if name == "concat":
         return join(inputs, attrs["axis"])
     if name == "stack":

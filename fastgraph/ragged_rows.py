@@ -14,6 +14,7 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import broadcast_to, expand_dims, reshape, shape, transpose
+from fastgraph.ops.movement import squeeze as squeeze_dense
 from fastgraph.ops.padding import repeat
 from fastgraph.ops.scans import cumsum
 from fastgraph.ragged_tensor import RaggedTensor, along, levels, made, nvals, positions, splits_of
@@ -38,6 +39,30 @@ def expand_axis(x: Any, axis: int) -> Any:
     if axis == 1:
         return RaggedTensor.from_uniform_row_length(x, 1, validate=False)
     return x.with_values(expand_axis(x.values, axis - 1))
+
+
+def squeeze(x: Any, axes: Sequence[int]) -> Any:
+    """tf.squeeze of a RaggedTensor. Raises: ValueError without axes; InvalidArgumentError if one is not of size 1."""
+    rank = x.shape.rank
+    chosen = []
+    for i, axis in enumerate(axes):
+        if not -rank <= axis < rank:
+            raise ValueError(f"axis[{i}]={axis} out of bounds: expected {-rank}<=axis[{i}]<{rank}")
+        chosen.append(axis % rank)
+    for axis in sorted(set(chosen), reverse=True):
+        x = _squeezed(x, axis, axis)
+    return x
+
+
+def _squeezed(x: Any, axis: int, named: int) -> Any:
+    """x without the axis of size 1 that its caller has called `named`."""
+    if not isinstance(x, RaggedTensor):
+        return squeeze_dense(x, axis)
+    if axis > 1:
+        return x.with_values(_squeezed(x.values, axis - 1, named))
+    lengths = reshape(x.nrows(), [1]) if axis == 0 else x.row_lengths()
+    assert_equal(lengths, lengths * 0 + 1, f"the given axis (axis = {named}) is not squeezable!")
+    return x.values
 
 
 def as_ragged(x: Any, rank: int, splits_dtype: Any) -> RaggedTensor:
@@ -97,6 +122,9 @@ def pile(values: Sequence[Any], axis: int) -> Any:
     """tf.stack where one of the values is ragged."""
     values = alike(values)
     axis = along(axis, values[0].shape.rank + 1)
+    rank = values[0].shape.rank
+    if axis == 0 and rank is not None and rank > 1:
+        values = [_deepened(v, 1, int64) for v in values]
     if axis == 0 and not isinstance(values[0], RaggedTensor):
         lengths = stack([nvals(v) for v in values])
         return made(concat(values, 0), splits_of(lengths))
@@ -120,9 +148,11 @@ def tile(rt: Any, multiples: Sequence[int]) -> Any:
 
 def gather_ragged(params: Any, indices: Any, axis: int, batch_dims: int) -> Any:
     """tf.gather where params, indices or both are ragged."""
+    params = params if isinstance(params, RaggedTensor) else as_tensor(params)
+    if batch_dims and not isinstance(params, RaggedTensor) and not isinstance(indices, RaggedTensor):
+        return gather(params, indices, axis=axis, batch_dims=batch_dims)
     if batch_dims:
         return _gather_batches(params, indices, batch_dims, axis)
-    params = params if isinstance(params, RaggedTensor) else as_tensor(params)
     if isinstance(indices, RaggedTensor):
         if axis != 0:
             raise NotImplementedError("gather along another axis than 0 needs indices that are not ragged")
@@ -150,8 +180,24 @@ def gather_ragged(params: Any, indices: Any, axis: int, batch_dims: int) -> Any:
 
 
 def _gather_batches(params: Any, indices: Any, batch_dims: int, axis: int) -> Any:
-    if axis != batch_dims:
-        raise NotImplementedError("gather of RaggedTensors with batch_dims takes from the axis after them only")
+    if not isinstance(indices, RaggedTensor):
+        indices = as_tensor(indices)
+    rank = indices.shape.rank
+    if rank is not None and batch_dims < 0:
+        axis = axis + rank if axis == batch_dims else axis
+        batch_dims += rank
+    if axis < 0:
+        axis = along(axis, params.shape.rank)
+    if rank == batch_dims:  # one index per batch
+        return squeeze(_gather_batches(params, expand_axis(indices, rank), batch_dims, axis), [axis])
+    known = indices.shape[:batch_dims]
+    if not known.is_compatible_with(params.shape[:batch_dims]):
+        raise ValueError(f"batch shape from indices {known} does not match params shape {params.shape}")
+    if axis > batch_dims == 1 and isinstance(params, RaggedTensor):  # the same indices for all that a batch holds
+        inner = gather_ragged(indices, params.value_rowids(), 0, 0)
+        return params.with_values(gather_ragged(params.values, inner, axis - 1, 1))
+    if axis < batch_dims or (axis > batch_dims == 1):
+        raise NotImplementedError("gather of RaggedTensors with batch_dims takes from axes after them only")
     if not isinstance(params, RaggedTensor):
         params = as_ragged(as_tensor(params), batch_dims, int64)
     if batch_dims > 1:

@@ -490,9 +490,9 @@ class RaggedTensorSpec(TypeSpec):
 
     @property
     def _component_specs(self) -> tuple[TensorSpec, ...]:
-        dims, r = self._shape.dims, self._ragged_rank
-        if dims is None:
-            flat, outer = None, None
+        dims, r = self._shape.dims, max(self._ragged_rank, 0)
+        if not dims:
+            flat, outer = dims, None
         else:
             flat = [dims[0] if r == 0 else None, *dims[r + 1 :]]
             outer = None if dims[0] is None else dims[0] + 1
@@ -560,7 +560,7 @@ def along(axis: int, rank: int | None) -> int:
 
 def _partition(given: Any, what: str) -> Any:
     """Splits, lengths, ... as a vector of int32 or int64; Python's integers become int64."""
-    plain = not isinstance(given, (Tensor, np.ndarray))
+    plain = isinstance(given, (list, tuple)) and not any(isinstance(n, Tensor) for n in given)
     whole = plain and (len(given) == 0 or np.asarray(given).dtype.kind in "iu")
     tensor = as_tensor(given, int64 if whole else None)
     if tensor.dtype not in (int32, int64):

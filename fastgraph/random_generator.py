@@ -15,14 +15,14 @@ import numpy as np
 from fastgraph._tensor import init_scope
 from fastgraph.dtype import as_dtype, float32, int32, int64, uint64
 from fastgraph.ops.algorithms import Algorithm, algorithm_number, no_threefry
-from fastgraph.ops.arguments import as_tensor, extents
+from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.distributions import binomial_of
 from fastgraph.ops.elementwise import add, cast, multiply, zeros_like_p
 from fastgraph.ops.families import invalid
 from fastgraph.ops.generators import Held, Source, numbers
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import reshape
-from fastgraph.ops.random import standard_normal, truncated_of, uniform_of
+from fastgraph.ops.random import shape_vector, standard_normal, truncated_of, uniform_of
 from fastgraph.variable import Variable
 
 _FULL = ("int32", "int64", "uint32", "uint64")
@@ -178,7 +178,7 @@ class Generator:
         """Numbers of the normal distribution. -> dtype[*shape]. Source: tf.random.Generator.normal."""
         target = as_dtype(dtype)
         mean, stddev = as_tensor(mean, target), as_tensor(stddev, target)
-        return add(multiply(standard_normal(self._source(), extents(shape), target), stddev), mean, name=name)
+        return add(multiply(standard_normal(self._source(), shape_vector(shape), target), stddev), mean, name=name)
 
     def truncated_normal(
         self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, name: str | None = None
@@ -189,7 +189,7 @@ class Generator:
         """
         target = as_dtype(dtype)
         mean, stddev = as_tensor(mean, target), as_tensor(stddev, target)
-        return truncated_of(self._source(), extents(shape), mean, stddev, target, name)
+        return truncated_of(self._source(), shape_vector(shape), mean, stddev, target, name)
 
     def uniform(
         self, shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, name: str | None = None
@@ -208,7 +208,7 @@ class Generator:
         if target.is_integer and minval is None:
             return self.uniform_full_int(shape, target, name)
         bounds = minval, (1 if maxval is None else maxval)
-        return uniform_of(self._source(), extents(shape), *bounds, target, "StatelessRandomUniformIntV2", name)
+        return uniform_of(self._source(), shape_vector(shape), *bounds, target, "StatelessRandomUniformIntV2", name)
 
     def uniform_full_int(self, shape: Any, dtype: Any = uint64, name: str | None = None) -> Any:
         """Integers, each number of the dtype as likely. -> dtype[*shape].
@@ -221,7 +221,9 @@ class Generator:
                 f"Value for attr 'dtype' of {target.name} is not in the list of allowed values: int32, int64, uint32, "
                 "uint64"
             )
-        return cast(numbers(self._source(), extents(shape), "bits", as_dtype(f"uint{8 * target.size}")), target, name)
+        return cast(
+            numbers(self._source(), shape_vector(shape), "bits", as_dtype(f"uint{8 * target.size}")), target, name
+        )
 
     def binomial(self, shape: Any, counts: Any, probs: Any, dtype: Any = int32, name: str | None = None) -> Any:
         """Successes in `counts` trials of probability `probs`. -> dtype[*shape], which ends with the shape of both.

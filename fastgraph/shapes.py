@@ -504,6 +504,33 @@ def _common(a: Any, b: Any) -> Any:
     return a if a == b else _NOTHING
 
 
+class NoneTensorSpec(TypeSpec):
+    """What None is where tensors are told by specs: it has no parts. Source: tf.NoneTensorSpec."""
+
+    __slots__ = ()
+
+    @property
+    def value_type(self) -> type:
+        return type(None)
+
+    @property
+    def _component_specs(self) -> Any:
+        return ()
+
+    def _to_components(self, value: Any) -> Any:
+        return ()
+
+    def _from_components(self, components: Any) -> None:
+        return
+
+    def _serialize(self) -> tuple[Any, ...]:
+        return ()
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Return whether it is None, or None's spec."""
+        return spec_or_value is None or type(spec_or_value) is type(self)
+
+
 class TensorSpec(TypeSpec):
     """Shape, dtype and name of a tensor that a Function takes or gives. Source: tf.TensorSpec."""
 

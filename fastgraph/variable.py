@@ -436,7 +436,7 @@ class Variable(Parts, metaclass=_VariableType):
 
     def __getitem__(self, key: Any) -> Tensor:
         part = self.value()[key]
-        part.origin = (self, key)  # for `variable[key].assign(value)`
+        part._origin = (self, key)  # for `variable[key].assign(value)`
         return part
 
     def __iter__(self) -> Iterator[Tensor]:

@@ -12,18 +12,22 @@ from collections.abc import Callable
 from typing import Any
 
 from fastgraph import nesting
-from fastgraph._tensor import Tensor, convert, current_trace, init_scope
+from fastgraph._tensor import Tensor, convert, current_trace, from_array, init_scope
+from fastgraph.conversion import unsupported
 from fastgraph.data import in_graphs, mapped, sources, transformations
-from fastgraph.data.handles import HANDLE, resolve
+from fastgraph.data.handles import HANDLE, owned, resolve
 from fastgraph.data.iterators import Cursor, NumpyIterator, OwnedIterator, found
 from fastgraph.data.sources import INFINITE, UNKNOWN, Described, Source
-from fastgraph.data.structures import OfElements, flat, normalized, spec_of, unbatched
+from fastgraph.data.structures import OfElements, flat, normalized, spec_of
 from fastgraph.dtype import as_dtype, bool_, int64
+from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph import control_flow
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import checks, comparison, elementwise
 from fastgraph.ops.generators import generators
-from fastgraph.shapes import TensorShape, TensorSpec
+from fastgraph.ragged_tensor import RaggedTensorSpec
+from fastgraph.shapes import NoneTensorSpec, TensorShape, TensorSpec
+from fastgraph.sparse_tensor import SparseTensorSpec
 from fastgraph.staging import autograph
 
 AUTOTUNE = -1
@@ -76,6 +80,12 @@ class Dataset:
     def __repr__(self) -> str:
         return f"<{'Dataset' if self.source is None else self.source.name} element_spec={self._spec}>"
 
+    def __fg_element__(self) -> Dataset:
+        """As what an element of another dataset holds it: by a number that keeps it."""
+        if self.source is None or current_trace() is not None:
+            return self
+        return Dataset(self.source, None, from_array(owned(self.source), None, False))
+
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise ValueError(f"Attempt to convert a value ({self!r}) with an unsupported type ({type(self)}) to a Tensor.")
 
@@ -94,6 +104,12 @@ class Dataset:
         """Return an iterator over the elements with NumPy arrays for tensors. Raises RuntimeError in a trace."""
         if current_trace() is not None:
             raise RuntimeError("`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode.")
+        for leaf in nesting.flatten(self._spec):
+            if not isinstance(leaf, TensorSpec | RaggedTensorSpec | SparseTensorSpec | NoneTensorSpec):
+                raise TypeError(
+                    "`tf.data.Dataset.as_numpy_iterator()` is not supported for datasets that produce values of type "
+                    f"{leaf.value_type}"
+                )
         return NumpyIterator(iter(self))
 
     def reduce(self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None) -> Any:
@@ -231,7 +247,7 @@ class Dataset:
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """Return what lies along the first axis of each element."""
-        return made(transformations.Unbatch, self, spec=unbatched(self._spec))
+        return made(transformations.Unbatch, self)
 
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """Return the first `count` elements; all if it is -1."""
@@ -266,8 +282,14 @@ class Dataset:
         return made(transformations.Shuffle, self, _count(buffer_size), seed=seeds, reshuffle=reshuffle)
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
-        """Return the same elements. `buffer_size` changes nothing yet: each is made when it is asked for."""
-        _count(buffer_size)
+        """Return the same elements. `buffer_size` changes nothing yet: each is made when it is asked for.
+
+        Raises: InvalidArgumentError for a size below -1, which like None means AUTOTUNE.
+        """
+        size = AUTOTUNE if buffer_size is None else _count(buffer_size)
+        if isinstance(size, int) and size < AUTOTUNE:
+            text = "buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning [Op:PrefetchDataset]"
+            raise InvalidArgumentError(None, None, text)
         return made(transformations.Prefetch, self)
 
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
@@ -296,9 +318,11 @@ class Dataset:
 
 
 def count(value: Any) -> Any:
-    """Return an integer; a symbolic one as it is. Raises TypeError for what is none."""
+    """Return an integer; a symbolic one as it is. Raises TypeError for what is none, ValueError for None."""
     if isinstance(value, SymbolicTensor):
         return value
+    if value is None:
+        raise unsupported(None)
     try:
         return operator.index(value.numpy() if hasattr(value, "numpy") else value)
     except TypeError:
@@ -365,18 +389,24 @@ class DatasetSpec(OfElements):
     def value_type(self) -> type:
         return Dataset
 
+    @property
+    def dataset_shape(self) -> TensorShape:
+        """The shape of a tensor of such datasets, that of a scalar for one."""
+        return self._dataset_shape
+
     def _serialize(self) -> tuple[Any, ...]:
         return self._element_spec, self._dataset_shape
 
     @property
     def _component_specs(self) -> Any:
-        return HANDLE
+        return TensorSpec(self._dataset_shape, HANDLE.dtype)
 
     def _to_components(self, value: Any) -> Any:
         return value.handle
 
     def _from_components(self, components: Any) -> Dataset:
-        return Dataset(found(components), self._element_spec, components)
+        one = self._dataset_shape.rank == 0
+        return Dataset(found(components) if one else None, self._element_spec, components)
 
 
 def _enumerated(dataset: Any, start: Any = 0) -> Any:

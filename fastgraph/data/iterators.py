@@ -18,6 +18,7 @@ from fastgraph.data.sources import Run, Source
 from fastgraph.data.structures import Element, OfElements, packed
 from fastgraph.errors import OutOfRangeError
 from fastgraph.locks import Lock
+from fastgraph.sparse_tensor import SparseTensor
 
 _NONE_AHEAD: Any = object()
 _MOST_IN_A_GRAPH = 10_000
@@ -181,4 +182,8 @@ class NumpyIterator:
 
 
 def _as_numpy(leaf: Any) -> Any:
+    if isinstance(leaf, SparseTensor):
+        from fastgraph.sparse_ops import to_dense
+
+        return to_dense(leaf).numpy()
     return leaf.numpy() if hasattr(leaf, "numpy") else leaf

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from fastgraph import dtype as dtypes
-from fastgraph import nesting
 from fastgraph._tensor import current_trace
 from fastgraph.data.sources import UNKNOWN, OfTensors, Run, Source
 from fastgraph.data.structures import Element, flat, normalized, packed, spec_of, tensor_specs
+from fastgraph.errors import InvalidArgumentError
 from fastgraph.graph.branches import subgraph_name, traced
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.locks import Lock
@@ -40,8 +40,6 @@ class Mapped:
             result = autograph.convert(function)(*packed(arguments, element))
             if isinstance(result, list):  # as many results, not one tensor of them
                 result = tuple(result)
-            if any(leaf is None for leaf in nesting.flatten(result)):
-                raise TypeError(f"Unsupported return value from function passed to {where}: {result}.")
             try:
                 result = normalized(result)
             except (TypeError, ValueError) as error:
@@ -112,6 +110,9 @@ class Map(_OfFunction):
     def __init__(self, source: Source, *captured: Any, mapped: Mapped, parallel: bool = False) -> None:
         super().__init__(source, captured, mapped)
         self.spec = mapped.spec
+        if not tensor_specs(self.spec):
+            text = "Length for attr 'output_shapes' of 0 must be at least minimum 1 [Op:MapDataset]"
+            raise InvalidArgumentError(None, None, text)
         self.name = "_ParallelMapDataset" if parallel else "_MapDataset"
 
     def elements(self, run: Run) -> Iterator[Element]:

@@ -14,9 +14,11 @@ import numpy as np
 
 from fastgraph import errors, nesting
 from fastgraph._tensor import convert, from_array
+from fastgraph.data.components import apart, kinds_of, sliced, unbatched
 from fastgraph.data.handles import Handled
-from fastgraph.data.structures import Element, flat, normalized, spec_of, tensor_specs, unbatched
+from fastgraph.data.structures import Element, flat, normalized, spec_of, tensor_specs
 from fastgraph.dtype import DType, as_dtype, int64
+from fastgraph.ragged_tensor import RaggedTensorSpec
 from fastgraph.shapes import TensorShape, TensorSpec, TypeSpec
 
 INFINITE, UNKNOWN = -1, -2
@@ -75,6 +77,10 @@ class Tensors(OfTensors):
     name = "_TensorDataset"
 
     def __init__(self, *tensors: Any, spec: Any) -> None:
+        if not tensors:
+            raise errors.InvalidArgumentError(
+                None, None, "Length for attr 'Toutput_types' of 0 must be at least minimum 1 [Op:TensorDataset]"
+            )
         self.tensors, self.spec = tensors, spec
 
     def elements(self, run: Run) -> Iterator[Element]:
@@ -90,10 +96,11 @@ class Slices(OfTensors):
     name = "_TensorSliceDataset"
 
     def __init__(self, *tensors: Any, spec: Any) -> None:
-        self.spec = unbatched(spec)
         if not tensors:
             raise ValueError("Invalid `element`. `element` should not be empty.")
-        sizes = [tensor.shape[0] for tensor in tensors if tensor.shape.rank]
+        self.spec = unbatched(spec)
+        self.kinds = kinds_of(spec)
+        sizes = [kind.size(parts) for kind, parts in zip(self.kinds, apart(self.kinds, tensors), strict=True)]
         known = [size for size in sizes if size is not None]
         for size in known:
             if size != known[0]:
@@ -101,10 +108,11 @@ class Slices(OfTensors):
         self.tensors = tensors
 
     def elements(self, run: Run) -> Iterator[Element]:
-        return zip(*[iter(tensor) for tensor in self.tensors], strict=True)
+        return sliced(self.kinds, self.tensors)
 
     def cardinality(self) -> int:
-        return int(self.tensors[0].shape[0])
+        pairs = zip(self.kinds, apart(self.kinds, self.tensors), strict=True)
+        return next(int(size) for kind, parts in pairs if (size := kind.size(parts)) is not None)
 
 
 class Range(Source):
@@ -189,6 +197,8 @@ class _Generation:
 def _components(spec: Any, value: Any) -> Element:
     """Return the tensors of what a generator yielded; numbers become what the spec says."""
     if not nesting.is_nested(spec):
+        if isinstance(spec, RaggedTensorSpec) and spec.ragged_rank <= 0:
+            spec = TensorSpec(spec.shape, spec.dtype)
         if isinstance(spec, TensorSpec):
             return (_as_dtype(value, spec.dtype),)
         if not spec.is_compatible_with(value):

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert
-from fastgraph.shapes import TensorSpec, TypeSpec, shape_of, type_spec_from_value
+from fastgraph.shapes import NoneTensorSpec, TensorSpec, TypeSpec, type_spec_from_value
 
 Element = tuple[Any, ...]
 
@@ -40,9 +40,13 @@ class OfElements(TypeSpec):
 
 
 def normalized(value: Any) -> Any:
-    """Return the structure with a tensor for each leaf (lists are leaves). Raises ValueError for what is none."""
+    """Return the structure with a tensor for each leaf (lists are leaves, None stays). Raises ValueError for others."""
     if is_structure(value):
         return _map(normalized, value)
+    if value is None:
+        return None
+    if hasattr(value, "__fg_element__"):  # a dataset: what stands for it in an element keeps it
+        return value.__fg_element__()
     if isinstance(value, Tensor) or isinstance(getattr(value, "_type_spec", None), TypeSpec):
         return convert(value) if hasattr(value, "__fg_cell__") else value
     return convert(value)
@@ -65,12 +69,16 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
 
 def spec_of(value: Any) -> Any:
     """Return the specs of a structure of tensors."""
-    return nesting.map_structure(type_spec_from_value, value)
+    return nesting.map_structure(_leaf_spec, value)
+
+
+def _leaf_spec(value: Any) -> Any:
+    return NoneTensorSpec() if value is None else type_spec_from_value(value)
 
 
 def flat(value: Any) -> Element:
     """Return the tensors of an element."""
-    return tuple(nesting.flatten(value, expand_composites=True))
+    return tuple([tensor for tensor in nesting.flatten(value, expand_composites=True) if tensor is not None])
 
 
 def packed(spec: Any, tensors: Sequence[Any]) -> Any:
@@ -83,31 +91,6 @@ def packed(spec: Any, tensors: Sequence[Any]) -> Any:
 def tensor_specs(spec: Any) -> list[TensorSpec]:
     """Return the specs of an element's tensors."""
     return nesting.flatten(spec, expand_composites=True)
-
-
-def batched(spec: Any, size: int | None, what: str) -> Any:
-    """Return the spec of `size` elements put together. Raises NotImplementedError for composites."""
-
-    def each(leaf: Any) -> TensorSpec:
-        if not isinstance(leaf, TensorSpec):
-            raise NotImplementedError(f"{what} of {type(leaf).__name__} is not built yet, only of tensors.")
-        shape = leaf.shape
-        return TensorSpec(shape if shape.rank is None else [size, *shape], leaf.dtype)
-
-    return nesting.map_structure(each, spec)
-
-
-def unbatched(spec: Any) -> Any:
-    """Return the spec of what lies along the first axis. Raises ValueError for scalars."""
-
-    def each(leaf: Any) -> TensorSpec:
-        if not isinstance(leaf, TensorSpec):
-            raise NotImplementedError(f"slices of {type(leaf).__name__} are not built yet, only of tensors.")
-        if leaf.shape.rank == 0:
-            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
-        return TensorSpec(shape_of(None) if leaf.shape.rank is None else leaf.shape[1:], leaf.dtype)
-
-    return nesting.map_structure(each, spec)
 
 
 def common(a: Any, b: Any) -> Any:

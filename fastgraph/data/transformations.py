@@ -6,6 +6,7 @@ called here (mapped.py).
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -14,9 +15,10 @@ import numpy as np
 
 from fastgraph import nesting
 from fastgraph._philox import words
-from fastgraph._tensor import as_array, from_array
+from fastgraph._tensor import from_array
+from fastgraph.data.components import batched, kinds_of, sliced, stacked, unbatched
 from fastgraph.data.sources import INFINITE, UNKNOWN, Run, Source
-from fastgraph.data.structures import Element, batched, common, tensor_specs
+from fastgraph.data.structures import Element, common
 from fastgraph.dtype import int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.generators import advanced, first_state
@@ -244,7 +246,7 @@ class Batch(Source):
             raise InvalidArgumentError(None, None, "Batch size must be greater than zero. [Op:BatchDatasetV2]")
         self.source, self.size, self.drop = source, batch_size, drop_remainder
         known = batch_size if drop_remainder and isinstance(batch_size, int) else None
-        self.spec = batched(source.spec, known, "A batch")
+        self.spec = batched(source.spec, known)
         self.name = "_ParallelBatchDataset" if parallel else "_BatchDataset"
 
     def elements(self, run: Run) -> Iterator[Element]:
@@ -260,7 +262,7 @@ class _Batches:
 
     def __init__(self, batch: Batch, run: Run) -> None:
         self.batch, self.left = batch, batch.source.elements(run)
-        self.dtypes = [spec.dtype for spec in tensor_specs(batch.spec)]
+        self.kinds = kinds_of(batch.source.spec)
 
     def __iter__(self) -> _Batches:
         return self
@@ -269,22 +271,7 @@ class _Batches:
         rows = list(itertools.islice(self.left, self.batch.size))
         if not rows or (self.batch.drop and len(rows) < self.batch.size):
             raise StopIteration
-        columns = zip(*rows, strict=True)
-        return tuple([_stacked(i, *pair) for i, pair in enumerate(zip(columns, self.dtypes, strict=True))])
-
-
-def _stacked(component: int, tensors: tuple[Any, ...], dtype: Any) -> Any:
-    arrays = [as_array(tensor) for tensor in tensors]
-    for i, array in enumerate(arrays):
-        if array.shape != arrays[0].shape:
-            first, other = (str(list(a.shape)).replace(" ", "") for a in (arrays[0], array))
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"Cannot batch tensors with different shapes in component {component}. First element had shape {first} "
-                f"and element {i} had shape {other}. [Op:IteratorGetNext]",
-            )
-    return from_array(np.stack(arrays), dtype, False)
+        return stacked(self.kinds, rows)
 
 
 class Unbatch(Source):
@@ -292,15 +279,26 @@ class Unbatch(Source):
 
     name = "_UnbatchDataset"
 
-    def __init__(self, source: Source, *, spec: Any) -> None:
-        self.source, self.spec = source, spec
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        sizes = []
+        for leaf in nesting.flatten(source.spec):
+            shape = getattr(leaf, "shape", None)
+            if shape is not None and shape.rank == 0:
+                raise ValueError("Cannot unbatch an input with scalar components.")
+            if shape is not None and shape.rank and shape[0] is not None:
+                sizes.append(shape[0])
+        for size in sizes:
+            if size != sizes[0]:
+                raise ValueError(
+                    "`unbatch()` is only supported for datasets of elements whose components have a matching leading "
+                    f"dimension. Encountered both {sizes[0]} and {size}."
+                )
+        self.spec = unbatched(source.spec)
 
     def elements(self, run: Run) -> Iterator[Element]:
-        return itertools.chain.from_iterable(map(_slices, self.source.elements(run)))
-
-
-def _slices(element: Element) -> Iterator[Element]:
-    return zip(*map(iter, element), strict=True)
+        kinds = kinds_of(self.source.spec)
+        return itertools.chain.from_iterable(map(functools.partial(sliced, kinds), self.source.elements(run)))
 
 
 class Enumerate(Source):

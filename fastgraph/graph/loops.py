@@ -138,8 +138,9 @@ def _checked(fn: Any, caller: str) -> None:
 class _Signature:
     """What map_fn's function gives: a structure of dtypes, and shapes where they are known."""
 
-    def __init__(self, signature: Any) -> None:
+    def __init__(self, signature: Any, shown: Any) -> None:
         self.structure = nesting.map_structure(_leaf, signature)
+        self.shown = shown  # the same structure with what the caller gave
         self.leaves: list[_Leaf | RaggedLeaf] = nesting.flatten(self.structure)
         self.ragged: list[int] = []  # which of the flat tensors differ in size from element to element
         n = 0
@@ -150,7 +151,7 @@ class _Signature:
 
     def flat(self, result: Any) -> list[Any]:
         """Return the tensors of one result. Raises ValueError or TypeError where they do not fit."""
-        nesting.assert_same_structure(self.structure, result, check_types=False)
+        nesting.assert_same_structure(self.shown, result)
         leaves = zip(self.leaves, nesting.flatten(result), strict=True)
         return [tensor for leaf, value in leaves for tensor in leaf.parts(value)]
 
@@ -247,9 +248,9 @@ def map_fn(
     _checked(fn, "map_fn")
     elements = _elements(elems)
     wanted = fn_output_signature if fn_output_signature is not None else dtype
-    if wanted is None:
-        wanted = nesting.map_structure(_row_spec, elems)
-    signature = _Signature(wanted)
+    signature = _Signature(
+        nesting.map_structure(_row_spec, elems) if wanted is None else wanted, elems if wanted is None else wanted
+    )
 
     def applied(element: Any) -> list[Any]:
         flat = signature.flat(fn(element))

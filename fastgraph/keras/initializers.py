@@ -128,7 +128,18 @@ class Constant(Initializer):
 
 
 class ConstantOfAnyType(Constant):
-    """All `value`, of its own dtype where none is asked for. Source: tf.constant_initializer."""
+    """All `value`, of its own dtype where none is asked for. Source: tf.constant_initializer.
+
+    Raises: TypeError for a value that is no number, list or array, and for one of as many elements as no such shape.
+    """
+
+    def __init__(self, value: Any = 0) -> None:
+        if not (np.isscalar(value) or isinstance(value, list | tuple | np.ndarray)):
+            raise TypeError(
+                f"Invalid type for initial value: {type(value).__name__}. Expected Python scalar, list or tuple of "
+                "values, or numpy.ndarray."
+            )
+        super().__init__(value)
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None, **kwargs: Any) -> Tensor:
         """Return the value, repeated; of as many elements as the shape has, in that shape."""

@@ -127,78 +127,94 @@ def of_dtypes(value: Tensor, words: str, letter: str = "T") -> Tensor:
     return value
 
 
-def static_int(value: Any, no_scalar: str = "") -> int | None:
+def static_int(value: Any, no_scalar: str = "", letter: str = "", hint: bool = True) -> int | None:
     """An integer argument if it is known now, else None. TypeError if it is not an integer.
 
-    One element is enough; with `no_scalar`, what is said (then its shape) of what is no scalar, it is not.
+    One element is enough; with `no_scalar`, what is said (then its shape) of what is no scalar, it is not. `letter` is
+    the attribute that TensorFlow's op has for its dtype, int32 or int64 (none: any integers are taken); without a
+    `hint` of int32 NumPy's numbers and bools keep their dtype, and must have one that the op takes.
     """
     if type(value) is int:
         return _held(value)
     if isinstance(value, Tensor):
-        if no_scalar and value.shape.rank:
-            raise InvalidArgumentError(None, None, f"{no_scalar} {shape_text(value.shape.as_list())}")
-        found = known_value(_integers(value))
+        tensor = _integers(value, letter)
+        if no_scalar and tensor.shape.rank:
+            raise InvalidArgumentError(None, None, f"{no_scalar} {shape_text(tensor.shape.as_list())}")
+        found = known_value(tensor)
         if found is not None and found.size != 1:
             raise InvalidArgumentError(None, None, f"Expected a single integer, got shape {shape_text(found.shape)}")
         return None if found is None else _held(int(found.reshape(())))
-    if isinstance(value, (bool, np.bool_)):
-        return int(value)
-    array = isinstance(value, np.ndarray) and value.dtype.kind not in "iu"
-    if hasattr(type(value), "__index__") and not array and not hasattr(type(value), "__fg_tensor__"):
+    if isinstance(value, (bool, np.bool_, np.generic, float)) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        if not hint:
+            return static_int(as_tensor(value), no_scalar, letter)
+        if isinstance(value, float) and not isinstance(value, np.generic):
+            raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype int32")
+        try:
+            return int(value)
+        except Exception:  # masked, infinite, text
+            raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype int32") from None
+    kind = type(value)
+    if hasattr(kind, "__index__") and not isinstance(value, np.ndarray) and not hasattr(kind, "__fg_tensor__"):
         return _held(int(value.__index__()))
-    return static_int(preferred(value, int32), no_scalar)
+    listed = isinstance(value, (list, tuple)) and not has_tensor(value)
+    return static_int(_listed(value) if listed else preferred(value, int32), no_scalar, letter)
 
 
-def _integers(value: Tensor) -> Tensor:
+def _integers(value: Tensor, letter: str = "Tidx") -> Tensor:
     """`value`, if it is of integers. Raises: InvalidArgumentError as TensorFlow's ops do for axes and sizes."""
-    if not value.dtype.is_integer:
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"Value for attr 'Tidx' of {message_name(value.dtype)} is not in the list of allowed values: int32, int64",
-        )
+    if not value.dtype.is_integer or (letter and value.dtype.name not in ("int32", "int64")):
+        name = message_name(value.dtype)
+        text = f"Value for attr '{letter or 'Tidx'}' of {name} is not in the list of allowed values: int32, int64"
+        raise InvalidArgumentError(None, None, text)
     return value
 
 
-def static_axes(axis: Any) -> tuple[int, ...] | None:
+def static_axes(axis: Any, letter: str = "Tidx", hint: bool = True) -> tuple[int, ...] | None:
     """Axes given as an int, a list of ints or a tensor, as a tuple. NotImplementedError if they are not known now."""
     if axis is None:
         return None
     if type(axis) is int:
         return (_held(axis),)
     if isinstance(axis, Tensor):
-        found = known_value(_integers(axis))
+        found = known_value(_integers(axis, letter))
         if found is None:
-            raise NotImplementedError("An axis must be known while a function is traced; give it as a Python int.")
+            raise NotImplementedError(_UNKNOWN_AXIS)
         return tuple(_held(int(a)) for a in np.ravel(found))
-    if isinstance(axis, (list, tuple, np.ndarray, range)):
-        if any(type(a) is not int for a in axis):
+    if isinstance(axis, np.ndarray) and axis.ndim:
+        return static_axes(preferred(axis, int32) if axis.dtype.kind == "f" else as_tensor(axis), letter)
+    if isinstance(axis, (list, tuple, range)):
+        if not all(type(a) is int for a in axis):
+            if not has_tensor(axis):
+                return static_axes(_listed(axis), letter)
             axis = whole_items(axis)
-        return tuple(_axis(a) for a in (np.ravel(axis) if isinstance(axis, np.ndarray) else axis))
-    return (_axis(axis),)
+        return tuple(known_axis(a, letter=letter) for a in axis)
+    return (known_axis(axis, letter=letter, hint=hint),)
 
 
-def _axis(axis: Any) -> int:
-    found = static_int(axis)
-    if found is None:
-        raise NotImplementedError("An axis must be known while a function is traced; give it as a Python int.")
-    return found
+def _listed(numbers: Any) -> Any:
+    """A list of numbers as a tensor; an empty one is of int32."""
+    return as_tensor(numbers, None if len(numbers) else "int32")
 
 
-def known_axes(axis: Any) -> tuple[int, ...]:
+_UNKNOWN_AXIS = "An axis must be known while a function is traced; give it as a Python int."
+
+
+def known_axes(axis: Any, letter: str = "Tidx", hint: bool = True) -> tuple[int, ...]:
     """`static_axes` of an argument that must be given."""
-    found = static_axes(axis)
+    found = static_axes(axis, letter, hint)
     if found is None:
         raise unsupported(None)
     return found
 
 
-def known_axis(axis: Any) -> int:
-    """`known_axes` of an argument that is one axis. Raises: InvalidArgumentError if it is another number of them."""
-    found = known_axes(axis)
-    if len(found) != 1:
-        raise InvalidArgumentError(None, None, f"An axis must be a scalar, got {len(found)} numbers: {axis!r}")
-    return found[0]
+def known_axis(axis: Any, no_scalar: str = "", letter: str = "Tidx", hint: bool = True) -> int:
+    """`static_int` of an axis, which must be given. Raises: NotImplementedError if it is not known now."""
+    if axis is None:
+        raise unsupported(None)
+    found = static_int(axis, no_scalar, letter, hint)
+    if found is None:
+        raise NotImplementedError(_UNKNOWN_AXIS)
+    return found
 
 
 class Extents:
@@ -211,32 +227,38 @@ class Extents:
         self.tensor = tensor
 
 
-def extents(shape: Any) -> Extents:
-    """A shape given as TensorShape, list (also with tensors in it), array or tensor. Scalars count as one extent."""
+def extents(shape: Any, letter: str = "Tshape", no_vector: str = "") -> Extents:
+    """A shape given as TensorShape, list (also with tensors in it), array or tensor. Scalars count as one extent.
+
+    With `no_vector`, what is said of a scalar, they are refused. `letter` is the attribute that TensorFlow's op has for
+    the shape's dtype; without one it asks for int32. Raises: InvalidArgumentError, TypeError or ValueError likewise.
+    """
     if type(shape) is tuple or type(shape) is list:
         for n in shape:
             if type(n) is not int or not -(2**63) <= n < 2**63:
                 break
         else:
             return Extents(tuple(shape))
-        return _mixed_extents(shape)
+        return _mixed_extents(shape, letter)
     if isinstance(shape, TensorShape):
         dims = shape.as_list()
         if None in dims:
             raise ValueError(f"Cannot convert a partially known TensorShape {shape} to a Tensor.")
         return Extents(tuple(n for n in dims if n is not None))
-    if type(shape) is int:
+    if type(shape) is int and not no_vector:
         return Extents((_held(shape),))
     tensor = as_tensor(shape)
     if isinstance(shape, np.ndarray | np.generic) and not tensor.dtype.is_integer:
         tensor = preferred(shape, int32)
     value = known_value(tensor)
-    if not tensor.dtype.is_integer:
-        if tensor.shape.rank == 1 and tensor.shape[0] == 0:
-            return Extents(())
-        if isinstance(shape, Tensor):
-            of_dtypes(tensor, "index", "Tshape")
-        raise TypeError(f"A shape must be integers, not {tensor.dtype.name}: {shape!r}")
+    if not tensor.dtype.is_integer and tensor.shape.rank == 1 and tensor.shape[0] == 0:
+        return Extents(())
+    if isinstance(shape, Tensor) or (letter and not tensor.dtype.is_integer):
+        of_dtypes(tensor, "index", letter or "Tshape")
+    elif not tensor.dtype.is_integer:
+        raise TypeError(f"Cannot convert {shape!r} to EagerTensor of dtype int32")
+    if no_vector and tensor.shape.rank == 0:
+        raise InvalidArgumentError(None, None, no_vector)
     if tensor.shape.rank is not None and tensor.shape.rank > 1:
         text = f"shape must be a vector of {{int32,int64}}, got shape {shape_text(tensor.shape.as_list())}"
         raise InvalidArgumentError(None, None, text)
@@ -245,17 +267,16 @@ def extents(shape: Any) -> Extents:
     return Extents(None, tensor)
 
 
-def _mixed_extents(shape: Any) -> Extents:
-    known: list[int | None] = []
+def _mixed_extents(shape: Any, letter: str) -> Extents:
+    if any(n is None for n in shape):
+        raise ValueError(f"Cannot convert a partially known TensorShape {TensorShape(list(shape))} to a Tensor.")
     shape = whole_items([convert(n) if hasattr(type(n), "__fg_tensor__") else n for n in shape])  # Variables, too
-    for n in shape:
-        if n is None:
-            raise ValueError(f"Cannot convert a partially known TensorShape {TensorShape(list(shape))} to a Tensor.")
-        if isinstance(n, float):
-            raise TypeError(f"A shape must be integers: {shape!r}")
-        if isinstance(n, (list, tuple)):  # rows of them are no shape
-            return extents(as_tensor(shape))
-        known.append(static_int(n))
+    if any(isinstance(n, (float, str, bytes, list, tuple)) for n in shape):  # no shape, whatever else is in it
+        tensor = as_tensor(shape)
+        if not letter and not tensor.dtype.is_integer:
+            raise TypeError(f"Cannot convert {shape!r} to EagerTensor of dtype int32")
+        return extents(of_dtypes(tensor, "index", letter or "Tshape"))
+    known = [static_int(n) for n in shape]
     if None not in known:
         return Extents(tuple(_held(n) for n in known if n is not None))
     types = [n.dtype for n in shape if isinstance(n, Tensor)]

@@ -230,7 +230,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
     rank_a, rank_b = a.shape.rank, b.shape.rank
     if rank_a is None or rank_b is None:
         raise NotImplementedError("tensordot needs tensors of known rank")
-    if isinstance(axes, int):
+    if isinstance(axes, (int, np.integer)):
         if not 0 <= axes <= builtins.min(rank_a, rank_b):
             if axes < 0:
                 raise ValueError(f"`axes` must be at least 0. Received: {axes}.")

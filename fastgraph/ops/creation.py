@@ -117,7 +117,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.fill.
     """
-    size = extents(dims)
+    size = extents(dims, "index_type")
     if size.static is not None:
         return named(name, fill_p, value, shape=size.static)
     return named(name, fill_dynamic, value, size.tensor)
@@ -127,7 +127,7 @@ def _constant(shape: Any, number: Any, dtype: Any, name: str | None) -> Any:
     target = dtype if type(dtype) is DType else as_dtype(dtype)
     if current_trace() is not None:
         shape = whole_numbers(shape)
-    size = extents(shape)
+    size = extents(shape, "")
     if size.static is not None and current_trace() is None:
         dims = _filled_or_raise(size.static)
         if target is string:
@@ -418,6 +418,12 @@ def eye(
             raise TypeError(
                 "Arguments `num_rows` and `num_columns` must be positive integer values. "
                 f"Received: num_rows={num_rows}, num_columns={num_rows if num_columns is None else num_columns}"
+            )
+    for n in (num_rows, num_columns):
+        if isinstance(n, (list, tuple, np.ndarray)):
+            raise TypeError(
+                "Arguments `num_rows` and `num_columns` must be positive integer values. Received: "
+                f"num_rows={num_rows}, num_columns={num_columns}"
             )
     num_rows, num_columns = (
         cast(n, int32) if isinstance(n, Tensor) and n.dtype.is_floating else n for n in (num_rows, num_columns)

@@ -611,7 +611,10 @@ def _cast_constant(x: Any, dtype: Any) -> Any:
 
 @public("clip_by_value")
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
-    """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s]. Source: tf.clip_by_value."""
+    """t limited to [clip_value_min, clip_value_max]; NaN stays. t[*s] -> t[*s].
+
+    Raises: ValueError for limits that would make it larger. Source: tf.clip_by_value.
+    """
     if isinstance(t, IndexedSlices):
         return t.with_values(clip_by_value(t.values, clip_value_min, clip_value_max, name))
     if not isinstance(t, Tensor):
@@ -620,6 +623,12 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
     if clipped is not None:
         return clipped
     if current_trace() is None:
-        return maximum(minimum(t, clip_value_max), clip_value_min)
+        return _as_large(t, maximum(_as_large(t, minimum(t, clip_value_max)), clip_value_min))
     with name_scope(name or "clip_by_value") as scope:
-        return maximum(minimum(t, clip_value_max), clip_value_min, name=scope)
+        return _as_large(t, maximum(_as_large(t, minimum(t, clip_value_max)), clip_value_min, name=scope))
+
+
+def _as_large(t: Any, result: Any) -> Any:
+    """`result`, which must have the shape of t. Raises: ValueError if it has not."""
+    t.shape.assert_is_compatible_with(result.shape)
+    return result

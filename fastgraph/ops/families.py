@@ -16,9 +16,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+import fastgraph.op_errors as op_errors
 from fastgraph._tensor import bind, current_trace
 from fastgraph.dtype import DType, as_dtype
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.errors import InvalidArgumentError, OpError
 from fastgraph.ops.partial_values import following
 from fastgraph.primitive import Primitive, register, register_public
 from fastgraph.shapes import Aval
@@ -69,9 +70,15 @@ def dtype_set(words: str) -> tuple[DType, ...]:
 def bind_named(name: str | None, primitive: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     """`bind`, but a graph's node takes `name`."""
     trace = current_trace()
-    if trace is not None and name is not None:
+    if name is None:
+        return bind(primitive, inputs, attrs)
+    if trace is not None:
         trace.node_name = name
-    return bind(primitive, inputs, attrs)
+        return bind(primitive, inputs, attrs)
+    try:
+        return bind(primitive, inputs, attrs)
+    except OpError as error:
+        raise op_errors.called(error, name) from error.__cause__
 
 
 def bind_effect(name: str | None, primitive: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -167,12 +174,13 @@ def define(
     domain: tuple[float, float] | None = None,
     reason: str | None = None,
     family: str = "",
+    node_name: str = "",
 ) -> Callable[..., Any]:
     """Register `body` as a primitive and return the function that applies it.
 
     The body's positional parameters are the inputs (`*values`: any number), its keyword-only ones the attributes. The
     primitive is called as the function, without a trailing `_p`. With `public` names the function returned also takes
-    `name=None`.
+    `name=None`. `node_name` is what errors call an op that was given no name.
     """
     names, attrs, variadic = _parameters(body)
     if isinstance(dtypes, str):
@@ -203,6 +211,7 @@ def define(
         error_samples=error_samples,
         domain=domain,
         reason=reason,
+        node_name=node_name,
     )
     register(primitive)
     function = _wrapper(primitive, body, bool(public))

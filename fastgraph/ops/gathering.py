@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+import fastgraph.op_errors as op_errors
 from fastgraph._tensor import Tensor, bind, current_trace, get_slot, init_scope
 from fastgraph.dtype import as_dtype, bool_, int64
 from fastgraph.errors import InvalidArgumentError
@@ -177,10 +178,18 @@ def slice_grad(dy: Array, begin: Array, shape: Array) -> Any:
     return result
 
 
+def _same_integers(begin: Any, size: Any) -> None:
+    """Refuse a slice whose tensors are of two integer types."""
+    types = [x.dtype for x in (begin, size) if isinstance(x, Tensor)]
+    if len(types) == 2 and types[0] is not types[1]:
+        raise op_errors.mixed_dtypes("Slice", ("input", "begin", "size"), types, "", current_trace())
+
+
 def slice_tensor(input: Any, begin: Any, size: Any, name: str | None = None) -> Any:
     """`fastgraph.slice` under a name that does not hide Python's."""
-    amount = extents(size)
-    start = extents(begin)
+    text = "Expected begin and size arguments to be 1-D tensors, but one of them is a scalar. [Op:Slice]"
+    amount, start = extents(size, "Index", text), extents(begin, "Index", text)
+    _same_integers(begin, size)
     if amount.static is not None:
         if -1 in amount.static and start.static is None:
             return named(name, slice_dynamic, input, start.tensor, _numbers(amount.static, start.tensor.dtype))
@@ -410,8 +419,10 @@ def gather(
 
     Raises: InvalidArgumentError for an index out of range. Source: tf.gather.
     """
+    along = batch_dims if axis is None else axis
     batch_dims = batch_dims if type(batch_dims) is int else whole(batch_dims, "batch_dims")
-    along = batch_dims if axis is None else known_axis(axis)
+    if type(along) is not int:
+        along = known_axis(along, "axis must be scalar, not", "Taxis", hint=False)
     if name is None:
         return gather_p(params, indices, axis=along, batch_dims=batch_dims)
     return named(name, gather_p, params, indices, axis=along, batch_dims=batch_dims)
@@ -636,6 +647,13 @@ def mask_scatter(values: Array, mask: Array, shape: Array) -> Any:
     return result
 
 
+def mask_axis(axis: Any) -> int:
+    """The axis of boolean_mask. Raises: TypeError for a list."""
+    if isinstance(axis, (list, tuple)):
+        raise TypeError(f"boolean_mask: axis must be a scalar, not {axis!r}")
+    return known_axis(axis, "axis must be a scalar, not", hint=False)
+
+
 @public("boolean_mask")
 def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "boolean_mask") -> Any:
     """The slices of tensor where mask holds; the mask covers axes from `axis` (0) on. t[*a, *m, *r] -> t[*a, n, *r].
@@ -644,7 +662,7 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "b
     """
     tensor = as_tensor(tensor)
     mask = cast(as_tensor(mask), bool_)
-    start = 0 if axis is None else known_axis(axis)
+    start = 0 if axis is None else mask_axis(axis)
     rank, covered = tensor.shape.rank, mask.shape.rank
     if covered == 0:
         raise ValueError("mask cannot be scalar.")
@@ -654,6 +672,8 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "b
             "but shape=None is not."
         )
     if rank is not None:
+        if not -rank <= start < max(rank, 1):
+            raise ValueError(f"boolean_mask: axis {start} is out of range for a tensor of rank {rank}")
         start %= max(rank, 1)
         own = tensor.shape[start : start + covered]
         if not own.is_compatible_with(mask.shape):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import fastgraph.dtype as dtypes
+import fastgraph.op_errors as op_errors
 from fastgraph._tensor import EagerTensor, Tensor, bind, convert, current_trace, get_slot, register_slot
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import whole
@@ -42,7 +43,45 @@ def getitem(tensor: Tensor, key: Any) -> Any:
     traced = current_trace() is not None
     parts = key if isinstance(key, (tuple, list)) else (key,)
     spec = tuple([_item(part, positions, traced) for part in parts])
+    if type(key) is not int:
+        _check_dtypes(parts)
     return _apply(tensor, spec, positions)
+
+
+def _check_dtypes(parts: Sequence[Any]) -> None:
+    """What is wrong with a key's tensors of several integer types: all starts are of one, and all ends, and all steps.
+
+    Of the three, those of a slice that are not given follow the slice's own tensors; int64 anywhere widens the others.
+    """
+    columns: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+    for part in parts:
+        if isinstance(part, slice):
+            given = [_own_dtype(n) for n in (part.start, part.stop, part.step)]
+            numbers = [part.start, part.stop, part.step]
+            own_types: list[Any] = [d for d in given if d is not None]
+            widest = max(own_types, key=lambda d: d.size, default=None)
+            found: list[Any] = [widest if n is None else d for n, d in zip(numbers, given, strict=True)]
+        else:
+            own = _own_dtype(part)
+            found = [own, own, None if own is dtypes.int32 else own]
+        for column, dtype in zip(columns, found, strict=True):
+            column.append(dtype)
+    if not any(dtype is not None for column in columns for dtype in column):
+        return
+    packed = []
+    for column in columns:
+        first: Any = next((dtype for dtype in column if dtype is not None), None)
+        if set(column) - {None, first}:
+            raise op_errors.mixed_dtypes("Pack", ("values",), [d or first for d in column], "stack", current_trace())
+        packed.append(first or dtypes.int32)
+    if dtypes.int64 not in packed and len(set(packed)) > 1:
+        arguments = ("input", "begin", "end", "strides")
+        raise op_errors.mixed_dtypes("StridedSlice", arguments, packed, "strided_slice/", current_trace())
+
+
+def _own_dtype(number: Any) -> Any:
+    """The dtype of a number in a key that is a tensor, None of any other."""
+    return number.dtype if isinstance(number, Tensor) or hasattr(type(number), "__fg_tensor__") else None
 
 
 def _apply(tensor: Tensor, spec: Spec, positions: list[Any]) -> Any:
@@ -65,6 +104,8 @@ def _item(part: Any, positions: list[Any], traced: bool) -> tuple[Any, ...]:
     if part is Ellipsis:
         return ("e",)
     if isinstance(part, slice):
+        if any(isinstance(n, bool) for n in (part.start, part.stop, part.step)):
+            raise _no_index(part)
         return ("s", *(_number(n, positions, traced) for n in (part.start, part.stop, part.step)))
     number = _number(part, positions, traced)
     if number is None:
@@ -84,7 +125,7 @@ def _number(value: Any, positions: list[Any], traced: bool) -> Any:
             return int(tensor)
         positions.append(get_slot("cast")(tensor, dtypes.int32) if tensor.dtype is dtypes.int16 else tensor)
         return "t"
-    if isinstance(value, (bool, np.bool_)) or (isinstance(value, np.ndarray) and value.ndim > 0):
+    if isinstance(value, np.bool_) or (isinstance(value, np.ndarray) and value.ndim > 0):
         raise _no_index(value)
     try:
         return operator.index(value)

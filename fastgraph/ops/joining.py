@@ -121,6 +121,7 @@ def _only(axis: int, rank: Any) -> Any:
 @movement(
     op="ConcatV2",
     infer=_infer_concat,
+    node_name="concat",
     lower=_lower_concat,
     vjp=dict(values=lambda dy, values, axis: _concat_grad(dy, values, axis)),
     samples=lambda: (
@@ -175,12 +176,18 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Any:
         if hasattr(values, "__fg_joined__"):  # a list whose length a tensor decides
             return values.__fg_joined__(axis)
         values = [values]
-    along = axis if type(axis) is int else static_int(axis)
+    along = axis
+    if type(axis) is not int:
+        along = static_int(axis, letter="Tidx")
+        if np.ndim(axis) > 1:
+            raise invalid(f"axis must be a scalar or a vector of one, not {axis}", "ConcatV2")
     if along is None:
         raise NotImplementedError("concat needs an axis that is known while a function is traced")
     if not values:
         raise ValueError("concat needs at least one tensor")
     if len(values) == 1:
+        if type(axis) is not int:  # here the axis says nothing, and is looked at as TensorFlow does
+            as_tensor(axis, int32).shape.assert_has_rank(0)
         return named(None, identity, values[0])
     if name == "concat":
         return bind(_CONCAT, tuple(values), {"axis": along})
@@ -223,6 +230,7 @@ def _lower_stack(b: Any, node: Any) -> list[Any]:
 @movement(
     op="Pack",
     infer=_infer_stack,
+    node_name="stack",
     lower=_lower_stack,
     vjp=dict(values=lambda dy, values_dtype, axis: unstack(dy, num=len(values_dtype), axis=axis)),
     samples=lambda: (
@@ -263,6 +271,8 @@ def stack(values: Any, axis: Any = 0, name: str | None = "stack") -> Any:
 
     Raises: InvalidArgumentError if shapes differ; ValueError for an axis out of range. Source: tf.stack.
     """
+    if isinstance(axis, (EagerTensor, np.ndarray)) and np.size(axis) == 1:
+        axis = np.asarray(axis).item()
     axis = whole(axis, "axis")
     if not isinstance(values, (list, tuple)):
         if hasattr(values, "__fg_stacked__"):  # a list whose length a tensor decides
@@ -344,6 +354,17 @@ def split_p(value: Array, *, sizes: tuple[int, ...], axis: int) -> Any:
     return tuple(np.split(value, np.cumsum(sizes)[:-1], axis=axis))
 
 
+def _split_axis(axis: Any, no_scalar: str) -> int | None:
+    """The axis of split, of int32. Raises: InvalidArgumentError for other dtypes, or for what is no scalar."""
+    if isinstance(axis, Tensor) and axis.dtype is not int32:
+        raise invalid(
+            f"cannot compute Split as input #0(zero-based) was expected to be a int32 tensor but is a "
+            f"{axis.dtype.name} tensor",
+            "Split",
+        )
+    return static_int(axis, no_scalar)
+
+
 @public("split")
 def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str | None = "split") -> Any:
     """value in pieces along `axis`: so many equal ones, or of the sizes given (one may be -1). t[*s] -> list of t[*r].
@@ -351,7 +372,10 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
     Raises: InvalidArgumentError if the sizes do not fit. Source: tf.split.
     """
     value = as_tensor(value)
-    along = static_int(axis)
+    along = axis
+    if type(axis) is not int:
+        equal = isinstance(num_or_size_splits, (int, np.integer))
+        along = _split_axis(axis, "split_dim must be a scalar but has shape" if equal else "")
     if (
         type(value) is EagerTensor
         and type(num_or_size_splits) is int

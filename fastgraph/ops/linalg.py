@@ -448,7 +448,8 @@ def diag(
     Source: tf.linalg.diag.
     """
     x = as_tensor(diagonal)
-    rows, columns = known_axis(num_rows), known_axis(num_cols)
+    rows = known_axis(num_rows, "num_rows must be a scalar, not", "")
+    columns = known_axis(num_cols, "num_cols must be a scalar, not", "")
     padding = as_tensor(padding_value if not x.dtype.is_bool else bool(padding_value), x.dtype)
     label = name if name != "diag" else None
     return named(label, matrix_diag, x, padding, k=_span(k), rows=rows, columns=columns, align=_alignment(align))

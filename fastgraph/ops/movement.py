@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import EagerTensor, bind, current_trace
+from fastgraph._tensor import EagerTensor, Tensor, bind, current_trace
 from fastgraph.dtype import DType, as_dtype, int32, int64
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axes, named, static_axes
+from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axes, named, static_axes, whole
 from fastgraph.ops.elementwise import conj
 from fastgraph.ops.families import (
     Array,
@@ -289,7 +289,7 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | Non
             raise NotImplementedError("transpose without perm needs a tensor of known rank")
         axes = _REVERSED[rank] if rank < len(_REVERSED) else tuple(range(rank - 1, -1, -1))
     else:
-        axes = static_axes(perm)  # type: ignore[assignment]
+        axes = static_axes(perm, "Tperm")  # type: ignore[assignment]
     result = bind(_TRANSPOSE, (a,), {"perm": axes}) if name == "transpose" else named(name, transpose_p, a, perm=axes)
     return conj(result) if conjugate else result
 
@@ -353,7 +353,9 @@ def expand_dims(input: Any, axis: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError if there is no such position. Source: tf.expand_dims.
     """
-    axes = (axis,) if type(axis) is int else known_axes(axis)
+    axes = (axis,) if type(axis) is int else known_axes(axis, "Tdim")
+    if len(axes) != 1:
+        raise invalid("'dim' must be a tensor with a single value", "ExpandDims")
     return (
         bind(_EXPAND_DIMS, (input,), {"axes": axes}) if name is None else named(name, expand_dims_p, input, axes=axes)
     )
@@ -413,13 +415,26 @@ def squeeze_p(input: Array, *, axes: tuple[int, ...]) -> Any:
 _SQUEEZE = squeeze_p.primitive  # type: ignore[attr-defined]
 
 
+def _attr_axes(axis: Any) -> tuple[int, ...]:
+    """Axes that are an attribute of TensorFlow's op: numbers, in a list or alone."""
+    if axis is None:
+        return ()
+    if isinstance(axis, (list, tuple)):
+        return tuple(whole(a, "axis") for a in axis)
+    if isinstance(axis, (Tensor, np.ndarray)) or hasattr(type(axis), "__fg_tensor__"):
+        raise TypeError(f"Expected list for 'axis' argument to 'squeeze' Op, not {axis!r}.")
+    return (whole(axis, "axis"),)
+
+
 @public("squeeze")
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Any:
     """input without axes of size 1: all of them, or those of `axis`. t[*s] -> t[*s without ones].
 
     Raises: InvalidArgumentError if such an axis has another size. Source: tf.squeeze.
     """
-    axes = (axis,) if type(axis) is int else static_axes(axis) or ()
+    if axis is None and hasattr(type(input), "__fg_bind__") and hasattr(input, "row_splits"):
+        raise ValueError("Ragged.squeeze must have an axis argument.")
+    axes = (axis,) if type(axis) is int else _attr_axes(axis)
     return bind(_SQUEEZE, (input,), {"axes": axes}) if name is None else named(name, squeeze_p, input, axes=axes)
 
 
@@ -512,7 +527,7 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError if it cannot be. Source: tf.broadcast_to.
     """
-    size = extents(shape)
+    size = extents(shape, "Tidx")
     if size.static is not None:
         if name is None:
             return broadcast_to_p(input, shape=size.static)

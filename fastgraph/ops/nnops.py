@@ -13,7 +13,7 @@ import numpy as np
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.indexed_slices import IndexedSlices
-from fastgraph.ops.arguments import as_tensor, known_axes, known_axis, named, of_dtypes, word
+from fastgraph.ops.arguments import as_tensor, known_axis, named, of_dtypes, word
 from fastgraph.ops.comparison import greater_equal, is_finite
 from fastgraph.ops.elementwise import (
     add,
@@ -128,10 +128,9 @@ def log_softmax_p(logits: Array) -> Any:
 def _along(primitive: Any, logits: Any, axis: Any, name: str | None) -> Any:
     """Apply an op of the last axis along `axis`."""
     x = as_tensor(logits)
-    axes = (-1,) if axis is None else known_axes(axis)
-    if len(axes) != 1:
+    if isinstance(axis, (list, tuple)):
         raise TypeError(f"An axis must be one integer. Received: axis={axis}")
-    axis = axes[0]
+    axis = -1 if axis is None else known_axis(axis, "axis must be a scalar, not")
     rank = x.shape.rank
     if axis == -1 or rank is None or axis == rank - 1:
         return named(name, primitive, x)
@@ -358,7 +357,7 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: Any = -1, 
     if labels.dtype is not logits.dtype:
         labels = cast(labels, logits.dtype)
     rank = logits.shape.rank
-    axis = known_axis(axis)
+    axis = known_axis(axis, "axis must be a scalar, not", hint=False)
     if rank is not None and axis not in (-1, rank - 1):
         at = canonical_axis(axis, rank)
         perm = tuple(i for i in range(rank) if i != at) + (at,)
@@ -541,12 +540,16 @@ def _norm_of(total: Any) -> Any:
 
 @public("clip_by_norm")
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
-    """t, scaled down where its norm along `axes` is above clip_norm. f[*s] -> f[*s]. Source: tf.clip_by_norm."""
+    """t, scaled down where its norm along `axes` is above clip_norm. f[*s] -> f[*s].
+
+    Raises: ValueError for norms that would make it larger. Source: tf.clip_by_norm.
+    """
     if isinstance(t, IndexedSlices):
         return t.with_values(clip_by_norm(t.values, clip_norm, axes, name))
     t = as_tensor(t)
     norm = _norm_of(reduce_sum(t * conj(t), axes, True))
     scaled = t * clip_norm
+    t.shape.assert_is_compatible_with(scaled.shape)
     return named(name, realdiv, scaled, maximum(norm, clip_norm))
 
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+import fastgraph.op_errors as op_errors
 from fastgraph._tensor import Tensor, current_trace
 from fastgraph.dtype import int32, int64, uint64
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.op_errors import MAX_RANK
-from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, preferred, whole, word
+from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, of_dtypes, preferred, word
 from fastgraph.ops.checks import assert_non_negative
 from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, maximum, select
@@ -336,9 +337,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError if there is not one number per axis, or a negative one. Source: tf.tile.
     """
-    if not isinstance(multiples, (Tensor, list, tuple)) and np.ndim(multiples) == 0:
-        raise invalid("Expected multiples to be 1-D, but got shape []")
-    times = extents(multiples)
+    times = extents(multiples, "Tmultiples", "Expected multiples to be 1-D, but got shape [] [Op:Tile]")
     if times.static is not None:
         return named(name, tile_p, input, multiples=times.static)
     input = as_tensor(input)
@@ -409,9 +408,15 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError for an axis out of range or named twice. Source: tf.reverse.
     """
-    if isinstance(axis, (int, np.integer)):
-        raise invalid("'dims' must be 1-dimension, not 0")
-    return named(name, reverse_p, tensor, axes=known_axes(axis))
+    axes = known_axes(axis)
+    rank = 0 if isinstance(axis, (int, np.generic)) else np.ndim(axis) if isinstance(axis, np.ndarray) else _rank(axis)
+    if rank != 1:
+        raise invalid(f"'dims' must be 1-dimension, not {rank}", "ReverseV2")
+    return named(name, reverse_p, tensor, axes=axes)
+
+
+def _rank(x: Any) -> int:
+    return int(as_tensor(x).shape.rank or 0)
 
 
 @public("roll")
@@ -422,7 +427,13 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
     Source: tf.roll.
     """
     x = as_tensor(input)
-    shifts, axes = _list(shift), known_axes(axis)
+    shifts, axes = _list(shift), known_axes(axis, "Taxis", hint=False)
+    if not isinstance(shift, (int, list, tuple)):
+        of_dtypes(as_tensor(shift), "index", "Tshift")
+    if _rank(shift) > 1 and isinstance(shift, Tensor):
+        raise invalid(f"shift must be a scalar or a 1-D vector. Found: {shape_text(tuple(shift.shape))}", "Roll")
+    if _rank(shift) < 2 and _rank(shift) != _rank(axis):
+        raise invalid("shift and axis must have the same size", "Roll")
     if any(isinstance(by, (list, tuple)) for by in shifts):
         raise invalid(f"shift must be a scalar or a 1-D vector. Found: {shape_text(np.shape(shift))}", "Roll")
     if len(shifts) != len(axes):
@@ -458,8 +469,9 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     x = as_tensor(input)
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
-    axis = whole(axis, "axis")
-    repeats = preferred(repeats, int32)
+    if not isinstance(axis, int):
+        raise TypeError(f"Argument `axis` must be an int. Received `axis` = {axis} of type {type(axis).__name__}")
+    repeats = preferred(int(repeats) if isinstance(repeats, (bool, np.generic)) else repeats, int32)
     if repeats.dtype == uint64:
         repeats = cast(repeats, int64)
     if x.shape.rank is None and axis >= 0:  # the same along the middle of three axes
@@ -467,6 +479,10 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
         before, after = dims[:axis], dims[axis + 1 :]
         y = repeat(reshape(x, stack([reduce_prod(before), dim(x, axis), reduce_prod(after)])), repeats, 1)
         return reshape(y, concat([before, shape(y)[1:2], after], 0), name=name)
+    if not repeats.dtype.is_integer and repeats.shape != (0,):
+        raise TypeError(f"Argument `tensor` (name: repeats) must be of type integer. Received `tensor` = {repeats}")
+    if (repeats.shape.rank or 0) > 1:
+        raise ValueError(f"Shape {repeats.shape} must have rank at most 1")
     axis = canonical_axis(axis, len(x.shape))
     counts, n = known_value(repeats), x.shape[axis]
     if n is not None and counts is not None and (current_trace() is None or n <= _MOST_PLACES):
@@ -513,6 +529,9 @@ def meshgrid(*args: Any, **kwargs: Any) -> Any:
     del name
     vectors = [reshape(as_tensor(a), (-1,)) for a in args]
     n = len(vectors)
+    for v in vectors:
+        if v.dtype is not vectors[0].dtype:  # TensorFlow multiplies each by ones of the first one's dtype
+            raise op_errors.mixed_dtypes("Mul", ("x", "y"), [v.dtype, vectors[0].dtype], "", current_trace())
     order = list(range(n))
     if indexing == "xy" and n > 1:
         order[:2] = [1, 0]

@@ -103,7 +103,12 @@ def uniform(
         maxval = 1
     source = generators.source(f"uniform_{target.name}", seed)
     with op_scope(name, "random_uniform") as scope:
-        return uniform_of(source, extents(shape), minval, maxval, target, "RandomUniformInt", scope or name)
+        return uniform_of(source, shape_vector(shape), minval, maxval, target, "RandomUniformInt", scope or name)
+
+
+def shape_vector(shape: Any) -> Extents:
+    """The shape argument of random numbers, which is no scalar."""
+    return extents(shape, "T", "shape must be a vector of {int32,int64}, got shape []")
 
 
 def standard_normal(source: Source, size: Extents, dtype: DType, name: str | None = None) -> Any:
@@ -129,7 +134,7 @@ def normal(
     target = as_dtype(dtype)
     mean_, stddev_ = as_tensor(mean, target), as_tensor(stddev, target)
     check_floating(target, "normal")
-    source, size = generators.source(f"normal_{target.name}", seed), extents(shape)
+    source, size = generators.source(f"normal_{target.name}", seed), shape_vector(shape)
     with op_scope(name, "random_normal") as scope:
         standard = standard_normal(source, size, target, "RandomStandardNormal")
         if type(mean) is type(stddev) is float and mean == 0 and stddev == 1:
@@ -179,7 +184,7 @@ def truncated_normal(
     mean, stddev = as_tensor(mean, target), as_tensor(stddev, target)
     check_floating(target, "truncated_normal")
     source = generators.source(f"truncated_normal_{target.name}", seed)
-    return truncated_of(source, extents(shape), mean, stddev, target, name)
+    return truncated_of(source, shape_vector(shape), mean, stddev, target, name)
 
 
 def categorical_of(source: Source, logits: Any, num_samples: Any, dtype: Any, op: str, name: str | None) -> Any:
@@ -263,7 +268,12 @@ def _noise(x: Any, noise_shape: Any) -> Extents:
 
 
 def dropped(source_of: Any, x: Any, rate: Any, noise_shape: Any) -> Any:
+    """x with a share of the elements 0; of a RaggedTensor of its innermost values."""
     x = as_tensor(x)
+    if hasattr(x, "with_flat_values"):
+        if noise_shape is not None:
+            raise ValueError("noise_shape is not supported yet for RaggedTensor x")
+        return x.with_flat_values(dropped(source_of, x.flat_values, rate, None))
     if not x.dtype.is_floating:
         raise ValueError(
             f"`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype={x.dtype}"
@@ -273,7 +283,7 @@ def dropped(source_of: Any, x: Any, rate: Any, noise_shape: Any) -> Any:
             raise ValueError(f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}")
         if rate == 0:
             return x
-    elif not isinstance(rate, (Tensor, np.ndarray, np.generic)) and not hasattr(type(rate), "__fg_tensor__"):
+    elif not isinstance(rate, (Tensor, np.generic)) and not hasattr(type(rate), "__fg_tensor__"):
         raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
     share = as_tensor(rate, x.dtype)
     if share.dtype is not x.dtype:

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastgraph._tensor import Tensor
+from fastgraph.conversion import unsupported
 from fastgraph.dtype import DType, as_dtype, int32
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, known_axis, named, static_int
+from fastgraph.ops.arguments import as_tensor, known_value, named, static_int
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, Dims, custom, invalid, public
@@ -257,13 +259,27 @@ def argsort_p(values: Array, *, descending: bool) -> Any:
     return (_descending(values) if descending else np.argsort(values, axis=-1, kind="stable")).astype(np.int32)
 
 
+def _constant_axis(axis: Any) -> int:
+    """The axis of sorts, any number. Raises: ValueError for what is none."""
+    number = axis
+    if axis is None:
+        raise unsupported(None)
+    if isinstance(axis, Tensor):
+        number = known_value(axis)
+    elif hasattr(type(axis), "__fg_tensor__"):
+        number = known_value(as_tensor(axis))
+    if number is None or isinstance(number, (str, bytes)) or np.ndim(number):
+        raise ValueError(f"Argument `axis` must be a constant scalar. Received: axis={axis}.")
+    return int(number)
+
+
 def _to_last(x: Any, axis: Any) -> tuple[Any, tuple[int, ...] | None]:
     rank = x.shape.rank
     if rank is None:
         raise NotImplementedError("sorting needs a tensor of known rank")
     if rank == 0:
         raise InvalidArgumentError(None, None, "slice index -1 of dimension 0 out of bounds. [Op:StridedSlice]")
-    at = known_axis(axis)
+    at = _constant_axis(axis)
     at = at + rank if at < 0 else at
     if not 0 <= at < rank:
         raise InvalidArgumentError(None, None, f"slice index {at} of dimension 0 out of bounds. [Op:StridedSlice]")

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import current_trace
-from fastgraph.dtype import DType, as_dtype, int64
+from fastgraph._tensor import Tensor, current_trace
+from fastgraph.dtype import DType, as_dtype, float64, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.op_errors import message_name
 from fastgraph.ops.arguments import as_tensor, known_axis, named, static_axes
 from fastgraph.ops.comparison import equal_p, is_finite, not_equal_p
-from fastgraph.ops.elementwise import abs, add, cast, conj, select, square, stop_gradient, zeros_like
+from fastgraph.ops.elementwise import abs, add, cast, conj, maximum, select, square, stop_gradient, zeros_like
 from fastgraph.ops.exponentials import exp, log, sqrt
 from fastgraph.ops.families import (
     Array,
@@ -350,13 +350,26 @@ def _position_dtype(output_type: Any) -> DType:
     return dtype
 
 
+def _position_axis(axis: Any, strict: bool = False) -> int:
+    """The axis of argmin, and of argmax, which is `strict` about what an axis may be."""
+    if strict and not isinstance(axis, (int, Tensor)) and not hasattr(type(axis), "__fg_tensor__"):
+        if isinstance(axis, (np.generic, np.ndarray)) and axis.dtype != np.int32 and axis.dtype.kind in "iu":
+            raise TypeError(f"axis tensor dtypes {axis.dtype} is not supported")
+        if not isinstance(axis, (np.generic, np.ndarray)) or axis.dtype != np.int32:
+            raise TypeError("axis must be int or Tensor with integer datatype")
+    if strict and not isinstance(axis, int) and not as_dtype(axis.dtype).is_integer:
+        raise TypeError("axis must be int or Tensor with integer datatype")
+    letter = "" if strict else "Tidx"
+    return known_axis(axis, "dim must be a scalar, but received tensor of shape:", letter)
+
+
 @public("argmax", "math.argmax")
 def argmax(input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None) -> Any:
     """Position of the greatest element along `axis` (None: 0), the first of several. t[*s] -> i64[*r].
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmax.
     """
-    axis = 0 if axis is None else known_axis(axis)
+    axis = 0 if axis is None else _position_axis(axis, strict=True)
     return named(name, argmax_p, input, axis=axis, output_type=_position_dtype(output_type))
 
 
@@ -366,7 +379,7 @@ def argmin(input: Any, axis: Any = None, output_type: Any = int64, name: str | N
 
     Raises: InvalidArgumentError for an axis out of range, or no elements. Source: tf.argmin.
     """
-    axis = 0 if axis is None else known_axis(axis)
+    axis = 0 if axis is None else _position_axis(axis)
     return named(name, argmin_p, input, axis=axis, output_type=_position_dtype(output_type))
 
 
@@ -377,11 +390,26 @@ def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False,
     Raises: TypeError for integers. Source: tf.math.reduce_variance.
     """
     x = as_tensor(input_tensor)
+    if hasattr(x, "with_flat_values"):
+        return _ragged_variance(x, axis, keepdims)
     means = reduce_mean(x, axis, True)
     if means.dtype.is_integer:
         raise TypeError(f"Input must be either real or complex. Received integer type {means.dtype!r}.")
     apart = x - means
     return reduce_mean(square(abs(apart)) if x.dtype.is_complex else square(apart), axis, keepdims, name=name)
+
+
+def _ragged_variance(x: Any, axis: Any, keepdims: bool) -> Any:
+    """The variance along axes of a RaggedTensor, whose means do not broadcast: from the means of squares.
+
+    The distances are those from one number near all of them, so that little cancels.
+    """
+    if x.dtype.is_complex:
+        raise ValueError("reduce_variance is not supported for RaggedTensors with complex dtypes.")
+    flat = x.flat_values if x.dtype.is_floating else cast(x.flat_values, float64)
+    apart = x.with_flat_values(flat - stop_gradient(reduce_mean(flat)))
+    variance = reduce_mean(square(apart), axis, keepdims) - square(reduce_mean(apart, axis, keepdims))
+    return maximum(variance, 0)
 
 
 @public("math.reduce_std")
@@ -448,7 +476,7 @@ def norm(
     x = as_tensor(tensor)
     keep = bool(keepdims)
     pair = isinstance(axis, (list, tuple)) and len(axis) == 2
-    if isinstance(axis, (list, tuple)) and (len(axis) != 2 or axis[0] == axis[1]):
+    if (not pair and not isinstance(axis, int | None)) or (pair and axis[0] == axis[1]):
         raise ValueError(f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}")
     if ord in ("euclidean", "fro") or (ord == 2 and not pair):
         return sqrt(reduce_sum(x * conj(x), axis, keep), name=name)

@@ -136,7 +136,8 @@ def cumulative_logsumexp_p(x: Array, *, axis: int, exclusive: bool, reverse: boo
 
 
 def _along(primitive: Any, name: str | None, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
-    return named(name, primitive, x, axis=known_axis(axis), exclusive=bool(exclusive), reverse=bool(reverse))
+    along = known_axis(axis, "ScanOp: axis must be a scalar, not")
+    return named(name, primitive, x, axis=along, exclusive=bool(exclusive), reverse=bool(reverse))
 
 
 @public("cumsum", "math.cumsum")

@@ -341,7 +341,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, bad_indices_policy: str =
     Raises: InvalidArgumentError for an index out of range, shapes that do not fit, or an unknown policy.
     Source: tf.scatter_nd.
     """
-    size = extents(shape)
+    size = extents(shape, no_vector="Shape must be a vector [Op:ScatterNd]")
     dims, updates = _vector(size.static or ()) if size.tensor is None else size.tensor, as_tensor(updates)
     if ignored(bad_indices_policy, "ScatterNd"):
         indices, updates = within(as_tensor(indices), updates, cast(as_tensor(dims), "int64"))

@@ -13,12 +13,20 @@ from fastgraph import _philox
 from fastgraph.dtype import as_dtype, float32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.algorithms import check_philox
-from fastgraph.ops.arguments import as_tensor, extents
+from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.elementwise import add, cast, multiply
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
 from fastgraph.ops.generators import Stateless, numbers
 from fastgraph.ops.joining import stack
-from fastgraph.ops.random import categorical_of, dropped, shuffled, standard_normal, truncated_of, uniform_of
+from fastgraph.ops.random import (
+    categorical_of,
+    dropped,
+    shape_vector,
+    shuffled,
+    standard_normal,
+    truncated_of,
+    uniform_of,
+)
 from fastgraph.shapes import Aval
 
 _UNIFORM = ("float16", "bfloat16", "float32", "float64", "int32", "int64", "uint32", "uint64")
@@ -39,7 +47,7 @@ def stateless_uniform(
     Of integers, both bounds None give any number. Raises: ValueError for integers with one bound or another `alg`;
     InvalidArgumentError for another seed. Source: tf.random.stateless_uniform.
     """
-    target, size = as_dtype(dtype), extents(shape)
+    target, size = as_dtype(dtype), shape_vector(shape)
     if target.name not in _UNIFORM:
         raise ValueError(
             f"Argument `dtype` got invalid value {target!r}. Accepted dtypes are "
@@ -80,7 +88,7 @@ def stateless_normal(
     target = as_dtype(dtype)
     mean, stddev = as_tensor(mean, target), as_tensor(stddev, target)
     check_philox(alg)
-    return add(multiply(standard_normal(Stateless(seed), extents(shape), target), stddev), mean, name=name)
+    return add(multiply(standard_normal(Stateless(seed), shape_vector(shape), target), stddev), mean, name=name)
 
 
 @public("random.stateless_truncated_normal")
@@ -100,7 +108,7 @@ def stateless_truncated_normal(
     target = as_dtype(dtype)
     mean, stddev = as_tensor(mean, target), as_tensor(stddev, target)
     check_philox(alg)
-    return truncated_of(Stateless(seed), extents(shape), mean, stddev, target, name)
+    return truncated_of(Stateless(seed), shape_vector(shape), mean, stddev, target, name)
 
 
 @public("random.stateless_categorical")

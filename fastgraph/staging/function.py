@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from fastgraph import flags, nesting
 from fastgraph._tensor import EagerTensor, Tensor, convert, current_state, init_scope
+from fastgraph.conversion import is_sequence
 from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph.collector import resting
 from fastgraph.graph.differentiate import entering
@@ -449,7 +450,10 @@ class Function(MethodCall):
             return leaf
         if keys.is_variable(leaf) or not isinstance(getattr(leaf, "_type_spec", None), TypeSpec):
             try:
-                return convert(leaf)
+                tensor = convert(leaf)
+                if is_sequence(leaf):  # of a class that says so itself: no tensor here, as in TensorFlow
+                    raise TypeError
+                return tensor
             except (TypeError, ValueError):
                 if hasattr(leaf, "__fg_staged_list__"):
                     raise  # it says what can be returned instead

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, MappingView, Sequence
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from fastgraph import nesting
 from fastgraph._buffer import Cell
-from fastgraph._tensor import EagerTensor, Tensor, convert
+from fastgraph._tensor import EagerTensor, Reference, Tensor, convert
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.shapes import TensorShape, TensorSpec, TypeSpec
 from fastgraph.staging.fields import Fields, counts_by_fields, fields_of, is_frozen
@@ -159,6 +159,8 @@ def _taken(value: Any) -> Any:
     if type(value) in _PRIMITIVES:
         return value
     if nesting.is_nested(value):
+        if isinstance(value, Sequence | MappingView) and not isinstance(value, list | tuple):
+            _check_hash(value)
         return _mapped(value, _taken)
     if has_type(value):
         return Typed(type_of(value), value)
@@ -212,8 +214,27 @@ def _encode(value: Any, name: str, path: str, found: Arguments) -> Any:
         return (_METHOD, id(value.__func__), id(value.__self__))
     if (text := _value_text(value)) is not None:
         return (kind, text)
+    _check_hash(value)
     found.objects.append(value)
     return (_OBJECT, id(value))
+
+
+def _check_hash(value: Any) -> None:
+    """Raise TypeError for an object that has no hash, as it may be another one when its trace is used again.
+
+    Dataclasses count by their fields or, where these are not all, by identity.
+    """
+    if is_dataclass(value):
+        return
+    try:
+        hash(value)
+    except NotImplementedError:  # a part of it that has no answer is no sign that it changes
+        return
+    except TypeError:
+        raise TypeError(
+            f"Could not generate a generic TraceType for {value!r}.Please verify that it is immutable/hashable. "
+            "Otherwise, consider implementing the Tracing Protocol for it."
+        ) from None
 
 
 #: Classes of Python's library whose objects are values: equal ones serve alike, and their text says all that they hold.
@@ -257,7 +278,13 @@ def _encode_nested(value: Any, name: str, path: str, found: Arguments) -> Any:
 
     if isinstance(value, Mapping):
         # The keyword arguments that a function collects are called by their own names.
-        keys = [(key, _encode(value[key], name if path else str(key), at(key), found)) for key in _sorted(value)]
+        keys = []
+        for key in _sorted(value):
+            encoded = _encode(value[key], name if path else str(key), at(key), found)
+            if isinstance(key, Reference):  # compares with its like only; by number, as long as the tensor lives
+                found.objects.append(key.deref())
+                key = (_OBJECT, hash(key))
+            keys.append((key, encoded))
         return (type(value), tuple(keys))
     steps = [step.lstrip(".").strip("[]") for step, _ in nesting.steps(value)]
     children = [

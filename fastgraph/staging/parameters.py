@@ -67,23 +67,19 @@ class Parameters:
             named[parameter.name] = value
         extra = args[len(positional) :]
         if extra and self.variadic is None:
-            raise TypeError(f"{self.name}() takes {len(positional)} positional arguments but {len(args)} were given")
+            raise TypeError(self._unbound(args, kwargs))
         rest = dict(kwargs)
-        missing = []
         for parameter in parameters:
             if parameter.name in rest and parameter.kind is not inspect.Parameter.POSITIONAL_ONLY:
                 if parameter.name in named:
-                    raise TypeError(f"{self.name}() got multiple values for argument '{parameter.name}'")
+                    raise TypeError(self._unbound(args, kwargs))
                 named[parameter.name] = rest.pop(parameter.name)
             elif parameter.name not in named:
                 if parameter.default is inspect.Parameter.empty:
-                    missing.append(repr(parameter.name))
-                else:
-                    named[parameter.name] = parameter.default
-        if missing:
-            raise TypeError(f"{self.name}() missing required arguments: {', '.join(missing)}")
+                    raise TypeError(self._unbound(args, kwargs))
+                named[parameter.name] = parameter.default
         if rest and self.keywords is None:
-            raise TypeError(f"{self.name}() got unexpected keyword arguments: {', '.join(map(repr, rest))}")
+            raise TypeError(self._unbound(args, kwargs))
         ordered = {parameter.name: named[parameter.name] for parameter in parameters}
         if self.variadic is not None and extra:
             ordered["*" + self.variadic] = tuple(extra)
@@ -113,16 +109,20 @@ class Parameters:
         names = self._names
         extra = named.get("*" + (self.variadic or ""), ())
         values = [*[named[name] for name in names], *extra]
-        if len(values) < len(signature) or not all(_is_default(named[p.name], p.default) for p in self._unspecified):
-            raise self._misfit(args, kwargs)
+        if len(values) < len(signature):
+            raise self._misfit(args, kwargs, "missing a required argument")
+        for p in self._unspecified:
+            if not _is_default(named[p.name], p.default):
+                raise self._misfit(args, kwargs, f"Can not cast {named[p.name]!r} to Literal[{p.default!r}]")
         if "**" + (self.keywords or "") in named:  # the one trace there is was made without them
-            raise self._misfit(args, kwargs)
+            first = next(iter(named["**" + str(self.keywords)]))
+            raise self._misfit(args, kwargs, f"got an unexpected keyword argument {first!r}")
         if len(extra) > max(len(signature) - len(names), 0):
-            raise self._misfit(args, kwargs)
+            raise self._misfit(args, kwargs, "too many positional arguments")
         try:
             cast = [_fit_spec(spec, value) for spec, value in zip(signature, values, strict=False)]
-        except (TypeError, ValueError, UnimplementedError):  # the last one: there is no such cast
-            raise self._misfit(args, kwargs) from None
+        except (TypeError, ValueError, UnimplementedError) as error:  # the last one: there is no such cast
+            raise self._misfit(args, kwargs, str(error)) from None
         fitted = {**named, **dict(zip(names, cast, strict=False))}
         if extra:
             fitted["*" + str(self.variadic)] = tuple(cast[len(names) :])
@@ -134,14 +134,35 @@ class Parameters:
             if name and name != arguments.names[i]:  # else the path tells more
                 arguments.names[i] = arguments.paths[i] = name
 
-    def _misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> InputSignatureError:
+    def _unbound(self, args: tuple[Any, ...], kwargs: dict[str, Any], reason: str = "") -> str:
+        """Say that arguments do not fit, in TensorFlow's words; without a `reason`, Python's for the parameters."""
+        specs = dict(zip(self._names, self.input_signature or (), strict=False))
+        shown = [_described(parameter, specs, self.input_signature is not None) for parameter in self.named]
+        positional = [p for p in shown if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        if self.variadic is not None:
+            positional.append(inspect.Parameter(self.variadic, inspect.Parameter.VAR_POSITIONAL))
+        found = [*positional, *[p for p in shown if p.kind is inspect.Parameter.KEYWORD_ONLY]]
+        if self.keywords is not None:
+            found.append(inspect.Parameter(self.keywords, inspect.Parameter.VAR_KEYWORD))
+        signature = inspect.Signature(found)
+        if not reason:
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError as error:
+                reason = str(error)
+        return (
+            f"Binding inputs to tf.function failed due to `{reason}`. Received args: {args} and kwargs: {kwargs} for "
+            f"signature: {signature}."
+        )
+
+    def _misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any], reason: str) -> InputSignatureError:
         def listed(items: Any) -> str:
             return ",\n    ".join(str(item) for item in items)
 
         inputs = listed([*args, *kwargs.values()])
         return InputSignatureError(
             f"Python inputs incompatible with input_signature:\n  inputs: (\n    {inputs})\n"
-            f"  input_signature: (\n    {listed(self.input_signature)})"
+            f"  input_signature: (\n    {listed(self.input_signature)})\n{self._unbound(args, kwargs, reason)}"
         )
 
     def flat(self, structure: dict[str, Any]) -> list[inspect.Parameter]:
@@ -176,6 +197,34 @@ def _parameters(function: Any, is_method: bool) -> tuple[list[inspect.Parameter]
     keywords = next((p.name for p in found if p.kind is inspect.Parameter.VAR_KEYWORD), None)
     named = [p for p in found if p.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)]
     return named, variadic, keywords
+
+
+class _Captured:
+    """Stands for a default value where signatures are shown."""
+
+    def __repr__(self) -> str:
+        return "<captured_default_value>"
+
+
+def _described(parameter: inspect.Parameter, specs: dict[str, Any], typed: bool) -> inspect.Parameter:
+    """Return a parameter as TensorFlow shows it: with its spec or, if an input_signature leaves it out, its value."""
+    own = parameter.default
+    default = own if own is inspect.Parameter.empty else _Captured()
+    if parameter.name in specs:
+        return inspect.Parameter(parameter.name, parameter.kind, annotation=_Shown(repr(specs[parameter.name])))
+    if not typed:
+        return inspect.Parameter(parameter.name, parameter.kind, default=default)
+    return inspect.Parameter(parameter.name, parameter.kind, default=default, annotation=_Shown(f"Literal[{own!r}]"))
+
+
+class _Shown:
+    """An annotation that reads as a text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -233,6 +282,6 @@ def _fit_spec(spec: Any, value: Any) -> Any:
         fits = value.dtype == spec.dtype and generalises(spec.aval.shape, value.aval.shape)
         if not fits and value.dtype == spec.dtype and compatible(spec.aval.shape, value.aval.shape):
             return with_shape(value, spec.aval.shape)
-    if not fits:
-        raise ValueError(f"{value!r} does not fit {spec!r}")
-    return value
+    if fits:
+        return value
+    raise TypeError(f"Can not cast {TensorSpec(value.aval.shape, value.dtype)!r} to {spec!r}")

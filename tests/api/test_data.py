@@ -110,7 +110,7 @@ def test_a_list_of_pairs_is_one_tensor() -> None:
         (lambda: Dataset.range(5).take("a"), TypeError, "Cannot convert 'a'"),
         (lambda: Dataset.range(5).shuffle(0), errors.InvalidArgumentError, "buffer_size must be greater than zero"),
         (lambda: Dataset.range(5).map(3), ValueError, "must be a callable"),
-        (lambda: Dataset.range(5).map(lambda x: None), TypeError, "Unsupported return value"),
+        (lambda: Dataset.range(5).map(lambda x: None), errors.InvalidArgumentError, "must be at least minimum 1"),
         (lambda: Dataset.range(5).map(lambda x: object()), TypeError, "Unsupported return value"),
         (lambda: Dataset.range(5).map(lambda x, y: x), TypeError, "missing 1 required positional argument"),
         (lambda: Dataset.range(5).filter(lambda x: x), ValueError, "must return a `tf.bool` scalar"),

@@ -81,7 +81,7 @@ def test_no_item_assignment() -> None:
 
 def test_fields_cannot_be_set() -> None:
     tensor = tf.constant([1.0, 2.0])
-    for name in ("id", "dtype", "shape", "ndim", "size"):
+    for name in ("id", "dtype", "shape", "ndim"):
         with pytest.raises(AttributeError):
             setattr(tensor, name, None)
 

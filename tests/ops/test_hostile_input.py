@@ -57,19 +57,19 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.linalg.normalize([3.0, 4.0], axis=2**40)", InvalidArgumentError, "Invalid reduction dimension"),
     ("tf.nn.pool(1.0, [2], 'MAX', dilations=[2])", ValueError, "must have rank 3"),
     ("tf.nn.depth_to_space(tf.ones([1, 2, 2, 4]), np.ma.masked)", TypeError, "Expected int for argument 'block_size'"),
-    ("tf.reduce_max([[1]], tf.constant([2**63], 'uint64'))", ValueError, "out-of-range integer"),
+    ("tf.reduce_max([[1]], tf.constant([2**63], 'uint64'))", InvalidArgumentError, "'Tidx' of uint64"),
     ("tf.reduce_sum([1.0], axis=2**63)", ValueError, "out-of-range integer"),
     ("tf.reshape([1], 10**30)", ValueError, "out-of-range integer"),
     ("tf.broadcast_to(1.0, [2**64])", ValueError, "out-of-range integer"),
     ("tf.concat([[1], [2]], 2**31)", (InvalidArgumentError, ValueError), "2147483648"),
     ("tf.expand_dims([1], axis=2**31)", InvalidArgumentError, "Tried to expand dim index 2147483648"),
-    ("tf.expand_dims([1], [-1, -1])", InvalidArgumentError, "one position twice"),
-    ("tf.argmax([1.0], axis=[])", InvalidArgumentError, "must be a scalar"),
+    ("tf.expand_dims([1], [-1, -1])", InvalidArgumentError, "a tensor with a single value"),
+    ("tf.argmax([1.0], axis=[])", TypeError, "axis must be int or Tensor"),
     ("tf.cumsum([1.0], axis=[0, 0])", InvalidArgumentError, "must be a scalar"),
-    ("tf.gather([1.0], [0], axis=[0, 0])", InvalidArgumentError, "must be a scalar"),
+    ("tf.gather([1.0], [0], axis=[0, 0])", InvalidArgumentError, "must be scalar"),
     ("tf.gather([1.0], [0], batch_dims='a')", TypeError, "Expected int for argument 'batch_dims' not 'a'"),
-    ("tf.sort([1.0], axis=[])", InvalidArgumentError, "must be a scalar"),
-    ("tf.boolean_mask([1.0], [True], axis=[])", InvalidArgumentError, "must be a scalar"),
+    ("tf.sort([1.0], axis=[])", ValueError, "must be a constant scalar"),
+    ("tf.boolean_mask([1.0], [True], axis=[])", TypeError, "must be a scalar"),
     ("tf.linalg.diag([1, 2], k=tf.zeros([0], 'int32'))", InvalidArgumentError, "only one or two elements"),
     ("tf.linalg.diag([1.0], num_cols=())", InvalidArgumentError, "must be a scalar"),
     ("tf.linalg.cross(1.0, 2.0)", InvalidArgumentError, "at least 1D"),
@@ -80,7 +80,7 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.gather_nd(1, [[[1]]], batch_dims=1)", ValueError, "must be < rank of `params`"),
     ("tf.gather_nd([[1]], [[0]], batch_dims=-1)", ValueError, "must be >= 0"),
     ("tf.nn.pool(tf.ones([1, 3, 1]), [2], 'MAX', dilations=0)", ValueError, "dilations must be positive"),
-    ("tf.repeat([1, 2], 3, axis='a')", TypeError, "Expected int for argument 'axis'"),
+    ("tf.repeat([1, 2], 3, axis='a')", TypeError, "Argument `axis` must be an int"),
     ("tf.stack([[1, 2], [3]], axis=2**63)", (ValueError, InvalidArgumentError), "out"),
     ("tf.stack(tf.zeros([0]), axis=1)", ValueError, "at least one tensor"),
     ("tf.pad([1], [[1, 1]], mode=range(3))", TypeError, "Expected string for argument 'mode'"),
@@ -166,7 +166,7 @@ def test_a_dtype_that_the_second_input_sets_in_a_graph(text: str) -> None:
 def test_an_output_shape_that_is_no_vector_in_a_graph() -> None:
     conv = tf.function(lambda s: tf.nn.conv_transpose(tf.ones([1, 3, 3, 2]), tf.ones([3, 3, 3, 2]), s, 2))
     with pytest.raises(ValueError, match="output_shape must be a vector"):
-        conv(tf.constant(586, "int16"))
+        conv(tf.constant(586))
 
 
 def test_memory_that_is_not_there_while_tracing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,9 +144,13 @@ def written_cases() -> Iterator[Case]:
 
 
 def mistaken_cases() -> Iterator[Case]:
-    """The typical mistakes, of which the texts of the errors are compared too."""
+    """The typical mistakes, of which the texts of the errors are compared too; arguments of other kinds."""
     for text in mistakes.TABLE.strip().splitlines():
         yield Case(name_of(text) or "operators", text, how="text")
+    for call in mistakes.CALLS.strip().splitlines():
+        for argument in mistakes.ARGUMENTS.strip().splitlines():
+            text = re.sub(r"\bx\b", "tf.constant([[3.0, 1.0], [2.0, 4.0]])", call)
+            yield Case(name_of(call), text.replace("{}", argument))
 
 
 def spelled(value: Any) -> str | None:

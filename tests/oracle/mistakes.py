@@ -262,3 +262,61 @@ tf.strings.substr(['a'], 2, 1)
 tf.bitwise.bitwise_and([1.0], [1.0])
 tf.bitwise.bitwise_and([1, 2], [1, 2, 3])
 """
+
+#: Calls with an argument that is an axis, or a number; each is made with all ARGUMENTS.
+CALLS = """
+tf.cumsum(x, {})
+tf.math.cumprod(x, {})
+tf.math.cumulative_logsumexp(x, {})
+tf.argmax(x, {})
+tf.argmin(x, {})
+tf.sort(x, {})
+tf.argsort(x, {})
+tf.concat([x, x], {})
+tf.stack([x, x], {})
+tf.split(x, 2, {})
+tf.split(x, [1, 1], {})
+tf.gather(x, [0], axis={})
+tf.expand_dims(x, {})
+tf.one_hot([0], 2, axis={})
+tf.reverse(x, {})
+tf.roll(x, 1, {})
+tf.roll(x, {}, 0)
+tf.reduce_sum(x, {})
+tf.reduce_all(x > 1, {})
+tf.reduce_logsumexp(x, {})
+tf.math.reduce_std(x, {})
+tf.repeat(x, 2, {})
+tf.norm(x, axis={})
+tf.boolean_mask(x, [True, False], axis={})
+tf.transpose(x, {})
+tf.zeros({})
+tf.fill({}, 1.0)
+tf.reshape(x[0, 0], {})
+tf.broadcast_to(x, {})
+tf.tile(x[0], {})
+tf.slice(x[0], {}, [1])
+tf.slice(x[0], [0], {})
+tf.random.normal({}) * 0.0
+"""
+
+ARGUMENTS = """
+[0]
+(1,)
+[[0]]
+'x'
+['x']
+[0.0]
+[0, 'x']
+None
+[0, 0]
+1
+-3
+tf.constant(0)
+tf.constant(0, tf.int64)
+tf.constant(0, tf.int16)
+tf.constant(0, tf.uint8)
+tf.constant([0])
+tf.constant(0.0)
+tf.constant([[0]])
+"""

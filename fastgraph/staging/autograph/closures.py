@@ -33,7 +33,20 @@ def stage(node: Any, ctx: Any) -> Any:
     node = activity.resolve(qual_names.resolve(node), ctx, None)
     node = reaching_fndefs.resolve(reaching_definitions.resolve(node, ctx, graphs), ctx, graphs)
     node = _Annotator(ctx, graphs, include_annotations=True).visit(node)
-    return control_flow.ControlFlowTransformer(ctx).visit(node)
+    return _Ordered(ctx).visit(node)
+
+
+class _Ordered(control_flow.ControlFlowTransformer):  # type: ignore[misc]
+    """malt's pass, with names in alphabetical order where it has sets of them: one source gives one text."""
+
+    def _create_nonlocal_declarations(self, vars_: Any) -> Any:
+        found = super()._create_nonlocal_declarations(vars_)
+        for declaration in found:
+            declaration.names.sort()
+        return found
+
+    def _create_undefined_assigns(self, undefined_symbols: Any) -> Any:
+        return super()._create_undefined_assigns(sorted(undefined_symbols, key=str))
 
 
 class _Annotator(liveness.TreeAnnotator):  # type: ignore[misc]
