@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Products of float32 and float64 matrices by our own blocks where those are faster, else by scipy's BLAS; of int32.
 
-Rule: a call always uses one thread (`_blas_threads.pxi`); products are cut along M or N by shape alone, so that their bits do not depend on
-the number of threads. Only the library in scipy's wheel is loaded, or one extension file (importing scipy takes 40 ms,
-scipy.linalg 0.1 s and more), and only for a product that needs it.
+Rule: a call always uses one thread (`_blas_threads.pxi`); products are cut along M or N by shape alone, so that their
+bits do not depend on the number of threads. Only the library in scipy's wheel is loaded, or one extension file
+(importing scipy takes 40 ms, scipy.linalg 0.1 s and more), and only for a product that needs it.
 """
 
 import ctypes

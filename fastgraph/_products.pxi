@@ -163,7 +163,7 @@ cdef EagerTensor _product_batch(EagerTensor a, EagerTensor b, bint transpose_a, 
 cdef EagerTensor _blas_product(
     EagerTensor a, EagerTensor b, bint transpose_a, bint transpose_b, const int64_t* dims, EagerTensor out
 ):
-    """a @ b into `out` or pool memory: by BLAS in pieces if it is worth several threads, else by NumPy's on this one."""
+    """a @ b into `out` or pool memory: by BLAS in pieces if that is worth it, else by NumPy's on this thread."""
     if out is None:
         out = wrap_block(block_new(dims[0] * dims[1] * _item_sizes[a.dtype_code]), a.dtype_code, 2, dims)
     if blas_product(DOUBLE if a.dtype_code == FLOAT64 else SINGLE, a.data, b.data, out.data, dims[0], dims[1],
