@@ -79,6 +79,11 @@ class Worker:
         self.ask(sample=seconds)
         return float(self.answer(SAMPLE_S)["us"])
 
+    def mean(self, seconds: float) -> float:
+        """The mean of all calls of some seconds."""
+        self.ask(mean=seconds)
+        return float(self.answer(SAMPLE_S)["us"])
+
     def close(self) -> None:
         """End the process."""
         assert self.process.stdin is not None and self.process.stdout is not None

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks import once
+from benchmarks import busy, once
 from benchmarks.peers import BY_HAND, OWN, PEERS, WARM
 
 CHANGE = 0.15
@@ -29,6 +29,10 @@ several medians, with the spread (the largest over the least) behind it. The rat
 peer's: below 1 fastgraph is faster. Gaps under 15 % are ties. The best peer leaves out Numba by hand, which is code
 written for the one workload: the limit to approach. `#` numbers what was to be measured; 20 to 22 and 25 are under
 "Once"."""
+HOW_BUSY = """\
+Microseconds, the mean of all calls, on the quiet machine and beside one spinning process for each core, and their
+ratio: the neighbours take half of the machine, so it is 2 for what nobody waits for in vain. Eager calls, but for steps
+and chains."""
 HOW_GRID = """\
 Eager calls of the most used ops on float32: fastgraph's time over that of the better of NumPy (N) and PyTorch (P), and
 fastgraph's microseconds. Below 1 fastgraph is faster. `benchmarks/workloads/ops.py` says what each call is; NumPy and
@@ -138,7 +142,8 @@ def markdown(results: dict[str, Any]) -> str:
     titles = ["#", "workload", "fastgraph", "best peer", "by hand", "ratio", "goal"]
     lines += table(titles, [_cells(row, rows) for row in rows])
     lines += _grid([row for row in every if row["workload"] == GRID])
-    lines += _behind(every, results["once"])
+    lines += _behind(every, results["once"], results.get("busy", []))
+    lines += _busy(results.get("busy", []))
     if results["once"]:
         lines += list(_once(results["once"]))
     names = [peer.name for peer in PEERS if any(peer.name in row["us"] for row in rows)]
@@ -247,11 +252,36 @@ def _cell(samples: list[float] | None) -> str:
     return f"{us(figure(samples))} ({spread(samples):.2f}x)" if samples else ""
 
 
-def _behind(rows: list[dict[str, Any]], measured: dict[str, Any]) -> Iterator[str]:
+def _busy(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """What neighbours on all cores do to some workloads."""
+    if not rows:
+        return
+    yield from [f"## Beside a busy neighbour ({busy.ROW})", "", HOW_BUSY, ""]
+    titles = ["workload", "quiet", "beside neighbours", "factor", "TensorFlow's factor", f"goal {busy.LIMIT:g}"]
+    cells = []
+    for row in rows:
+        quiet, beside = row["us"].get("fastgraph", (None, None))
+        others_ = row["us"].get("TensorFlow")
+        factor = None if quiet is None else beside / quiet
+        cells.append([
+            f"{row['workload']}: {row['case']}", "failed" if quiet is None else us(quiet),
+            "" if quiet is None else us(beside), "" if factor is None else f"{factor:.2f}",
+            "" if others_ is None else f"{others_[1] / others_[0]:.2f}",
+            "" if factor is None else "met" if factor <= busy.LIMIT else "**missed**",
+        ])  # fmt: skip
+    yield from table(titles, cells)
+
+
+def _behind(rows: list[dict[str, Any]], measured: dict[str, Any], beside: list[dict[str, Any]]) -> Iterator[str]:
     """A sentence for every row behind its goal or the best peer, from the remarks."""
     remarks = tomllib.loads(REMARKS.read_text()) if REMARKS.exists() else {}
     found = [(f"{row['workload']}/{row['case']}", text) for row in rows if (text := _why_behind(row, rows)) is not None]
     found += [(name, text) for name, reached, text in once_goals(measured) if not reached]
+    for row in beside:
+        quiet, busy_ = row["us"].get("fastgraph", (1.0, 0.0))
+        if busy_ > busy.LIMIT * quiet:
+            text = f"{busy_ / quiet:.2f} beside neighbours, goal {busy.LIMIT:g}"
+            found.append((f"{row['workload']}/{row['case']}, busy", text))
     yield from ["## Behind", ""]
     for name, text in found:
         remark = remarks.get(name) or remarks.get(name.split(", ")[0], "not looked into yet.")

@@ -4,7 +4,8 @@ For each workload every peer gets a process of its own. The results of a case ar
 NumPy has any, with those); then the peers take samples in turn, so that what disturbs the machine disturbs all of them.
 A sample is the median of many calls; the figure of a peer is the least of its samples, its spread their largest over
 their least. A peer that stops, does not answer or computes something else is listed as failed, and the others go on.
-What a process does once (import, first calls, memory) is measured in new processes, one at a time.
+What a process does once (import, first calls, memory) is measured in new processes, one at a time; some workloads also
+beside a busy neighbour (`benchmarks.busy`).
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks import once, plot, report
+from benchmarks import busy, once, plot, report
 from benchmarks.peers import OWN, PEERS, ROOT, WARM, Peer, cores, modes, program, python_of, takes_part
 from benchmarks.processes import READY_S, Failure, Worker, difference
 
 WORKLOADS = (
     "scalar_add", "op_gradient", "small_ops", "call", "power", "chain", "softmax_cross_entropy", "gemm",
     "linear_regression", "mlp", "convnet", "loop", "rnn", "chains", "attention", "tracing", "traces",
-    "conversion", "convolutions", "graph_defs", "staged_for", "recurrences", "ops",
+    "conversion", "convolutions", "graph_defs", "staged_for", "appended_lists", "recurrences", "factorizations", "ops",
 )  # fmt: skip
 SAMPLE_S = 0.15
 PUBLISHED = ROOT / "benchmarks" / "results"
@@ -170,7 +171,9 @@ def arguments() -> argparse.Namespace:
         help="write benchmarks/results/DATE.json, docs/benchmarks and the README's table",
     )
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--no-once", action="store_true", help="leave out imports, first calls, memory and sizes")
+    parser.add_argument(
+        "--no-once", action="store_true", help="leave out imports, first calls, memory, sizes, neighbours"
+    )
     parser.add_argument("--small", action="store_true", help="shrunk workloads, to check that every peer's code runs")
     options = parser.parse_args()
     if options.publish and options.small:
@@ -195,7 +198,8 @@ def joined(base: dict[str, Any], results: dict[str, Any]) -> dict[str, Any]:
         row.setdefault("date", base["machine"]["date"])
     kept = [row for row in base["cases"] if (row["workload"], row["case"]) not in again]
     once_ = results["once"] or {"date": base["machine"]["date"], **base["once"]}
-    return {"machine": results["machine"], "cases": [*kept, *results["cases"]], "once": once_}
+    beside = results["busy"] or base.get("busy", [])
+    return {"machine": results["machine"], "cases": [*kept, *results["cases"]], "once": once_, "busy": beside}
 
 
 def main() -> None:
@@ -211,7 +215,7 @@ def main() -> None:
         if python is not None:
             pythons[environment] = python
     progress(f"environments: {', '.join(pythons)}")
-    results: dict[str, Any] = {"machine": machine(), "cases": [], "once": {}}
+    results: dict[str, Any] = {"machine": machine(), "cases": [], "once": {}, "busy": []}
     base = published() if options.publish and (options.only or options.no_once) else None
     options.json.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="fastgraph-bench-"))
@@ -223,6 +227,7 @@ def main() -> None:
                 options.json.write_text(json.dumps(results, indent=1) + "\n")
         if not options.no_once:
             once.measure(results["once"], pythons, scratch / "once", options.small, progress)
+            results["busy"] = busy.measure(pythons, scratch / "busy", options.small, progress)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     if base is not None:

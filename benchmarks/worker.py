@@ -2,8 +2,8 @@
 
 It imports the peer and then does what it reads, a line of JSON each. {"case": NAME, "out": FILE} makes a case ready: it
 is called once, then until it runs at full speed; the results of the first calls go to FILE. {"sample": SECONDS} times
-it. Every line is answered by one; the input's end is this process's. What a peer cannot do is answered by {"absent":
-REASON}.
+it: the median of its calls; {"mean": SECONDS}: their mean. Every line is answered by one; the input's end is this
+process's. What a peer cannot do is answered by {"absent": REASON}.
 """
 
 from __future__ import annotations
@@ -70,6 +70,17 @@ class Timer:
             times.append((clock() - begin) / block)
         return statistics.median(times)
 
+    def mean(self, seconds: float) -> float:
+        """The mean time of a call in seconds, measured for so long and at least once."""
+        begin = now = time.perf_counter()
+        n = 0
+        while not n or now < begin + seconds:
+            for _ in range(self.block):
+                self.call()
+            n += self.block
+            now = time.perf_counter()
+        return (now - begin) / n
+
 
 class Cases:
     """The cases of one workload for one peer."""
@@ -88,7 +99,7 @@ class Cases:
 
         self.timer = None
         gc.collect()  # what the case before held
-        driver = Driver(self.peer)
+        driver = Driver(self.peer, host_steps=getattr(self.workload, "HOST_STEPS", False))
         made = program(self.peer, self.workload)
         if not isinstance(made, str):
             parameters = {**self.workload.CASES[case], **(self.workload.SMALL if self.small else {})}
@@ -114,6 +125,11 @@ class Cases:
         assert self.timer is not None
         return {"us": 1e6 * self.timer.sample(seconds) / self.per}
 
+    def mean(self, seconds: float) -> dict[str, Any]:
+        """The mean of all calls, in microseconds."""
+        assert self.timer is not None
+        return {"us": 1e6 * self.timer.mean(seconds) / self.per}
+
 
 def main() -> None:
     from benchmarks.peers import PEERS
@@ -123,7 +139,10 @@ def main() -> None:
     cases = Cases(peer, workload, "small" in sys.argv[3:])
     for line in sys.stdin:
         wanted = json.loads(line)
-        answer = cases.ready(wanted["case"], wanted["out"]) if "case" in wanted else cases.sample(wanted["sample"])
+        if "case" in wanted:
+            answer = cases.ready(wanted["case"], wanted["out"])
+        else:
+            answer = cases.mean(wanted["mean"]) if "mean" in wanted else cases.sample(wanted["sample"])
         print(json.dumps(answer), flush=True)
 
 

@@ -427,8 +427,9 @@ cdef EagerTensor _loop_broadcast(Primitive prim, EagerTensor x, EagerTensor y):
 
 
 cdef object run_body(Primitive prim, tuple inputs, dict attrs):
-    """The op's NumPy body on eager tensors (and Cells); its results as tensors."""
+    """The op's NumPy body on eager tensors (and Cells); its results as tensors. BLAS keeps to this thread meanwhile."""
     cdef list arrays = []
+    cdef bint users = prim.effect == "host"  # what it calls may be the user's Python
     cdef object value, result, token
     for value in inputs:
         if type(value) is EagerTensor:
@@ -437,6 +438,8 @@ cdef object run_body(Primitive prim, tuple inputs, dict attrs):
             raise op_errors.out_of_scope(value)
         else:
             arrays.append(value)
+    if not users:
+        blas_begin()
     try:
         if _error_state is not None:
             token = PyContextVar_Set(_error_state, _quiet)
@@ -452,6 +455,9 @@ cdef object run_body(Primitive prim, tuple inputs, dict attrs):
         return _adopt(result) if result is not None else None
     except (OpError, ValueError, TypeError, ArithmeticError, IndexError, MemoryError) as error:
         raise op_errors.failed(prim, inputs, attrs, error) from (error if op_errors.TRACEBACKS else None)
+    finally:
+        if not users:
+            blas_end()
 
 
 cdef EagerTensor _run_ufunc(Primitive prim, EagerTensor x):

@@ -23,9 +23,15 @@ cdef struct Gemm:
     int64_t* a_offsets
     int64_t* b_offsets
 
+cdef int blas_begin() except -1     # until blas_end BLAS keeps to the thread that calls it
+cdef void blas_end() noexcept nogil
 cdef int choose_way(Gemm* g) except -1
 cdef void gemm_units(Gemm* g, char* a, char* b, char* c, int64_t begin, int64_t end) noexcept nogil
 cdef bint block_product(
     int kind, char* a, char* b, char* c, int64_t m, int64_t n, int64_t k, bint transpose_a, bint transpose_b,
     int64_t batch, int64_t* a_offsets, int64_t* b_offsets, bint small,
 ) noexcept nogil
+cdef bint blas_product(
+    int kind, char* a, char* b, char* c, int64_t m, int64_t n, int64_t k, bint transpose_a, bint transpose_b,
+    int64_t batch, int64_t* a_offsets, int64_t* b_offsets,
+) except -1

@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Products of float32 and float64 matrices by our own blocks where those are faster, else by scipy's BLAS; of int32.
 
-Rule: a call always uses one thread; products are cut along M or N by shape alone, so that their bits do not depend on
-the number of threads. Only the library in scipy's wheel is loaded, or one extension file (importing scipy takes 40 ms,
-scipy.linalg 0.1 s and more), and only for a product that needs it.
+Rule: a call always uses one thread (`_blas_threads.pxi`); products are cut along M or N by shape alone, so that their
+bits do not depend on the number of threads. Only the library in scipy's wheel is loaded, or one extension file
+(importing scipy takes 40 ms, scipy.linalg 0.1 s and more), and only for a product that needs it.
 """
 
 import ctypes
@@ -54,21 +54,14 @@ cdef dgemm_t _dgemm = NULL
 
 def _bundled() -> object:
     """The OpenBLAS with 32-bit sizes that scipy's wheels bring, loaded; None where scipy was built in another way."""
-    scipy = importlib.util.find_spec("scipy")
-    places = (scipy.submodule_search_locations if scipy is not None else None) or ()
-    # Beside the package on Linux, in it on macOS; the name ends in a number that differs between releases.
-    patterns = [os.path.join(glob.escape(os.path.dirname(place)), "scipy.libs", "libscipy_openblas-*.so")
-                for place in places]
-    patterns += [os.path.join(glob.escape(place), ".dylibs", "libscipy_openblas.dylib") for place in places]
-    paths = [path for pattern in patterns for path in glob.glob(pattern)]
+    paths = _libraries_beside("scipy", "libscipy_openblas[-.]*")
     if len(paths) != 1:
         return None
     try:
         library = ctypes.CDLL(paths[0])
     except OSError:
         return None
-    wanted = ("scipy_sgemm_", "scipy_dgemm_", "scipy_openblas_set_num_threads")
-    return library if all([hasattr(library, name) for name in wanted]) else None
+    return library if hasattr(library, "scipy_sgemm_") and hasattr(library, "scipy_dgemm_") else None
 
 
 def _cython_blas() -> object:
@@ -91,18 +84,6 @@ def _cython_blas() -> object:
             return module
     import scipy.linalg.cython_blas as module  # built in another way: the long road
     return module
-
-
-def _use_one_thread() -> None:
-    """Set scipy's copy of OpenBLAS, and no other, to one thread."""
-    import threadpoolctl
-
-    scipy = importlib.util.find_spec("scipy")
-    root = os.path.realpath(os.path.dirname(scipy.submodule_search_locations[0]))
-    for library in threadpoolctl.ThreadpoolController().lib_controllers:
-        path = os.path.realpath(library.filepath or "")
-        if library.user_api == "blas" and path.startswith(os.path.join(root, "scipy")):
-            library.set_num_threads(1)
 
 
 cdef void* _pointer(dict table, str name, str scalar) except NULL:
@@ -128,8 +109,7 @@ def _find_products() -> None:
     cdef size_t address
     library = _bundled()
     if library is not None:
-        if flags.get("blas_threads") != "keep":
-            library.scipy_openblas_set_num_threads(1)
+        know_scipy()
         address = ctypes.cast(library.scipy_dgemm_, ctypes.c_void_p).value
         _dgemm = <dgemm_t>address
         address = ctypes.cast(library.scipy_sgemm_, ctypes.c_void_p).value
@@ -138,18 +118,20 @@ def _find_products() -> None:
     table = _cython_blas().__pyx_capi__
     _dgemm = <dgemm_t>_pointer(table, "dgemm", "double")
     cdef sgemm_t found = <sgemm_t>_pointer(table, "sgemm", "float")
-    if flags.get("blas_threads") != "keep":
-        _use_one_thread()
+    know_scipy()
     _sgemm = found
 
 
 def _after_fork_in_child() -> None:
     global _loading
     _loading = threading.RLock()  # another thread of the parent may have held it
+    _limits_of_child()
 
 
 _loading = threading.RLock()
 os.register_at_fork(after_in_child=_after_fork_in_child)
+
+include "_blas_threads.pxi"
 
 
 cdef int _bits = fg_block_bits()
@@ -230,8 +212,11 @@ cdef void gemm_units(Gemm* g, char* a, char* b, char* c, int64_t begin, int64_t 
     cdef char* a_i
     cdef char* b_i
     cdef char* c_i
+    cdef bint by_blas = g.kind != INTEGER and g.blocks == 0
     if g.m == 0 or g.n == 0:
         return
+    if by_blas:
+        blas_begin_again()
     for unit in range(begin, end):
         i = unit // g.pieces
         first = (unit % g.pieces) * g.piece
@@ -248,6 +233,8 @@ cdef void gemm_units(Gemm* g, char* a, char* b, char* c, int64_t begin, int64_t 
             count = min(g.piece, g.m - first)
             if count > 0:
                 _call(g, a_i + first * (1 if g.transpose_a else g.k) * size, b_i, c_i + first * g.n * size, count, g.n)
+    if by_blas:
+        blas_end()
 
 
 cdef struct Eager:              # a product whose units are shared among threads
@@ -271,15 +258,41 @@ cdef bint block_product(
     A[i] begins a_offsets[i] elements into a, and so on; threads share what is worth it, which the bits do not show.
     `small`: it competes with no BLAS but with plain loops.
     """
-    cdef Eager all
-    cdef Gemm* g = &all.gemm
-    cdef double one = (1 if kind == SINGLE else 2) * 2.0 * m * n * k  # about 160 of these take a nanosecond
-    cdef int64_t least
     if small:
         if _bits == 0 or k < 1:
             return False
     elif not fg_blocks_pay(_bits, kind == DOUBLE, m, n, k, m if transpose_a else 1, k if transpose_b else 1):
         return False
+    _shared_product(kind, a, b, c, m, n, k, transpose_a, transpose_b, batch, a_offsets, b_offsets, _bits)
+    return True
+
+
+cdef bint blas_product(
+    int kind, char* a, char* b, char* c, int64_t m, int64_t n, int64_t k, bint transpose_a, bint transpose_b,
+    int64_t batch, int64_t* a_offsets, int64_t* b_offsets,
+) except -1:
+    """The same by BLAS, for what is so large that threads share it; False, having done nothing, for anything else."""
+    if _work(kind, m, n, k) * batch < SHARED or min(m, n) < 2 or max(m, n, k) > 0x7fffffff:
+        return False
+    load_blas()
+    with nogil:
+        _shared_product(kind, a, b, c, m, n, k, transpose_a, transpose_b, batch, a_offsets, b_offsets, 0)
+    return True
+
+
+cdef double _work(int kind, int64_t m, int64_t n, int64_t k) noexcept nogil:
+    """What a product takes: about 160 of these are a nanosecond."""
+    return (1 if kind == SINGLE else 2) * 2.0 * m * n * k
+
+
+cdef void _shared_product(
+    int kind, char* a, char* b, char* c, int64_t m, int64_t n, int64_t k, bint transpose_a, bint transpose_b,
+    int64_t batch, int64_t* a_offsets, int64_t* b_offsets, int blocks,
+) noexcept nogil:
+    cdef Eager all
+    cdef Gemm* g = &all.gemm
+    cdef double one = _work(kind, m, n, k)
+    cdef int64_t least
     all.a = a
     all.b = b
     all.c = c
@@ -287,7 +300,7 @@ cdef bint block_product(
     g.transpose_a = transpose_a
     g.transpose_b = transpose_b
     g.along_n = n >= m
-    g.blocks = _bits
+    g.blocks = blocks
     g.m = m
     g.n = n
     g.k = k
@@ -296,10 +309,10 @@ cdef bint block_product(
     g.piece = n if g.along_n else m
     g.a_offsets = a_offsets
     g.b_offsets = b_offsets
-    if one * batch < SHARED or pool_threads() == 1:
+    if one * batch < SHARED or (blocks and pool_threads() == 1):  # the bits of blocks do not show how they are cut
         gemm_units(g, a, b, c, 0, batch)
-        return True
-    if batch < 2 * pool_threads():
+        return
+    if batch < (2 * pool_threads() if blocks else 32):
         least = 64 if one < 2e8 else 128
         while g.pieces < 16 and one > 2 * PIECE * g.pieces and g.piece > 2 * least * g.pieces:
             g.pieces *= 2
@@ -307,4 +320,3 @@ cdef bint block_product(
         if g.along_n:
             g.piece = _whole_panels(g.piece, kind)
     pool_share(_eager_part, &all, batch * g.pieces, max(<int64_t>1, <int64_t>(PIECE * g.pieces / one)))
-    return True

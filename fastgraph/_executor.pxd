@@ -154,6 +154,8 @@ cdef struct Frame:          # one run of one plan
     char** data             # per slot
     Block** block           # per slot; for inputs and constants borrowed
     Block** spare           # per slot: a Block to use again
+    void** rest             # per step: of a Rest, the Plan that ran last, held
+    int32_t* dead           # per slot: references to its Block, beside the one it stands for, that nobody will use
     CellRef* cells
     Dims* dims              # run-time shapes
     Block* arena

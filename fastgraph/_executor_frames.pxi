@@ -8,7 +8,8 @@ cdef Frame* _frame_make(CPlan* p) noexcept nogil:
     """A new frame of plan p in one piece of memory, constants filled in; NULL when memory is exhausted."""
     cdef size_t n = p.n_slots, m = p.n_steps
     cdef size_t at = _padded(sizeof(Frame))
-    cdef size_t total = (at + 3 * _padded(n * sizeof(void*)) + _padded(p.n_cells * sizeof(CellRef))
+    cdef size_t total = (at + 3 * _padded(n * sizeof(void*)) + _padded(n * sizeof(int32_t))
+                         + _padded(m * sizeof(void*)) + _padded(p.n_cells * sizeof(CellRef))
                          + _padded(p.n_dynamic * sizeof(Dims)) + 8 * _padded(m * sizeof(int32_t)))
     cdef char* memory = <char*>calloc(1, total)
     cdef Frame* f = <Frame*>memory
@@ -22,6 +23,10 @@ cdef Frame* _frame_make(CPlan* p) noexcept nogil:
     at += _padded(n * sizeof(void*))
     f.spare = <Block**>(memory + at)
     at += _padded(n * sizeof(void*))
+    f.rest = <void**>(memory + at)
+    at += _padded(m * sizeof(void*))
+    f.dead = <int32_t*>(memory + at)
+    at += _padded(n * sizeof(int32_t))
     f.cells = <CellRef*>(memory + at)
     at += _padded(p.n_cells * sizeof(CellRef))
     f.dims = <Dims*>(memory + at)
@@ -50,6 +55,10 @@ cdef Frame* _frame_make(CPlan* p) noexcept nogil:
 
 
 cdef void _frame_free(Frame* f) noexcept nogil:
+    cdef int32_t i
+    for i in range(f.plan.n_steps):
+        if f.rest[i] != NULL:
+            _let_go(f.rest[i])
     block_release(f.arena)
     fg_event_destroy(&f.event)
     free(f)
@@ -123,6 +132,7 @@ cdef void _bind_inputs(Frame* f, char** data, Block** blocks) noexcept nogil:
         slot = f.plan.inputs[j].slot
         f.data[slot] = data[j]
         f.block[slot] = blocks[j]
+        f.dead[slot] = 0
 
 
 cdef Block* _take_output(Frame* f, int32_t k, char** data) noexcept nogil:

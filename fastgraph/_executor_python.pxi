@@ -63,19 +63,27 @@ cdef int _host(Frame* f, CStep* s) except -1:
 
 
 cdef int _run_rest(Frame* f, int32_t i, CStep* s) noexcept nogil:
-    """Ask for the plan of the sizes that are known now, and run it."""
-    cdef void* plan = NULL
+    """Run the plan of the sizes that are known now: the last one if they are the same, else ask for it."""
     cdef int failed = 0
-    with gil:
-        try:
-            _resolve(f, s, &plan)
-        except BaseException as error:
-            failed = _fail_python(f, i, error)
-    if failed:
-        return failed
-    failed = _run_sub(f, i, s, _c_plan(plan), True)
-    _let_go(plan)
-    return failed
+    if f.rest[i] == NULL or recorder.on or not _fits_rest(f, s, _c_plan(f.rest[i])):
+        with gil:
+            try:
+                _resolve(f, s, &f.rest[i])
+            except BaseException as error:
+                failed = _fail_python(f, i, error)
+        if failed:
+            return failed
+    return _run_sub(f, i, s, _c_plan(f.rest[i]), True)
+
+
+cdef bint _fits_rest(Frame* f, CStep* s, CPlan* plan) noexcept nogil:
+    """Whether a plan is that of the sizes that are known now."""
+    cdef int32_t j, dynamic
+    for j in range(s.sub.n_inputs):
+        dynamic = f.plan.slots[s.sub.inputs[j]].dynamic
+        if dynamic >= 0 and not (plan.inputs[j].dims.known and _same_dims(&plan.inputs[j].dims, &f.dims[dynamic])):
+            return False
+    return True
 
 
 cdef int _resolve(Frame* f, CStep* s, void** plan) except -1:
@@ -88,6 +96,8 @@ cdef int _resolve(Frame* f, CStep* s, void** plan) except -1:
     found = <Plan?>((<object>s.spec).resolve(tuple(shapes)))
     _hold_recorded(found)
     Py_INCREF(found)
+    if plan[0] != NULL:
+        Py_DECREF(<object>plan[0])
     plan[0] = <void*>found
     return 0
 

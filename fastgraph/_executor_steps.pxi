@@ -55,7 +55,7 @@ cdef int _prepare_counted(Frame* f, int32_t i, CStep* s) noexcept nogil:
 cdef bint _claim(Frame* f, Update* update) noexcept nogil:
     """Whether the step may write over the value it read; then it holds the Cell's lock until the step is done.
 
-    Without a Cell the value is one that a loop carries: the loop alone may refer to its Block.
+    Without a Cell the value is one that a loop carries: the loop alone may refer to its Block, and what it was before.
 
     Only the Cell and this run may refer to the Block: whoever else read it keeps what was read. The lock is taken only
     if it is free, and nothing waits for anything while it is held, so no two runs can wait for each other.
@@ -64,7 +64,8 @@ cdef bint _claim(Frame* f, Update* update) noexcept nogil:
     cdef Block* block = f.block[update.read]
     if update.cell < 0:
         return (block.kind == BLOCK_MEMORY and block.data == f.data[update.read]
-                and block.nbytes == f.plan.slots[update.target].nbytes and fg_atomic_load(&block.refs) == 1)
+                and block.nbytes == f.plan.slots[update.target].nbytes
+                and fg_atomic_load(&block.refs) == 1 + f.dead[update.read])
     cell = <CellRef*>f.data[update.cell]
     if (block.kind != BLOCK_MEMORY or block.data != f.data[update.read]
             or block.nbytes != f.plan.slots[update.target].nbytes or not fg_spin_try(cell.lock)):
@@ -86,7 +87,9 @@ cdef int _prepare_updates(Frame* f, int32_t i, CStep* s) noexcept nogil:
             f.claimed[i] |= 1 << k
             block = f.block[update.read]
             block_retain(block)
+            f.dead[update.target] = f.dead[update.read] + 1  # of what the loop, or the plan around this, holds
         else:
+            f.dead[update.target] = 0
             block = f.spare[update.target]
             if block != NULL:
                 f.spare[update.target] = NULL
@@ -193,7 +196,7 @@ cdef int _run_list(Frame* f, int32_t i, CStep* s) noexcept nogil:
     cdef int64_t rows = s.sizes[2], row_bytes = s.sizes[3], written = s.sizes[6], n, at, needed
     cdef int32_t slot = s.operands[0].slot, out = s.values[0].slot
     cdef Block* block = f.block[slot]
-    cdef Block* grown
+    cdef Block* grown = NULL
     cdef char* data = f.data[slot]
     cdef char* index = f.data[s.operands[1].slot]
     cdef Dims* dims
@@ -202,15 +205,12 @@ cdef int _run_list(Frame* f, int32_t i, CStep* s) noexcept nogil:
         return _run_host(f, i, s)  # which says so
     n = rows
     needed = at + (written if s.sizes[0] else 1)
+    f.dead[out] = 0
     if not s.sizes[5]:
         n = at
-        block_retain(block)
-    elif not (s.sizes[0] and written) and needed <= rows:
-        block_retain(block)
-    elif (needed <= rows and s.sizes[1] and block.kind == BLOCK_MEMORY and block.data == data
-            and fg_atomic_load(&block.refs) == 1):
-        block_retain(block)
-    else:
+    elif (needed > rows or (s.sizes[0] and written and not (
+            s.sizes[1] and block.kind == BLOCK_MEMORY and block.data == data
+            and fg_atomic_load(&block.refs) == 1 + f.dead[slot]))):
         if needed > rows:
             n = rows + max(rows, needed - rows, 4)
         grown = block_new(n * row_bytes) if row_bytes == 0 or n < (<int64_t>1 << 62) // row_bytes else NULL
@@ -220,6 +220,13 @@ cdef int _run_list(Frame* f, int32_t i, CStep* s) noexcept nogil:
         memset(grown.data + rows * row_bytes, 0, (n - rows) * row_bytes)
         block = grown
         data = grown.data
+    if grown == NULL and s.sizes[1] and f.plan.slots[slot].place != INPUT:
+        f.block[slot] = NULL  # nobody takes it as what it was: the reference goes on
+        f.dead[out] = f.dead[slot]
+    elif grown == NULL:
+        block_retain(block)
+        if s.sizes[1]:
+            f.dead[out] = f.dead[slot] + 1
     if s.sizes[0]:
         memcpy(data + at * row_bytes, f.data[s.operands[2].slot], written * row_bytes)
     f.block[out] = block
@@ -237,6 +244,7 @@ cdef void _receive(Frame* f, Value* value, Block* block, char* data, Dims* dims)
     cdef int32_t dynamic = f.plan.slots[value.slot].dynamic
     f.block[value.slot] = block
     f.data[value.slot] = data
+    f.dead[value.slot] = 0
     if dynamic >= 0:
         f.dims[dynamic].ndim = dims.ndim
         memcpy(&f.dims[dynamic].size[0], &dims.size[0], MAX_RANK * sizeof(int64_t))
@@ -255,6 +263,7 @@ cdef int _run_sub(Frame* f, int32_t i, CStep* s, CPlan* chosen, bint caller) noe
         slot = chosen.inputs[j].slot
         child.data[slot] = f.data[sub.inputs[j]]
         child.block[slot] = f.block[sub.inputs[j]]
+        child.dead[slot] = f.dead[sub.inputs[j]]
     failed = _run(child, caller)
     if failed:
         if s.kind == REST:
@@ -264,6 +273,9 @@ cdef int _run_sub(Frame* f, int32_t i, CStep* s, CPlan* chosen, bint caller) noe
         for j in range(sub.n_outputs):
             block = _take_output(child, j, &data)
             _receive(f, &sub.outputs[j], block, data, _dims_of(child, &chosen.outputs[j]))
+            slot = chosen.outputs[j].slot
+            if chosen.slots[slot].place != INPUT and child.block[slot] == NULL:  # not as it came, and nobody else's
+                f.dead[sub.outputs[j].slot] = child.dead[slot]
     _frame_give(child)
     return failed
 
@@ -292,6 +304,15 @@ cdef int _add_rows(Frame* f, int32_t i, Block** rows, CPlan* body, int32_t k, in
         rows[0] = grown
     memcpy(rows[0].data + trips * nbytes, data, count * nbytes)
     return 0
+
+
+cdef void _tell_dead(Frame* body, Frame* f, SubPlans* sub, uint64_t lent) noexcept nogil:
+    """Of what is lent to a loop, what was dead around it stays dead in it."""
+    cdef int32_t j
+    if lent:
+        for j in range(min(sub.n_carried, 64)):
+            if lent >> j & 1:
+                body.dead[body.plan.inputs[j].slot] = f.dead[sub.inputs[j]]
 
 
 cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
@@ -336,7 +357,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         block[j] = f.block[sub.inputs[j]]
     for j in range(m):
         if (j < 64 and sub.handed >> j & 1 and block[j].kind == BLOCK_MEMORY and block[j].data == data[j]
-                and fg_atomic_load(&block[j].refs) == 1):
+                and fg_atomic_load(&block[j].refs) == 1 + f.dead[sub.inputs[j]]):
             lent |= <uint64_t>1 << j
         else:
             block_retain(block[j])
@@ -359,6 +380,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         if burst != NULL:
             made = burst
             _bind_inputs(burst, data, block)
+            _tell_dead(burst, f, sub, lent)
             if _run(burst, caller):
                 failed = _fail_from(f, i, burst)
                 break
@@ -370,6 +392,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
             made = body
             count = 1
             _bind_inputs(body, data, block)
+            _tell_dead(body, f, sub, lent)
             if _run(body, caller):
                 if plans != NULL:
                     _settle(body)
@@ -432,6 +455,8 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
                 block_release(block[j])
         else:
             _receive(f, &sub.outputs[j], block[j], data[j], &dims[j])
+            if j < 64 and lent >> j & 1:
+                f.dead[sub.outputs[j].slot] = f.dead[sub.inputs[j]] + 1
     for j in range(n_rows):
         if not failed and rows[j] == NULL:
             rows[j] = block_new(0)

@@ -13,9 +13,6 @@ import warnings
 from libc.stdint cimport int32_t, int64_t
 from posix.unistd cimport usleep
 
-cdef extern from "sched.h" nogil:
-    int sched_yield()
-
 from fastgraph import flags
 
 cdef enum:
@@ -25,6 +22,8 @@ cdef enum:
 cdef struct Pool:
     pthread_mutex_t mutex
     pthread_cond_t work      # threads sleep here
+    pthread_cond_t left      # who closes a region sleeps here until the last thread has left it
+    int32_t closing          # how many do
     Region* regions          # circular list of the open regions, or NULL
     int32_t epoch            # changes with every invitation
     int32_t wanted           # workers that should exist
@@ -67,6 +66,8 @@ cdef void* _worker(void* argument) noexcept nogil:
             region.work(region)
             fg_add32(&region.joined, -1)  # the region may be gone from here on
             pthread_mutex_lock(&pool.mutex)
+            if pool.closing > 0:
+                pthread_cond_broadcast(&pool.left)
             continue
         epoch = pool.epoch
         pthread_mutex_unlock(&pool.mutex)
@@ -149,7 +150,11 @@ cdef bint region_orphaned(Region* region) noexcept nogil:
 
 
 cdef void region_close(Region* region) noexcept nogil:
-    """Let nobody else in and wait until the last thread has left. The region's work must be done."""
+    """Let nobody else in and wait until the last thread has left. The region's work must be done.
+
+    It sleeps rather than yields: where other programs want the core, who yields waits for their whole turn, and who is
+    woken has the core back at once.
+    """
     pthread_mutex_lock(&pool.mutex)
     if region.linked and not region_orphaned(region):
         if region.next == region:
@@ -163,12 +168,23 @@ cdef void region_close(Region* region) noexcept nogil:
     region.invited = 0
     pthread_mutex_unlock(&pool.mutex)
     cdef int32_t spins = 0
+    cdef int64_t until = 0
     while fg_load32(&region.joined) > 0 and not region_orphaned(region):
+        fg_pause()
         spins += 1
-        if spins > 256:
-            sched_yield()
-        else:
-            fg_pause()
+        if spins & 63 == 0:
+            if until == 0:
+                until = fg_now_ns() + SPIN_NS
+            elif fg_now_ns() > until:
+                break
+    if fg_load32(&region.joined) == 0 or region_orphaned(region):
+        return
+    pthread_mutex_lock(&pool.mutex)
+    pool.closing += 1
+    while fg_load32(&region.joined) > 0:
+        pthread_cond_wait(&pool.left, &pool.mutex)
+    pool.closing -= 1
+    pthread_mutex_unlock(&pool.mutex)
 
 
 cdef int32_t pool_threads() noexcept nogil:
@@ -282,8 +298,9 @@ def sleeping_threads() -> int:
 cdef void _init() noexcept nogil:
     pthread_mutex_init(&pool.mutex, NULL)
     pthread_cond_init(&pool.work, NULL)
+    pthread_cond_init(&pool.left, NULL)
     pool.regions = NULL
-    pool.alive = pool.sleeping = 0
+    pool.alive = pool.sleeping = pool.closing = 0
 
 
 def _after_fork_in_child() -> None:

@@ -151,6 +151,9 @@ cdef EagerTensor _product_batch(EagerTensor a, EagerTensor b, bint transpose_a, 
         out = wrap_block(block_new(batch * m * n * _item_sizes[code]), code, rank + 2, &dims[0])
         if _by_blocks(a, b, out, m, n, k, transpose_a, transpose_b, batch, a_offsets, b_offsets):
             return out
+        if code != INT32 and blas_product(DOUBLE if code == FLOAT64 else SINGLE, a.data, b.data, out.data, m, n, k,
+                                          transpose_a, transpose_b, batch, a_offsets, b_offsets):
+            return out
     finally:
         if a_offsets != &places[0]:
             free(a_offsets)
@@ -160,17 +163,22 @@ cdef EagerTensor _product_batch(EagerTensor a, EagerTensor b, bint transpose_a, 
 cdef EagerTensor _blas_product(
     EagerTensor a, EagerTensor b, bint transpose_a, bint transpose_b, const int64_t* dims, EagerTensor out
 ):
-    """a @ b by NumPy's BLAS, into `out` or pool memory."""
+    """a @ b into `out` or pool memory: by BLAS in pieces if that is worth it, else by NumPy's on this thread."""
     if out is None:
         out = wrap_block(block_new(dims[0] * dims[1] * _item_sizes[a.dtype_code]), a.dtype_code, 2, dims)
+    if blas_product(DOUBLE if a.dtype_code == FLOAT64 else SINGLE, a.data, b.data, out.data, dims[0], dims[1],
+                    a.dims[0] if transpose_a else a.dims[1], transpose_a, transpose_b, 1, &_nowhere, &_nowhere):
+        return out
     cdef cnp.ndarray target = <cnp.ndarray>tensor_array(out)
     left = tensor_array(a).T if transpose_a else tensor_array(a)
     right = tensor_array(b).T if transpose_b else tensor_array(b)
     cnp.PyArray_ENABLEFLAGS(target, cnp.NPY_ARRAY_WRITEABLE)
     token = PyContextVar_Set(_error_state, _quiet) if _error_state is not None else None
+    blas_begin()
     try:
         _numpy_matmul(left, right, target)
     finally:
+        blas_end()
         if token is not None:
             PyContextVar_Reset(_error_state, token)
         cnp.PyArray_CLEARFLAGS(target, cnp.NPY_ARRAY_WRITEABLE)

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from fastgraph._blas cimport DOUBLE, INTEGER, SINGLE, block_product
+from fastgraph._blas cimport DOUBLE, INTEGER, SINGLE, blas_begin, blas_end, blas_product, block_product
 from fastgraph._buffer cimport (
     BLOCK_FOREIGN, BLOCK_OBJECT, Block, Buffer, Cell, MAX_RANK, block_new, block_of_object,
     block_release, block_retain, block_zeros, fg_spin_lock, fg_spin_unlock, new_id,

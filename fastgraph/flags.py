@@ -136,7 +136,7 @@ FLAGS: dict[str, Flag] = {
         "FASTGRAPH_BLAS_THREADS",
         _one_of("one", "keep"),
         lambda: "one",
-        "one: SciPy's BLAS is set to one thread when it is loaded (fastgraph shards products itself); keep: left alone",
+        "one: NumPy's and SciPy's BLAS keep to the calling thread while an op calls them; keep: left alone",
     ),
     "fault": Flag("FASTGRAPH_FAULT", str, lambda: "", "plant a named fault, to show that the tests find it"),
 }

@@ -134,7 +134,7 @@ def _trim_cond(node: Node, outputs: list[int]) -> _Trimmed | None:
     if (
         len(outputs) == len(node.outputs)
         and len(inputs) == len(graphs[0].inputs)
-        and all(len(a.nodes) == len(b.nodes) for a, b in zip(pruned, graphs, strict=True))
+        and all(a.nodes == b.nodes for a, b in zip(pruned, graphs, strict=True))  # none became smaller, either
     ):
         return None
     then_graph, else_graph = [_without_inputs(graph, inputs) for graph in pruned]
@@ -160,8 +160,8 @@ def _trim_while(node: Node, wanted: list[int]) -> _Trimmed | None:
     if (
         len(outputs) == len(node.outputs)
         and len(inputs) == len(node.inputs)
-        and len(pruned.nodes) == len(body.nodes)
-        and len(test.nodes) == len(node.attrs["cond_graph"].nodes)
+        and pruned.nodes == body.nodes  # of which none became smaller, either
+        and test.nodes == node.attrs["cond_graph"].nodes
     ):
         return None
     attrs = {

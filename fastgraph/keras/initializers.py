@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph._blas import OneThread
 from fastgraph._namespaces import lookup
 from fastgraph._tensor import Tensor, init_scope
 from fastgraph.conversion import constant as constant_of
@@ -349,7 +350,8 @@ class Orthogonal(_Random):
             )
         rows, columns = math.prod(dims[:-1]), dims[-1]
         draws = self.generator().normal(size=(max(rows, columns), min(rows, columns)))
-        q, r = np.linalg.qr(draws)
+        with OneThread():
+            q, r = np.linalg.qr(draws)
         q = q * np.sign(np.diagonal(r))  # so that no direction is preferred
         return _as(self.gain * (q.T if rows < columns else q).reshape(dims), wanted)
 

@@ -264,7 +264,25 @@ def extents(shape: Any, letter: str = "Tshape", no_vector: str = "") -> Extents:
         raise InvalidArgumentError(None, None, text)
     if value is not None:
         return Extents(tuple(_held(int(n)) for n in np.ravel(value)))
-    return Extents(None, tensor)
+    return Extents(None, tensor, _partly_known(tensor.value) if hasattr(tensor, "value") else None)
+
+
+def _partly_known(numbers: Any) -> tuple[int | None, ...] | None:
+    """What is known of a graph's vector of extents that is put together from shapes; None: not even their number."""
+    if numbers.aval.value is not None:
+        return tuple([int(n) if n >= 0 else None for n in np.ravel(numbers.aval.value)])
+    name, inputs = numbers.node.op.name, numbers.node.inputs
+    if name == "shape":
+        dims: tuple[int | None, ...] | None = inputs[0].aval.shape
+        return dims
+    if name in ("cast", "identity"):
+        return _partly_known(inputs[0])
+    if name == "stack" and all(each.aval.shape == () for each in inputs):
+        return tuple([n for each in inputs for n in _partly_known(each) or (None,)])
+    if name == "concat":
+        parts = [_partly_known(each) for each in inputs]
+        return None if None in parts else tuple([n for part in parts for n in part or ()])
+    return None
 
 
 def _mixed_extents(shape: Any, letter: str) -> Extents:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph._blas import scipy_functions
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import named
 from fastgraph.ops.comparison import logical_and
@@ -137,9 +138,7 @@ def banded_triangular_solve_p(bands: Array, rhs: Array, *, lower: bool, adjoint:
     if adjoint:
         a = np.conj(a)
     every = np.isfinite(a).all((1, 2)) & np.isfinite(b).all((1, 2))
-    from scipy.linalg.lapack import get_lapack_funcs
-
-    solve = get_lapack_funcs("tbtrs", (a, b))
+    solve = scipy_functions("tbtrs", (a, b))
     x = np.empty_like(b)
 
     def substitute(some: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastgraph._blas import scipy_functions
 from fastgraph.dtype import DType, as_dtype, int32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import named
@@ -127,9 +128,7 @@ def rows_at(x: Any, indices: Any) -> Any:
 
 def _factored(matrices: Array) -> tuple[Array, Array]:
     """Packed factors and orders of rows, matrix by matrix. t[p, n, n] -> t[p, n, n], i[p, n]."""
-    from scipy.linalg.lapack import get_lapack_funcs
-
-    factor = get_lapack_funcs("getrf", (matrices,))
+    factor = scipy_functions("getrf", (matrices,))
     packed, pivots = np.empty_like(matrices), np.empty(matrices.shape[:-1], np.int64)
     for i, matrix in enumerate(matrices):
         packed[i], pivots[i], info = factor(matrix)

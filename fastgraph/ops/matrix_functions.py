@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph._blas import scipy_functions
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes
 from fastgraph.ops.comparison import not_equal
@@ -133,10 +134,8 @@ def expm(input: Any, name: str | None = None) -> Any:
 
 def _schur(x: Array) -> tuple[Array, Array]:
     """Upper triangular T and unitary Z with Z T Z^H = x. t[p, n, n] -> c[p, n, n], c[p, n, n]."""
-    from scipy.linalg.lapack import get_lapack_funcs
-
     x = x.astype(np.result_type(x.dtype, np.complex64))
-    factor = get_lapack_funcs("gees", (x,))
+    factor = scipy_functions("gees", (x,))
     size = int(factor(_unsorted, x[0], lwork=-1)[-2][0].real)
     t, z = np.empty_like(x), np.empty_like(x)
     for i, matrix in enumerate(x):
@@ -159,12 +158,10 @@ def _triangular_root(t: Array) -> Array:
     root = np.zeros_like(t)
     n = t.shape[-1]
     if n > _LEAF:
-        from scipy.linalg.lapack import get_lapack_funcs
-
         h = n // 2
         first, last = _triangular_root(t[:, :h, :h]), _triangular_root(t[:, h:, h:])
         root[:, :h, :h], root[:, h:, h:] = first, last
-        solve = get_lapack_funcs("trsyl", (t,))
+        solve = scipy_functions("trsyl", (t,))
         for k in range(len(t)):
             corner, scale, _ = solve(first[k], last[k], t[k, :h, h:])
             root[k, :h, h:] = corner / scale

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fastgraph._blas import scipy_functions
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named
 from fastgraph.ops.contraction import matmul
@@ -264,9 +265,7 @@ def substituted(a: Array, b: Array, lower: bool, adjoint: bool) -> Array:
             x[:, i] -= (a[:, i, None, before] @ x[:, before])[:, 0]
             x[:, i] /= a[:, i, i, None]
         return x
-    from scipy.linalg.blas import get_blas_funcs
-
-    solve_one = get_blas_funcs("trsm", (a, x))
+    solve_one = scipy_functions("trsm", (a, x), of="blas")
     for one, each in zip(a, x, strict=True):
         # Rows of C are columns of Fortran: x^T a^T = b^T, of which nothing needs to be moved.
         each.T[...] = solve_one(1, np.ascontiguousarray(one).T, each.T, 1, not lower, 2 if adjoint else 0)

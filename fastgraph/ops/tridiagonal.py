@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph._blas import know_scipy, scipy_functions
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named
 from fastgraph.ops.banded import RECURRENCE, shifted, together
@@ -113,9 +114,7 @@ def tridiagonal_solve_p(diagonals: Array, rhs: Array) -> Any:
     a, b = stacked(diagonals).copy(), stacked(rhs)
     a[:, 0, -1] = a[:, 2, 0] = 0  # between the blocks
     every = np.isfinite(a).all((1, 2)) & np.isfinite(b).all((1, 2))
-    from scipy.linalg.lapack import get_lapack_funcs
-
-    solve = get_lapack_funcs("gtsv", (a, b))
+    solve = scipy_functions("gtsv", (a, b))
     x = np.empty_like(b)
 
     def eliminate(some: Any) -> None:
@@ -311,6 +310,7 @@ def eigh_tridiagonal_p(alpha: Array, beta: Array) -> Any:
         return alpha.copy(), np.ones((n, n), alpha.dtype)
     from scipy.linalg import eigh_tridiagonal
 
+    know_scipy()
     try:
         e, v = eigh_tridiagonal(alpha, beta, lapack_driver="stemr")
     except (ValueError, np.linalg.LinAlgError):

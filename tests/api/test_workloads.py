@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("benchmarks.run", reason="the benchmarks lie beside the tests in a checkout")
-from benchmarks import once, report, run
+from benchmarks import busy, once, report, run
 from benchmarks.peers import PEERS, Driver, Peer, modes, program, takes_part
 from benchmarks.processes import Failure, Worker, difference
 from benchmarks.run import WORKLOADS, Field
@@ -29,7 +29,7 @@ def made(module: Any, peer: Peer, case: str, small: bool) -> tuple[Any, Driver] 
     found = program(peer, module)
     if isinstance(found, str) or not takes_part(peer, module, case):
         return None
-    driver = Driver(peer)
+    driver = Driver(peer, host_steps=getattr(module, "HOST_STEPS", False))
     call = found(driver.lib, driver.stage, **module.data(**{**module.CASES[case], **(module.SMALL if small else {})}))
     return None if isinstance(call, str) else (call, driver)
 
@@ -53,7 +53,8 @@ def test_a_workload_gives_the_same_on_every_way(name: str, case: str) -> None:
 
 def test_every_row_is_measured_and_every_peer_has_code_or_a_reason() -> None:
     rows = {row for module in MODULES.values() for row in module.ROWS.values()}
-    assert rows | {once.IMPORT_ROW, once.FIRST_ROW, once.MEMORY_ROW, once.SIZE_ROW} == set(range(1, 26))
+    assert rows | {once.IMPORT_ROW, once.FIRST_ROW, once.MEMORY_ROW, once.SIZE_ROW} == {*range(1, 26), busy.ROW}
+    assert all(case in MODULES[name].CASES for name, case, _ in busy.CASES)
     for name, module in MODULES.items():
         assert set(module.ROWS) == set(module.CASES), name
         assert set(module.GOALS) <= set(module.CASES), name
@@ -153,4 +154,16 @@ def test_counters_are_those_that_are_written_down() -> None:
     if os.environ.get("WRITE_COUNTERS") == "1":
         COUNTERS.write_text(json.dumps(found, indent=1) + "\n")
     assert found == json.loads(COUNTERS.read_text())
-    assert not any(each["host_steps"] for each in found.values())
+    able = {k for k, v in found.items() if not getattr(MODULES[k.partition("/")[0]], "HOST_STEPS", False)}
+    assert not any(found[name]["host_steps"] for name in able)
+
+
+def test_beside_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row has both figures; the page has their ratio, and says which are above the limit."""
+    monkeypatch.setattr(busy, "CASES", (("factorizations", "cholesky 150", True),))
+    (row,) = busy.measure({"fastgraph": sys.executable}, tmp_path, True, lambda text: None)
+    assert row["failed"] == {} and all(us > 0 for us in row["us"]["fastgraph"]) and len(row["us"]["fastgraph"]) == 2
+    row["us"] = {"fastgraph": [100.0, 350.0], "TensorFlow": [100.0, 450.0]}
+    page = "\n".join([*report._busy([row]), *report._behind([], {}, [row])])
+    assert "| factorizations: cholesky 150 | 100 | 350 | 3.50 | 4.50 | **missed** |" in page
+    assert "- factorizations/cholesky 150, busy (3.50 beside neighbours, goal 3)" in page

@@ -58,6 +58,27 @@ def test_prune_goes_into_subgraphs():
     assert "exp" not in ops(cond.attrs["then_graph"])
 
 
+def test_prune_goes_into_subgraphs_of_subgraphs():
+    """Also where nothing else becomes smaller on the way there."""
+
+    def f(x):
+        def branch():
+            fg.exp(x)
+            return x * 2.0
+
+        def body(i, y):
+            return i + 1, y + fg.cond(x > 0.0, lambda: fg.cond(x > 1.0, branch, lambda: x), lambda: x)
+
+        return fg.while_loop(lambda i, y: i < 3, body, [0, x])
+
+    def all_ops(graph):
+        inner = [attr for node in graph.nodes for attr in node.attrs.values() if hasattr(attr, "nodes")]
+        return {*ops(graph), *[name for each in inner for name in all_ops(each)]}
+
+    graph = graph_of(f, F)
+    assert "exp" in all_ops(graph) and "exp" not in all_ops(passes.prune(graph))
+
+
 # inline
 
 
