@@ -34,7 +34,12 @@ def as_tensor(value: Any, dtype: Any = None) -> Tensor:
         return value
     if hasattr(type(value), "__fg_bind__"):
         return value  # type: ignore[no-any-return]
-    return convert(value, None if dtype is None else as_dtype(dtype))
+    return convert(value, None if dtype is None or has_dtype(value) else as_dtype(dtype))
+
+
+def has_dtype(value: Any) -> bool:
+    """Whether a value is a tensor, or like a Variable always the same one: its dtype is nobody's to choose."""
+    return isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__")
 
 
 def known_value(value: Any) -> np.ndarray[Any, Any] | None:
@@ -262,7 +267,7 @@ def index_vector(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
         array = np.array(shape, np.int64)
     except OverflowError:
         raise ValueError(INT_RANGE) from None
-    return array.astype(np.int32) if not len(shape) or array.max() < 2**31 else array
+    return array.astype(np.int32) if not len(shape) or (array.max() < 2**31 and array.min() >= -(2**31)) else array
 
 
 def named(name: str | None, function: Callable[..., Any], *inputs: Any, **attrs: Any) -> Any:
