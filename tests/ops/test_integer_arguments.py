@@ -13,6 +13,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph import flags
+from tests.ops.argument_programs import Program, differences
 from tests.ops.hostile import memory_limit
 from tests.oracle.argument_runner import ArgumentRunner
 from tests.oracle.arguments import Place, differ, places, reason
@@ -92,6 +93,29 @@ def test_written_rows(text: str, value: Any, dtype: str, wanted: Any, tier: str)
         else:
             got = staged(tf.constant(X), n).numpy()
             np.testing.assert_array_equal(got, f(tf.constant(X), n).numpy() if wanted is None else X[wanted])
+
+
+def test_random_programs_of_integer_arguments() -> None:
+    """The long form runs in `make soak`: `python -m tests.ops.argument_programs`."""
+    with memory_limit(2**29):
+        for seed in range(900, 920):
+            program, found = differences(seed, ("first",))
+            assert program.integers or program.lines
+            assert found == []
+
+
+def test_a_wrong_graph_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    roll = tf.roll
+
+    def wrong(v: Any, n: Any, axis: int) -> Any:
+        return roll(v, n if tf.executing_eagerly() else n % 2**32, axis)  # what cutting to 32 bits does
+
+    monkeypatch.setattr(tf, "roll", wrong)
+    program = Program(0)
+    program.shape, program.lines, program.integers = (3,), ["v = tf.roll(v, n0, 0)"], [np.asarray(2**33, np.int64)]
+    monkeypatch.setattr("tests.ops.argument_programs.Program", lambda seed: program)
+    found = differences(0, ("first",), n_others=0)[1]
+    assert len(found) == 2 and "n0 = tf.constant(8589934592, 'int64')" in found[0]
 
 
 @pytest.mark.parametrize("stage", [lambda f: f, tf.function], ids=["eager", "function"])
