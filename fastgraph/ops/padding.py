@@ -331,7 +331,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError if there is not one number per axis, or a negative one. Source: tf.tile.
     """
-    if not isinstance(multiples, (Tensor, list, tuple)) and np.ndim(multiples) == 0:
+    if not isinstance(multiples, (list, tuple)) and as_tensor(multiples).shape.rank == 0:
         raise invalid("Expected multiples to be 1-D, but got shape []")
     times = extents(multiples)
     if times.static is not None:

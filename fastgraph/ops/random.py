@@ -72,7 +72,7 @@ def uniform_of(source: Source, size: Extents, low: Any, high: Any, target: DType
         scalar_bounds(low_, high_, op)
         if known_value(low_) is None or known_value(high_) is None:
             most = maximum(wide(high_), 1 - 2**63) - 1
-            low_ = cast(checked(low_, -(2**63), most, "Need minval < maxval, got {} > {most}"), target)
+            low_ = cast(checked(low_, -(2**63), most, "Need minval < maxval, got {} > {most}"), low_.dtype)
         word = as_dtype("uint64" if target.size == 8 else "uint32")
         span = cast(subtract(cast(high_, int64), cast(low_, int64)), word)
         offset = floormod(numbers(source, size, "bits", word), span)
@@ -203,7 +203,8 @@ def categorical_of(source: Source, logits: Any, num_samples: Any, dtype: Any, op
     # A class whose logit is not finite is never drawn.
     mass = softmax_p(select(is_finite(double), double, as_tensor(-math.inf, double.dtype)))
     totals = cumsum_p(mass, axis=1, exclusive=False, reverse=False)
-    rows, drawn = dim(logits, 0), number
+    rows: Any = dim(logits, 0)
+    drawn: Any = number
     if number is None:
         rows, drawn = wide(rows), checked(num_samples, 0, 2**63 - 1, "num_samples should be non-negative, got {}")
     size = extents([rows, drawn])

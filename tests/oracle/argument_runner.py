@@ -46,7 +46,7 @@ class ArgumentRunner(Runner):
     def weight(self, like: Any) -> Any:
         """Weights that a graph knows how to make of a tensor whose size it does not know."""
         tf = self.tf
-        places = tf.reshape(tf.range(1.0, 1.0 + tf.cast(tf.size(like), "float32")), tf.shape(like))
+        places = tf.cast(tf.reshape(tf.range(1, 1 + tf.size(like)), tf.shape(like)), "float64")
         return tf.cast(tf.math.cos(places), like.dtype)
 
     def total(self, values: list[Any]) -> Any:
