@@ -2,8 +2,9 @@
 
     python tools/soak.py [--minutes 10] [--hostile-minutes 30] [--report docs/soak.md]
 
-Runs the fuzzer, hostile calls of every op, imports of damaged GraphDefs, integer arguments that only a call knows (every
-one of every op, and random programs of them; beside TensorFlow where PEER_TENSORFLOW names it) and the tests marked soak.
+Runs the fuzzer, hostile calls of every op, imports of damaged GraphDefs, every integer argument of every op and random
+programs of such arguments (as tensors that only a call knows; beside TensorFlow where PEER_TENSORFLOW names it), and
+the tests marked soak.
 The report says what ran, on what, for how long, and what came of it.
 """
 
