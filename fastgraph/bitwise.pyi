@@ -11,8 +11,6 @@ def bitwise_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
 def invert(x: Any, name: str | None = None) -> Tensor:
     """Every bit flipped. i[*s] -> i[*s]. Source: tf.bitwise.invert."""
 def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x moved left by y bits; 0 for an amount no smaller than its width. i[*s], i[*s] -> i[*s], broadcasting."""
+    """x moved left by y bits, from 0 to its width less one. i[*s], i[*s] -> i[*s], broadcasting."""
 def right_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x moved right by y bits, keeping its sign. i[*s], i[*s] -> i[*s], broadcasting.
-
-    An amount no smaller than the width moves everything out. Source: tf.bitwise.right_shift."""
+    """x moved right by y bits, from 0 to its width less one, keeping its sign. i[*s], i[*s] -> i[*s], broadcasting."""

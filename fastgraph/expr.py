@@ -446,8 +446,8 @@ static inline T fg_truncatediv_D(T a, T b) { return b == 0 ? 0 : b == -1 ? (T)(0
 static inline T fg_truncatemod_D(T a, T b) { return (b == 0 || b == -1) ? 0 : (T)(a % b); }
 static inline T fg_abs_D(T a) { return a < 0 ? (T)(0u - (U)a) : a; }
 static inline T fg_sign_D(T a) { return (T)((a > 0) - (a < 0)); }
-static inline T fg_lshift_D(T a, T b) { return (b < 0 || b >= N) ? 0 : (T)((U)a << b); }
-static inline T fg_rshift_D(T a, T b) { return (T)(a >> ((b < 0 || b >= N) ? N - 1 : b)); }
+static inline T fg_lshift_D(T a, T b) { return (T)((U)a << (b < 0 ? 0 : b >= N ? N - 1 : b)); }
+static inline T fg_rshift_D(T a, T b) { return (T)(a >> (b < 0 ? 0 : b >= N ? N - 1 : b)); }
 static inline T fg_pow_D(T a, T b) { /* a negative exponent is the op's error; here: the true result cut off */
   if (b < 0) return a == 1 ? 1 : a == -1 ? ((b & 1) ? -1 : 1) : 0;
   U r = 1, p = (U)a;
@@ -462,8 +462,8 @@ static inline T fg_truncatediv_D(T a, T b) { return b == 0 ? 0 : (T)(a / b); }
 static inline T fg_truncatemod_D(T a, T b) { return b == 0 ? 0 : (T)(a % b); }
 static inline T fg_abs_D(T a) { return a; }
 static inline T fg_sign_D(T a) { return (T)(a > 0); }
-static inline T fg_lshift_D(T a, T b) { return b >= N ? 0 : (T)((U)a << b); }
-static inline T fg_rshift_D(T a, T b) { return b >= N ? 0 : (T)(a >> b); }
+static inline T fg_lshift_D(T a, T b) { return (T)((U)a << (b >= N ? N - 1 : b)); }
+static inline T fg_rshift_D(T a, T b) { return (T)(a >> (b >= N ? N - 1 : b)); }
 static inline T fg_pow_D(T a, T b) {
   U r = 1, p = (U)a;
   for (uint64_t n = (uint64_t)b; n; n >>= 1) { if (n & 1) r *= p; p *= p; }

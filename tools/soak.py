@@ -2,7 +2,9 @@
 
     python tools/soak.py [--minutes 10] [--hostile-minutes 30] [--report docs/soak.md]
 
-Runs the fuzzer, hostile calls of every op, imports of damaged GraphDefs and the tests marked soak.
+Runs the fuzzer, hostile calls of every op, imports of damaged GraphDefs, every integer argument of every op and random
+programs of such arguments (as tensors that only a call knows; beside TensorFlow where PEER_TENSORFLOW names it), and
+the tests marked soak.
 The report says what ran, on what, for how long, and what came of it.
 """
 
@@ -33,7 +35,7 @@ def run(command: list[str]) -> tuple[str, int, float]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=10, help="of the fuzzer (%(default)s)")
+    parser.add_argument("--minutes", type=float, default=10, help="of each fuzzer (%(default)s)")
     parser.add_argument("--hostile-minutes", type=float, default=30, help="of hostile calls (%(default)s)")
     parser.add_argument("--report", type=Path, metavar="OUT", help="write the report there")
     options = parser.parse_args()
@@ -53,10 +55,15 @@ def main() -> int:
     hostile = [sys.executable, "-m", "tests.ops.hostile", "--seconds", seconds, "--seed", str(seed)]
     damaged = [sys.executable, "-W", "ignore", "-m", "tests.fuzz.messages", "--seed", str(seed)]
     damaged += ["--seconds", str(60 * options.minutes)]
+    arguments = [sys.executable, "-W", "ignore", "-m", "tests.oracle.arguments", "--kernels"]
+    programs = [sys.executable, "-W", "ignore", "-m", "tests.ops.argument_programs"]
+    programs += ["--seconds", str(60 * options.minutes), "--seed", str(seed)]
     parts = [
         ("Fuzzer", *run(fuzz)),
         ("Hostile calls", *run(hostile)),
         ("Damaged GraphDefs", *run(damaged)),
+        ("Integer arguments of every op", *run(arguments)),
+        ("Random programs of integer arguments", *run(programs)),
         ("Tests marked soak", *run([sys.executable, "-m", "pytest", "-q", "-m", "soak", "--timeout=3600", "tests"])),
     ]
     lines = [

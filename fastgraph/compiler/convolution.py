@@ -37,6 +37,8 @@ def geometry(node: Node, shape_of: Callable[[Value], Any]) -> Geometry | None:
         return None
     *window, c, f = dims
     groups = image[-1] // c
+    if groups == 0 or image[-1] % c or f % groups:
+        return None  # an error of the call, which the op's own words say
     attrs = node.attrs
     made = Geometry(tuple(window), c, f // groups, groups, attrs["strides"], attrs["dilations"], attrs["padding"])
     if groups > 1 and min(made.c, made.f) < 4:

@@ -133,23 +133,19 @@ def floormod(a: Lane, b: Lane) -> Lane:
 
 
 def lshift(a: Lane, b: Lane) -> Lane:
-    """a << b; 0 for shifts by the width or more, or by a negative amount."""
-    width = int(a.dtype.lstrip("uint"))
-    wild = _outside(b, width)
-    return wild.select(0, a << wild.select(0, b))
+    """a << b, by 0 to its width less one."""
+    return a << _within_width(a, b)
 
 
 def rshift(a: Lane, b: Lane) -> Lane:
-    """a >> b with the sign; shifts by the width or more, or by a negative amount, shift everything out."""
-    width = int(a.dtype.lstrip("uint"))
-    wild = _outside(b, width)
-    if a.dtype in SIGNED:
-        return a >> wild.select(width - 1, b)
-    return wild.select(0, a >> wild.select(0, b))
+    """a >> b with the sign, by 0 to its width less one."""
+    return a >> _within_width(a, b)
 
 
-def _outside(b: Lane, width: int) -> Lane:
-    return (b >= width) if b.dtype in UNSIGNED else (b < 0) | (b >= width)
+def _within_width(a: Lane, b: Lane) -> Lane:
+    most = int(a.dtype.lstrip("uint")) - 1
+    amount = (b > most).select(most, b)
+    return amount if b.dtype in UNSIGNED else (b < 0).select(0, amount)
 
 
 # ---- half floats ----

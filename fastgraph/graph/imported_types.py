@@ -13,10 +13,11 @@ import numpy as np
 from fastgraph._tensor import convert, current_trace
 from fastgraph.errors import NotFoundError
 from fastgraph.gradient import GradientTape
+from fastgraph.graph.imported_gradients import GRADIENTS, batch_norm, depthwise, explicit
 from fastgraph.graph.imported_lists import LISTS
 from fastgraph.graph.imported_random import RANDOM
 from fastgraph.graph.imported_values import fixed
-from fastgraph.ops import contraction, convolutions, joining, movement, nnops, normalization, padding, pools
+from fastgraph.ops import contraction, convolutions, joining, movement, nnops, padding, pools
 from fastgraph.ops.arguments import known_value
 from fastgraph.ops.einsum import einsum
 from fastgraph.ops.families import bind_named
@@ -105,44 +106,15 @@ def _pad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return padding.pad(inputs[0], fixed(inputs[1], f"Node '{name}': the paddings"), name=name)
 
 
-def _fused_batch_norm(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    if attrs.get("is_training", True):
-        x, scale, offset = inputs[:3]
-        epsilon, layout = attrs.get("epsilon", 1e-4), attrs.get("data_format", "NHWC")
-        return normalization.fused_batch_norm(x, scale, offset, epsilon=epsilon, data_format=layout, name=name)
-    x, scale, offset, mean, variance = inputs
-    epsilon, layout = attrs.get("epsilon", 1e-4), attrs.get("data_format", "NHWC")
-    if layout.startswith("NC"):
-        rank = x.shape.rank
-        scale, offset, mean, variance = [
-            movement.reshape(each, [1, -1] + [1] * (rank - 2)) for each in (scale, offset, mean, variance)
-        ]
-    return normalization.batch_normalization(x, mean, variance, offset, scale, epsilon, name)
-
-
-def _explicit(attrs: dict[str, Any]) -> Any:
-    if attrs["padding"] != "EXPLICIT":
-        return attrs["padding"]
-    return np.reshape(attrs["explicit_paddings"], (-1, 2)).tolist()
-
-
 def _conv2d(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     layout, dilations = attrs.get("data_format", "NHWC"), attrs.get("dilations", [1, 1, 1, 1])
-    return convolutions.conv2d(*inputs, attrs["strides"], _explicit(attrs), layout, dilations, name)
-
-
-def _depthwise(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    layout, dilations = attrs.get("data_format", "NHWC"), attrs.get("dilations", [1, 1, 1, 1])
-    at = 1 if layout == "NHWC" else 2
-    return convolutions.depthwise_conv2d(
-        *inputs, attrs["strides"], _explicit(attrs), layout, dilations[at : at + 2], name
-    )
+    return convolutions.conv2d(*inputs, attrs["strides"], explicit(attrs), layout, dilations, name)
 
 
 def _pool(function: Callable[..., Any]) -> Callable[[str, list[Any], dict[str, Any]], Any]:
     def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         layout = attrs.get("data_format", "NHWC")
-        return function(inputs[0], attrs["ksize"], attrs["strides"], _explicit(attrs), layout, name)
+        return function(inputs[0], attrs["ksize"], attrs["strides"], explicit(attrs), layout, name)
 
     return make
 
@@ -201,10 +173,10 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "BatchMatMulV2": _batched,
     "BatchMatMulV3": _batched,
     "ConcatOffset": _concat_offset,
-    "DepthwiseConv2dNative": _depthwise,
+    "DepthwiseConv2dNative": depthwise,
     "Einsum": lambda name, inputs, attrs: einsum(attrs["equation"], *inputs, name=name),
-    "FusedBatchNorm": _fused_batch_norm,
-    "FusedBatchNormV3": _fused_batch_norm,
+    "FusedBatchNorm": batch_norm,
+    "FusedBatchNormV3": batch_norm,
     "FFT": _public("signal.fft"),
     "FFT2D": _public("signal.fft2d"),
     "FFT3D": _public("signal.fft3d"),
@@ -241,6 +213,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "UniqueWithCounts": _public("unique_with_counts", "out_idx"),
     "UpperBound": _search("right"),
     "StridedSliceGrad": _slice_grad,
+    **GRADIENTS,
     **LISTS,
     **RANDOM,
 }

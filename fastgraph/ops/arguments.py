@@ -34,7 +34,12 @@ def as_tensor(value: Any, dtype: Any = None) -> Tensor:
         return value
     if hasattr(type(value), "__fg_bind__"):
         return value  # type: ignore[no-any-return]
-    return convert(value, None if dtype is None else as_dtype(dtype))
+    return convert(value, None if dtype is None or has_dtype(value) else as_dtype(dtype))
+
+
+def has_dtype(value: Any) -> bool:
+    """Whether a value is a tensor, or like a Variable always the same one: its dtype is nobody's to choose."""
+    return isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__")
 
 
 def preferred(value: Any, dtype: DType) -> Tensor:
@@ -264,25 +269,7 @@ def extents(shape: Any, letter: str = "Tshape", no_vector: str = "") -> Extents:
         raise InvalidArgumentError(None, None, text)
     if value is not None:
         return Extents(tuple(_held(int(n)) for n in np.ravel(value)))
-    return Extents(None, tensor, _partly_known(tensor.value) if hasattr(tensor, "value") else None)
-
-
-def _partly_known(numbers: Any) -> tuple[int | None, ...] | None:
-    """What is known of a graph's vector of extents that is put together from shapes; None: not even their number."""
-    if numbers.aval.value is not None:
-        return tuple([int(n) if n >= 0 else None for n in np.ravel(numbers.aval.value)])
-    name, inputs = numbers.node.op.name, numbers.node.inputs
-    if name == "shape":
-        dims: tuple[int | None, ...] | None = inputs[0].aval.shape
-        return dims
-    if name in ("cast", "identity"):
-        return _partly_known(inputs[0])
-    if name == "stack" and all(each.aval.shape == () for each in inputs):
-        return tuple([n for each in inputs for n in _partly_known(each) or (None,)])
-    if name == "concat":
-        parts = [_partly_known(each) for each in inputs]
-        return None if None in parts else tuple([n for part in parts for n in part or ()])
-    return None
+    return Extents(None, tensor)
 
 
 def _mixed_extents(shape: Any, letter: str) -> Extents:
@@ -332,7 +319,7 @@ def index_vector(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
         array = np.array(shape, np.int64)
     except OverflowError:
         raise ValueError(INT_RANGE) from None
-    return array.astype(np.int32) if not len(shape) or array.max() < 2**31 else array
+    return array.astype(np.int32) if not len(shape) or (array.max() < 2**31 and array.min() >= -(2**31)) else array
 
 
 def named(name: str | None, function: Callable[..., Any], *inputs: Any, **attrs: Any) -> Any:

@@ -19,6 +19,7 @@ from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import reshape
+from fastgraph.ops.run_time import narrow
 from fastgraph.ops.shaping import batch_to_space, space_to_batch
 from fastgraph.ops.windows import channels_first, channels_last, is_channels_first, paddings, steps
 
@@ -182,6 +183,8 @@ def required_space_to_batch_paddings(
     given = known_value(block)
     if given is not None and (given < 1).any():
         raise ValueError(f"block_shape must be positive, got {given.tolist()}")
+    if given is None:
+        block = narrow(block_shape, 1, "block_shape must be positive, got {}")
     count = block.shape[0]
     if base_paddings is None:
         base = as_tensor(np.zeros([int(count or 0), 2], np.int32))

@@ -22,6 +22,7 @@ from fastgraph.ops.movement import expand_dims, shape
 from fastgraph.ops.normalization import batch_normalization
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.run_time import checked
 from fastgraph.ops.shaping import scalar_mul, space_to_batch
 from fastgraph.ops.sums import HALF
 from fastgraph.primitive import register_public
@@ -88,6 +89,7 @@ def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, globa
         known = static_int(size)
         if known is not None and known < 0:
             raise InvalidArgumentError(None, None, "global_batch_size must be non-negative.")
+        size = size if known is not None else checked(size, 0, 2**63 - 1, "global_batch_size must be non-negative.")
     return divide_no_nan(reduce_sum(loss), cast(as_tensor(size), loss.dtype))
 
 

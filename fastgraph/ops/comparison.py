@@ -111,28 +111,20 @@ def invert(x: Array) -> Any:
 
 
 def _shift_limit(x: Any, y: Any) -> Any:
-    """The amounts y that are less than the width of x, others as the width less one; and which those are."""
-    width = x.dtype.itemsize * 8
-    inside = (y >= 0) & (y < width)
-    return np.where(inside, y, np.asarray(width - 1, y.dtype)), inside
+    """The amounts y as far as x is wide: from 0 to its width less one."""
+    return np.clip(y, 0, x.dtype.itemsize * 8 - 1)
 
 
 @elementwise("bitwise.left_shift", op="LeftShift", expr="x << y", dtypes="integer")
 def left_shift(x: Array, y: Array) -> Any:
-    """x moved left by y bits; 0 for an amount no smaller than its width. i[*s], i[*s] -> i[*s], broadcasting."""
-    amount, inside = _shift_limit(x, y)
-    return np.where(inside, np.left_shift(x, amount), np.zeros((), x.dtype))
+    """x moved left by y bits, from 0 to its width less one. i[*s], i[*s] -> i[*s], broadcasting."""
+    return np.left_shift(x, _shift_limit(x, y))
 
 
 @elementwise("bitwise.right_shift", op="RightShift", expr="x >> y", dtypes="integer")
 def right_shift(x: Array, y: Array) -> Any:
-    """x moved right by y bits, keeping its sign. i[*s], i[*s] -> i[*s], broadcasting.
-
-    An amount no smaller than the width moves everything out. Source: tf.bitwise.right_shift.
-    """
-    amount, inside = _shift_limit(x, y)
-    shifted = np.right_shift(x, amount)
-    return shifted if x.dtype.kind == "i" else np.where(inside, shifted, np.zeros((), x.dtype))
+    """x moved right by y bits, from 0 to its width less one, keeping its sign. i[*s], i[*s] -> i[*s], broadcasting."""
+    return np.right_shift(x, _shift_limit(x, y))
 
 
 # ---- public functions that decide which op to apply -----------------------------------------------------------------

@@ -45,7 +45,7 @@ def _infer(rank: int) -> Callable[..., Aval]:
         own, window = _of_rank(x, rank + 2), _of_rank(filter, rank + 2)
         assert own is not None and window is not None
         c, c_filter, f = own[-1], window[-2], window[-1]
-        if c is not None and c_filter is not None and (c_filter == 0 or c % c_filter):
+        if c is not None and c_filter is not None and (c == 0 or c_filter == 0 or c % c_filter):
             raise ValueError(f"Depth of input ({c}) is not a multiple of input depth of filter ({c_filter})")
         if c and c_filter and f is not None and f % (c // c_filter):
             raise ValueError(f"Depth of output ({f}) is not a multiple of the number of groups ({c // c_filter})")
@@ -172,12 +172,14 @@ class _Geometry:
         same = x[-1] is filter[-2] or (x[-1].witness is not None and x[-1].witness == filter[-2].witness)
         self.c, self.f = filter[-2], filter[-1]  # channels of one group, all results
         # Groups are as many as a filter says: their number and size belong to the op, not to the run.
-        self.groups: Any = None if same else b.const(x[-1].witness // filter[-2].witness)
+        # No channels, or fewer than the filter's, are an error of the call.
+        n_groups = 1 if same else max(x[-1].witness // max(filter[-2].witness, 1), 1)
+        self.groups: Any = None if same else b.const(n_groups)
         # With a channel in each group the taps are written out and the innermost loop goes over the channels.
         known = [n.witness for n in self.window]
         apart = self.groups is not None and is_one(self.c) and math.prod(known) <= UNROLLED
         self.taps = list(np.ndindex(*known)) if apart else None
-        self.f_group = self.f if same else b.const(filter[-1].witness // (x[-1].witness // filter[-2].witness))
+        self.f_group = self.f if same else b.const(filter[-1].witness // n_groups)
 
     def total(self, product: Callable[[Sequence[Any]], Any], extents: Sequence[Any]) -> Any:
         """The sum of `product(tap and channel)` over the window and the channels of a group."""

@@ -14,7 +14,7 @@ from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.dtype import int32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, of_dtypes, static_int
-from fastgraph.ops.checks import assert_less, assert_non_negative
+from fastgraph.ops.checks import assert_less, assert_non_negative, ensure_shape_p
 from fastgraph.ops.comparison import greater, greater_equal, less
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, clip_by_value, floor, identity, maximum, minimum, ones_like, select
@@ -168,7 +168,7 @@ def histogram_fixed_width(
     ends = as_tensor(value_range)
     if ends.shape.rank is not None and ends.shape.as_list() not in ([2], [None]):
         raise invalid("value_range should be a vector of 2 elements.", "HistogramFixedWidth")
-    ends = interval(ends)
+    ends = interval(ends if ends.shape.is_fully_defined() else ensure_shape_p(ends, shape=(2,)))
     low, high = cast(ends[0], x.dtype), cast(ends[1], x.dtype)
     scaled = cast(x - low, "float64") / cast(high - low, "float64") * cast(nbins, "float64")
     places = cast(clip_by_value(floor(scaled), 0.0, cast(nbins, "float64") - 1.0), int32)

@@ -21,6 +21,7 @@ from fastgraph.ops.elementwise import cast, identity, maximum, select
 from fastgraph.ops.families import Array, body_of, canonical_axis, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import broadcast_to, reshape, shape, shape_of_value, transpose_p
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.run_time import narrow
 from fastgraph.ops.sums import is_half
 from fastgraph.primitive import get
 from fastgraph.shapes import Aval
@@ -277,6 +278,7 @@ def range_p(start: Array, limit: Array, delta: Array) -> Any:
 
 
 _WORTH_KEEPING = 4096  # elements
+_NO_EXTENT = "Dimension {} must be >= 0 and an int32"
 _RANGE_ORDER = ("int32", "int64", "float32", "float64")
 
 
@@ -341,7 +343,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
         start, stop = cast(start, wide), cast(stop, wide)
     number: Any = static_int(num)
     known = number is not None
-    number = number if known else cast(num, "int32")
+    number = number if known else num
     if start.shape.rank is None or stop.shape.rank is None:
         raise NotImplementedError("linspace needs bounds of known rank")
     rank = max(start.shape.rank, stop.shape.rank)
@@ -435,7 +437,7 @@ def eye(
         raise TypeError("Cannot convert 1 to EagerTensor of dtype string")
     if rows is None or columns is None:
         wide = num_rows if num_columns is None else num_columns
-        result = named(name, eye_dynamic, cast(num_rows, "int32"), cast(wide, "int32"), dtype=target)
+        result = named(name, eye_dynamic, *[narrow(n, 0, _NO_EXTENT) for n in (num_rows, wide)], dtype=target)
     else:
         result = named(name, eye_p, rows=rows, columns=columns, dtype=target)
     if batch_shape is None:

@@ -15,13 +15,15 @@ import numpy as np
 from fastgraph._tensor import Tensor
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, index_vector, known_axes, known_value, named, static_int
+from fastgraph.ops.arguments import as_tensor, has_dtype, index_vector, known_axes, known_value, named, static_int
+from fastgraph.ops.checks import ensure_shape_p
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.elementwise import cast, maximum, minimum
 from fastgraph.ops.families import Array, canonical_axis, custom, invalid, movement, public
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import shape_of_value, transpose_p
 from fastgraph.ops.padding import roll
+from fastgraph.ops.run_time import checked, wide
 from fastgraph.shapes import Aval
 
 _REASON = "a Fourier transform: complex numbers, which kernels have not, and NumPy's is the fast one already"
@@ -77,7 +79,7 @@ def _fitted(x: Any, sizes: Sequence[Any]) -> Any:
         return x
     if all(isinstance(n, int) for n in wanted):
         return fit(x, index_vector(tuple(wanted)))
-    return fit(x, stack([cast(as_tensor(n), "int32") for n in wanted]))
+    return fit(x, stack([wide(n) for n in wanted]))
 
 
 # ---- complex to complex ---------------------------------------------------------------------------------------------
@@ -335,8 +337,8 @@ def dct_p(x: Array, *, kind: int, ortho: bool, turned: bool) -> Any:
 
 def _preferring(value: Any, dtype: str) -> Any:
     """A tensor as it is; anything else of numbers as `dtype`, as TensorFlow converts for these ops."""
-    if isinstance(value, Tensor):
-        return value
+    if has_dtype(value):
+        return as_tensor(value)
     found = as_tensor(value)
     kind = found.dtype
     wide = kind.is_complex and dtype == "complex64"
@@ -368,10 +370,11 @@ def _sizes(given: Any, count: int) -> list[Any] | None:
     if given is None:
         return None
     tensor = as_tensor(given, "int32")
-    if tensor.shape.rank is not None and tensor.shape.as_list() != [count]:
+    if not tensor.shape.is_compatible_with([count]):
         raise invalid(f"fft_length must have shape [{count}]")
     value = known_value(tensor)
     if value is None:
+        tensor = checked(ensure_shape_p(tensor, shape=(count,)), 0, 2**63 - 1, "fft_length must >= 0, but got: {}")
         return [tensor[i] for i in range(count)]
     for i, n in enumerate(value.tolist()):
         if n < 0:
@@ -387,7 +390,7 @@ def _real(value: Any) -> Any:
 
 
 def _is_whole(value: Any) -> bool:
-    return not isinstance(value, Tensor) and as_tensor(value).dtype.is_integer
+    return not has_dtype(value) and as_tensor(value).dtype.is_integer
 
 
 def _from_real(x: Any, sizes: list[Any] | None, axes: tuple[int, ...], name: str | None) -> Any:

@@ -29,6 +29,7 @@ from fastgraph.ops.joining import concat, split
 from fastgraph.ops.movement import expand_dims, reshape, squeeze_p, transpose_p
 from fastgraph.ops.padding import pad, reverse, tile
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.run_time import checked
 from fastgraph.ops.scans import cumsum
 
 # ---- window functions -----------------------------------------------------------------------------------------------
@@ -45,7 +46,7 @@ def _length(window_length: Any, dtype: Any) -> tuple[Any, Any]:
     if not tensor.dtype.is_integer:
         raise TypeError(f"Cannot convert {window_length} to EagerTensor of dtype int32")
     known = static_int(tensor)
-    return (cast(tensor, "int32") if known is None else known), kind
+    return (checked(tensor, 0, 2**63 - 1, "window_length must not be negative: {}") if known is None else known), kind
 
 
 def _places(count: Any, kind: Any) -> tuple[Any, Any]:
@@ -61,7 +62,7 @@ def _raised_cosine(length: Any, periodic: Any, dtype: Any, middle: float, name: 
     # A periodic window of even length is the symmetric one of one element more, without the last.
     period = count + (1 - count % 2 if periodic else 0) - 1
     k, wide = _places(count, kind)
-    turns = k / cast(maximum(as_tensor(period, "int32"), 1), wide)
+    turns = k / cast(maximum(as_tensor(period), 1), wide)
     value = middle - (1 - middle) * cos((2 * math.pi) * turns)
     if not isinstance(count, int):
         value = maximum(value, cast(as_tensor(count < 2), wide))

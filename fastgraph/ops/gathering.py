@@ -13,13 +13,14 @@ import numpy as np
 
 import fastgraph.op_errors as op_errors
 from fastgraph._tensor import Tensor, bind, current_trace, get_slot, init_scope
-from fastgraph.dtype import as_dtype, bool_, int64
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.dtype import as_dtype, bool_, int32, int64
+from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.op_errors import MAX_RANK, rank_too_large
 from fastgraph.ops.arguments import as_tensor, extents, index_vector, known_axis, named, static_int, whole
 from fastgraph.ops.elementwise import cast, select
 from fastgraph.ops.families import Array, Dims, body_of, canonical_axis, custom, invalid, movement, public, shape_text
 from fastgraph.ops.movement import reshape, shape, shape_of_value, size, transpose_p
+from fastgraph.ops.run_time import MOST, narrow
 from fastgraph.ops.sums import HALF, is_half
 from fastgraph.shapes import Aval
 
@@ -196,6 +197,8 @@ def slice_tensor(input: Any, begin: Any, size: Any, name: str | None = None) -> 
         first = index_vector(start.static) if start.static is not None else start.tensor
         return named(name, slice_p, input, first, size=amount.static)
     first = _numbers(start.static, amount.tensor.dtype) if start.static is not None else start.tensor
+    if isinstance(first, Tensor) and first.dtype is not amount.tensor.dtype:  # one of them was computed, say
+        return named(name, slice_dynamic, input, cast(first, int64), cast(amount.tensor, int64))
     return named(name, slice_dynamic, input, first, amount.tensor)
 
 
@@ -492,6 +495,8 @@ def one_hot_p(indices: Array, on_value: Array, off_value: Array, *, depth: int, 
     """on_value at the index, off_value elsewhere, along a new axis. i[*s], t[], t[] -> t[*s with depth]."""
     if depth < 0:
         raise invalid(f"depth must be non-negative, got: {depth}")
+    if depth > MOST:  # NumPy's range of the largest numbers is empty
+        raise ResourceExhaustedError(None, None, f"OOM when allocating tensor of depth {depth}")
     try:
         _one_hot_shape(indices.shape, depth, axis)
     except ValueError as error:
@@ -575,6 +580,8 @@ def one_hot(
     at = -1 if axis is None else whole(axis, "axis")
     number = static_int(depth, "depth must be a scalar, but got:")
     if number is None:
+        if depth.dtype is not int32:
+            depth = narrow(depth, 0, "depth must be non-negative and an int32, got: {}")
         return named(name, one_hot_dynamic, indices, depth, on, off, axis=at)
     return named(name, one_hot_p, indices, on, off, depth=number, axis=at)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastgraph._tensor import EagerTensor, Tensor, bind, equal_parts
-from fastgraph.dtype import int32
+from fastgraph.dtype import int32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int, whole
 from fastgraph.ops.comparison import equal_p
@@ -30,6 +30,7 @@ from fastgraph.ops.families import (
 from fastgraph.ops.gathering import dim, slice_tensor
 from fastgraph.ops.movement import reshape, shape
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.run_time import checked, wide
 from fastgraph.shapes import Aval
 
 #: What a split says whose sizes do not sum to the extent; the sum follows.
@@ -37,6 +38,9 @@ _UNEVEN = (
     "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than the "
     "size of the input along split_dim if not fully specified.  Got: "
 )
+
+#: What it says of a size that is negative, or more than the extent.
+_NO_SIZE = "Split size {} does not fit a dimension of {most}"
 
 # ---- joining --------------------------------------------------------------------------------------------------------
 
@@ -452,10 +456,11 @@ def whole_split(total: Array, extent: Array) -> Any:
 
 def _parts(value: Any, sizes: list[Any], axis: int) -> list[Any]:
     """Pieces whose sizes are tensors, or one of them -1 along an axis of unknown extent."""
-    extent = as_tensor(dim(value, axis), int32)
-    given = stack([as_tensor(s, int32) if isinstance(s, int) else cast(s, int32) for s in sizes])
-    given = select(equal_p(given, as_tensor(-1, int32)), extent - reduce_sum(given) - 1, given)
-    rest = whole_split(reduce_sum(abs(given)), extent)  # the -1 may have become a negative size
+    extent = wide(dim(value, axis))
+    given = checked(stack([wide(s) for s in sizes]), -1, extent, _NO_SIZE)  # their sum does not wrap
+    given = select(equal_p(given, as_tensor(-1, int64)), extent - reduce_sum(given) - 1, given)
+    given = checked(given, 0, extent, _NO_SIZE)  # the -1 may have become a negative size
+    rest = whole_split(reduce_sum(given), extent)
     found, sizes = [], unstack(given, len(sizes))
     for i, size in enumerate(sizes):
         begin, amount = [0] * value.shape.rank, [-1] * value.shape.rank

@@ -22,6 +22,7 @@ from fastgraph.ops.families import Array, Dims, invalid, movement, public, shape
 from fastgraph.ops.joining import stack, unstack
 from fastgraph.ops.movement import expand_dims_p, reshape, transpose_p, with_extents
 from fastgraph.ops.reduction import norm, reduce_sum
+from fastgraph.ops.run_time import checked, wide
 from fastgraph.shapes import Aval
 
 Span = tuple[int, int]  # the lowest and the highest diagonal
@@ -404,12 +405,20 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = Non
     x, lower, upper = as_tensor(input), static_int(num_lower), static_int(num_upper)
     if lower is not None and upper is not None:
         return named(name, matrix_band_part, x, lower=lower, upper=upper)
-    rows, columns = extents_of(x)[-2:]
+    rows, columns = [wide(n) for n in extents_of(x)[-2:]]
     below = expand_dims_p(range_(rows), axes=(1,)) - expand_dims_p(range_(columns), axes=(0,))
-    inside = [
-        logical_or(as_tensor(n, "int32") < 0, distance <= as_tensor(n, "int32"))
-        for n, distance in ((num_lower, below), (num_upper, -below))
-    ]
+    inside = []
+    for what, given, most, distance in (
+        ("num_lower must be negative or less or equal to number of rows", num_lower, rows, below),
+        (
+            "num_upper must be negative or less or equal to number of columns",
+            num_upper,
+            columns,
+            -below,
+        ),
+    ):
+        n = checked(given, -(2**63), most, what + " ({most}) got: {}")
+        inside.append(logical_or(n < 0, distance <= n))
     return select(logical_and(*inside), x, zeros_like(x))
 
 

@@ -16,15 +16,16 @@ from fastgraph.dtype import int32, int64, uint64
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.op_errors import MAX_RANK
 from fastgraph.ops.arguments import as_tensor, extents, known_axes, known_value, named, of_dtypes, preferred, word
-from fastgraph.ops.checks import assert_non_negative
+from fastgraph.ops.checks import ensure_shape_p
 from fastgraph.ops.creation import fill, range_
-from fastgraph.ops.elementwise import cast, maximum, select
+from fastgraph.ops.elementwise import cast, maximum, minimum, select
 from fastgraph.ops.families import Array, canonical_axis, invalid, movement, public, shape_text
 from fastgraph.ops.gathering import dim, gather, slice_tensor
 from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import broadcast_to, expand_dims_p, reshape, shape, squeeze_p
 from fastgraph.ops.ranking import search_sorted
 from fastgraph.ops.reduction import reduce_prod, reduce_sum
+from fastgraph.ops.run_time import MOST, checked, wide
 from fastgraph.ops.scans import cumsum_p
 from fastgraph.shapes import Aval
 
@@ -254,16 +255,18 @@ def _padded_by(paddings: Any, x: Any, kind: str, value: Any) -> Any:
     rank = x.shape.rank
     if rank is None:
         raise NotImplementedError("pad with paddings that are a tensor needs a tensor of known rank")
-    paddings, value = cast(paddings, int32), as_tensor(value, x.dtype)
+    paddings, value = ensure_shape_p(paddings, shape=(rank, 2)), as_tensor(value, x.dtype)
+    paddings = checked(paddings, 0, 2**63 - 1, "Paddings must be non-negative: {}")
     for axis in range(rank):
         if kind == "CONSTANT":
             dims = [dim(x, i) for i in range(rank)]
             edges = [fill([*dims[:axis], paddings[axis][side], *dims[axis + 1 :]], value) for side in (0, 1)]
             x = concat([edges[0], x, edges[1]], axis)
         else:  # each place shows another one, mirrored at the ends
-            assert_non_negative(paddings[axis], "Paddings must be non-negative")  # they would take elements away
-            n, at_end = dim(x, axis), int(kind == "SYMMETRIC")
-            place = range_(-paddings[axis][0], n + paddings[axis][1])
+            n, at_end = wide(dim(x, axis)), int(kind == "SYMMETRIC")
+            text = f"paddings must be {'no greater' if at_end else 'less'} than the dimension size: {{}} is not"
+            both = checked(paddings[axis], 0, n - 1 + at_end, text)
+            place = range_(-both[0], n + both[1])
             place = select(place < 0, -at_end - place, select(place < n, place, 2 * n - 2 + at_end - place))
             x = gather(x, place, axis=axis)
     return x
@@ -427,13 +430,14 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
     Source: tf.roll.
     """
     x = as_tensor(input)
-    shifts, axes = _list(shift), known_axes(axis, "Taxis", hint=False)
+    axes = known_axes(axis, "Taxis", hint=False)
     if not isinstance(shift, (int, list, tuple)):
         of_dtypes(as_tensor(shift), "index", "Tshift")
     if _rank(shift) > 1 and isinstance(shift, Tensor):
         raise invalid(f"shift must be a scalar or a 1-D vector. Found: {shape_text(tuple(shift.shape))}", "Roll")
     if _rank(shift) < 2 and _rank(shift) != _rank(axis):
         raise invalid("shift and axis must have the same size", "Roll")
+    shifts = _list(shift, len(axes))
     if any(isinstance(by, (list, tuple)) for by in shifts):
         raise invalid(f"shift must be a scalar or a 1-D vector. Found: {shape_text(np.shape(shift))}", "Roll")
     if len(shifts) != len(axes):
@@ -445,19 +449,31 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
             raise invalid(f"axis {along if along >= 0 else along + len(x.shape)} is out of range", "Roll")
         along %= len(x.shape)
         n = dim(x, along)
-        by = by % (max(n, 1) if isinstance(n, int) else maximum(n, 1))  # an axis may turn out to be empty
+        if isinstance(by, Tensor) or isinstance(n, Tensor):
+            n = wide(n)
+            by = wide(by) % maximum(n, 1)  # an axis may turn out to be empty
+        else:
+            by = by % max(n, 1)
         x = concat([_along(x, along, n - by, by), _along(x, along, 0, n - by)], along)
     return x
 
 
-def _list(x: Any) -> Any:
+def _list(x: Any, n: int) -> Any:
+    """The n integers of a list, or of a tensor, whose length a graph may not know."""
     if isinstance(x, (list, tuple)):
         return x
     tensor = as_tensor(x)
+    if tensor.shape.rank == 1 and tensor.shape[0] is None:
+        return unstack(tensor, n)
     return unstack(tensor) if tensor.shape.rank == 1 else [tensor]
 
 
 _MOST_PLACES = 2**20  # that are written into a graph; places of more are computed as it runs
+
+
+def _times(repeats: Any) -> Any:
+    """How often each is there: a negative number of times is none, and too many do not wrap. i[*s] -> i64[*s]."""
+    return minimum(maximum(wide(repeats), 0), MOST)
 
 
 @public("repeat")
@@ -486,11 +502,12 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     axis = canonical_axis(axis, len(x.shape))
     counts, n = known_value(repeats), x.shape[axis]
     if n is not None and counts is not None and (current_trace() is None or n <= _MOST_PLACES):
-        # NumPy does not see that the number of bytes overflows.
         if counts.size == 1 and counts.dtype.kind == "i" and counts.min() < 0:
             raise InvalidArgumentError(
                 None, None, f"Expected multiples[{axis + 1}] >= 0, but got {counts.min()} [Op:Tile]"
             )
+        counts = np.maximum(counts, 0) if counts.dtype.kind == "i" else counts  # of many, fewer than none are none
+        # NumPy does not see that the number of bytes overflows.
         total = sum(counts.ravel().tolist()) * (n if counts.size == 1 else 1) if counts.dtype.kind in "iu" else 0
         if total >= 2**40:
             raise ResourceExhaustedError(None, None, f"OOM when allocating tensor of {total} elements")
@@ -503,10 +520,12 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
         return gather(x, places, axis=axis, name=name)
     dims = [dim(x, i) for i in range(len(x.shape))]
     if repeats.shape.num_elements() == 1:
-        times: Any = reshape(cast(repeats, int32), ()) if counts is None else int(counts.reshape(()))
-        wide = broadcast_to(expand_dims_p(x, axes=(axis + 1,)), [*dims[: axis + 1], times, *dims[axis + 1 :]])
-        return reshape(wide, [*dims[:axis], dims[axis] * times, *dims[axis + 1 :]], name=name)
-    each = broadcast_to(cast(repeats, int32), [dims[axis]])
+        text = f"Expected multiples[{axis + 1}] >= 0, but got {{}}"
+        times: Any = checked(reshape(repeats, ()), 0, 2**63 - 1, text) if counts is None else int(counts.reshape(()))
+        every = wide(dims[axis]) * times if isinstance(times, Tensor) else dims[axis] * times
+        rows = broadcast_to(expand_dims_p(x, axes=(axis + 1,)), [*dims[: axis + 1], times, *dims[axis + 1 :]])
+        return reshape(rows, [*dims[:axis], every, *dims[axis + 1 :]], name=name)
+    each = broadcast_to(_times(repeats), [dims[axis]])
     ends = cumsum_p(each, axis=0, exclusive=False, reverse=False)
     places = range_(reduce_sum(each))  # each shows the element whose end is the first above it
     return gather(

@@ -170,6 +170,13 @@ def _selected(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, 
     return np.where(condition == UNKNOWN, np.where(x == y, x, UNKNOWN), np.where(condition, x, y))
 
 
+def _passed(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]) -> Found:
+    """Of a check of numbers, which gives them: whatever its bounds are."""
+    elements = elements_of(avals[0])
+    shape = np.broadcast_shapes(*[aval.shape for aval in avals if aval.shape is not None])
+    return None if elements is None else np.broadcast_to(elements, shape)
+
+
 def _broadcast(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]) -> Found:
     """Extents to which two shapes broadcast: an extent that is not 1 is that of the result."""
     x, y = map(elements_of, avals)
@@ -191,4 +198,5 @@ _SEVERAL = frozenset({"split", "unstack"})
 _RULES: dict[str, Rule] = {name: _moved(n) for n, names in _MOVING.items() for name in names.split()}
 _RULES["select"] = _selected
 _RULES["broadcast_args"] = _broadcast
+_RULES["within"] = _passed
 _FAMILIES: dict[str, Rule] = {"elementwise": _combined, "reduction": _reduced}

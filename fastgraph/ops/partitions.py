@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph._tensor import current_trace
 from fastgraph.dtype import as_dtype, float32, int32
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
-from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int, whole
+from fastgraph.ops.arguments import as_tensor, index_vector, named, of_dtypes, static_int, whole
 from fastgraph.ops.comparison import logical_and, not_equal
 from fastgraph.ops.contraction import extents_of
 from fastgraph.ops.counting import interval
@@ -23,9 +23,10 @@ from fastgraph.ops.elementwise import cast, clip_by_value, floor, ones_like, zer
 from fastgraph.ops.families import Array, canonical_axis, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import boolean_mask
 from fastgraph.ops.joining import concat, stack
-from fastgraph.ops.movement import reshape, shape, transpose_p
+from fastgraph.ops.movement import reshape, shape, size, transpose_p
 from fastgraph.ops.ranking import top_k
 from fastgraph.ops.reduction import reduce_max, reduce_sum
+from fastgraph.ops.run_time import checked
 from fastgraph.ops.scans import cumsum
 from fastgraph.ops.scatter import scatter_nd, tensor_scatter_update_p
 from fastgraph.ops.shaping import sequence_mask
@@ -54,8 +55,10 @@ _UNLIKE = "data.shape must start with partitions.shape, got data.shape = {}, par
 def _partition_grad(dys: Any, partitions: Any, outs: Any, data_shape: Any, count: int) -> Any:
     places = reshape(range_(reduce_sum(ones_like(partitions))), shape(partitions))
     parts = [zeros_like(out) if dy is None else dy for dy, out in zip(dys, outs, strict=True)]
-    found = dynamic_stitch(dynamic_partition(places, partitions, count), parts)
-    return reshape(found, data_shape)
+    rank, n = len(partitions.shape), reshape(size(partitions), [1])
+    tail = index_vector(data_shape[rank:]) if isinstance(data_shape, tuple) else data_shape[rank:]
+    where = reshape(concat(dynamic_partition(places, partitions, count), 0), [-1, 1])  # each place once
+    return reshape(scatter_nd(where, concat(parts, 0), concat([n, cast(tail, int32)], 0)), data_shape)
 
 
 @custom(
@@ -147,9 +150,11 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Any:
             )
     tail = extents_of(values[0])[rank:]
     where = concat([reshape(p, [-1]) for p in places], 0)
+    count = reduce_max(concat([where, np.array([-1], np.int32)], 0)) + 1
+    if any(isinstance(n, int) and n == 0 for n in tail):  # slices of nothing
+        return fill(stack([count, *[cast(as_tensor(n), "int32") for n in tail]]), cast(as_tensor(0), values[0].dtype))
     rows = concat([reshape(v, [-1, *tail]) for v in values], 0)
-    size = reduce_max(concat([where, np.array([-1], np.int32)], 0)) + 1
-    nothing = fill(stack([size, *[cast(as_tensor(n), "int32") for n in tail]]), cast(as_tensor(0), rows.dtype))
+    nothing = fill(stack([count, *[cast(as_tensor(n), "int32") for n in tail]]), cast(as_tensor(0), rows.dtype))
     return named(name, tensor_scatter_update_p, nothing, reshape(where, [-1, 1]), rows)
 
 
@@ -293,6 +298,8 @@ def histogram_fixed_width_bins(
     count = static_int(nbins)
     if count is not None and count <= 0:
         raise invalid(f"nbins {count} must > 0")
+    if count is None:
+        nbins = checked(nbins, 1, 2**63 - 1, "nbins {} must > 0")
     if ends.shape.rank is not None and ends.shape.as_list() not in ([2], [None]):
         raise invalid("value_range should be a vector of 2 elements.")
     ends = interval(ends)

@@ -18,7 +18,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.names import op_scope
 from fastgraph.ops.arguments import Extents, as_tensor, extents, known_value, static_int
 from fastgraph.ops.comparison import is_finite
-from fastgraph.ops.elementwise import add, cast, floormod, minimum, multiply, select, subtract, zeros_like_p
+from fastgraph.ops.elementwise import add, cast, floormod, maximum, minimum, multiply, select, subtract, zeros_like_p
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import dim, gather_p
 from fastgraph.ops.generators import (
@@ -33,6 +33,7 @@ from fastgraph.ops.generators import (
 from fastgraph.ops.movement import shape, shape_of_value
 from fastgraph.ops.nnops import softmax_p
 from fastgraph.ops.ranking import search_sorted
+from fastgraph.ops.run_time import checked, wide
 from fastgraph.ops.scans import cumsum_p
 from fastgraph.shapes import Aval
 
@@ -69,6 +70,9 @@ def uniform_of(source: Source, size: Extents, low: Any, high: Any, target: DType
     low_, high_ = as_tensor(low, target), as_tensor(high, target)
     if target.is_integer:
         scalar_bounds(low_, high_, op)
+        if known_value(low_) is None or known_value(high_) is None:
+            most = maximum(wide(high_), 1 - 2**63) - 1
+            low_ = cast(checked(low_, -(2**63), most, "Need minval < maxval, got {} > {most}"), low_.dtype)
         word = as_dtype("uint64" if target.size == 8 else "uint32")
         span = cast(subtract(cast(high_, int64), cast(low_, int64)), word)
         offset = floormod(numbers(source, size, "bits", word), span)
@@ -200,11 +204,14 @@ def categorical_of(source: Source, logits: Any, num_samples: Any, dtype: Any, op
     number = static_int(num_samples, "num_samples should be a scalar, got shape")
     if number is not None and number < 0:
         raise invalid(f"num_samples should be non-negative, got {number} [Op:{op}]")
-    wide = cast(logits, "float64")
+    double = cast(logits, "float64")
     # A class whose logit is not finite is never drawn.
-    mass = softmax_p(select(is_finite(wide), wide, as_tensor(-math.inf, wide.dtype)))
+    mass = softmax_p(select(is_finite(double), double, as_tensor(-math.inf, double.dtype)))
     totals = cumsum_p(mass, axis=1, exclusive=False, reverse=False)
-    rows, drawn = dim(logits, 0), num_samples if number is None else number
+    rows: Any = dim(logits, 0)
+    drawn: Any = number
+    if number is None:
+        rows, drawn = wide(rows), checked(num_samples, 0, 2**63 - 1, "num_samples should be non-negative, got {}")
     size = extents([rows, drawn])
     state = source.state((drawn + 3) // 4 * 4 * rows * 2)  # in fours, two words each
     unit = numbers_of(state, size, "unit", as_dtype("float64"))

@@ -20,6 +20,7 @@ from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, Dims, custom, invalid, public
 from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
 from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p, transpose_p
+from fastgraph.ops.run_time import checked
 from fastgraph.ops.sums import HALF
 from fastgraph.shapes import Aval
 
@@ -137,8 +138,10 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, 
             raise ValueError("input must be >= 1-D, got shape []")
         if x.shape.rank is None or x.shape[-1] is None:
             raise NotImplementedError("top_k with a k that is a tensor needs a last dimension that is known")
-        every = top_k_p(x, k=x.shape[-1], index_type=as_dtype(index_type))
-        begin, size = [0] * x.shape.rank, [*[-1] * (x.shape.rank - 1), cast(k, "int32")]
+        n = x.shape[-1]
+        every = top_k_p(x, k=n, index_type=as_dtype(index_type))
+        k = checked(reshape(k, ()), 0, n, "Need 0 <= k <= {most}, the last dimension of input, got {}")
+        begin, size = [0] * x.shape.rank, [*[-1] * (x.shape.rank - 1), k]
         return TopKV2(*[slice_tensor(found, begin, size) for found in every])
     return TopKV2(*named(name, top_k_p, input, k=number, index_type=as_dtype(index_type)))
 

@@ -200,12 +200,8 @@ def apply(op: str, args: list[Any], dtype: str) -> Any:
     elif op == "truncatediv":
         result = int(abs(int(wide[0])) // abs(int(wide[1]))) * (1 if (wide[0] < 0) == (wide[1] < 0) else -1)
     elif op in ("lshift", "rshift"):
-        width = own.itemsize * 8
-        inside = 0 <= wide[1] < width
-        if op == "lshift":
-            result = np.left_shift(wide[0], wide[1]) if inside else 0
-        else:
-            result = np.right_shift(wide[0], wide[1] if inside else own.type(width - 1)) if inside or kind == "i" else 0
+        amount = own.type(min(max(int(wide[1]), 0), own.itemsize * 8 - 1))
+        result = (np.left_shift if op == "lshift" else np.right_shift)(wide[0], amount)
     elif op == "rsqrt":
         result = wide[0].dtype.type(1) / np.sqrt(wide[0])
     elif op == "sigmoid":

@@ -270,3 +270,13 @@ def test_tracing_makes_no_arrays_of_the_size_of_shapes() -> None:
         )
 
     assert fg.function(traced).get_concrete_function(fg.TensorSpec([n])).output_shapes[0].rank == 1
+
+
+@pytest.mark.parametrize("channels", [(0, 3), (0, 0), (2, 3), (2, 0)])
+def test_convolutions_of_no_channels_are_an_error_of_the_call(channels: tuple[int, int]) -> None:
+    specs = [fg.TensorSpec([None] * 4, fg.float32), fg.TensorSpec([2, 2, channels[1], 3], fg.float32)]
+    with flags.override(tier="last"), warnings.catch_warnings():
+        warnings.simplefilter("error")  # of a program that could not be compiled
+        staged = fg.function(lambda x, w: fg.nn.conv2d(x, w, 1, "SAME"), input_signature=specs)
+        with pytest.raises(fg.errors.InvalidArgumentError):
+            staged(fg.ones([1, 4, 4, channels[0]]), fg.ones([2, 2, channels[1], 3]))

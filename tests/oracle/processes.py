@@ -35,9 +35,11 @@ def _read(path: Path) -> tuple[Any, list[Any]]:
                 return (found[0] if found else None), found[1:]
 
 
-def run(library: str, python: str, cases: list[Any], seconds: float = 3000.0) -> tuple[Any, list[dict[str, Any]]]:
+def run(
+    library: str, python: str, cases: list[Any], seconds: float = 3000.0, runner: Path = RUNNER
+) -> tuple[Any, list[Any]]:
     """Run (text, arrays, gradients) cases with a library; return (versions of it and of NumPy, results)."""
-    results: list[dict[str, Any]] = []
+    results: list[Any] = []
     versions = None
     environment = {**os.environ, "TF_USE_LEGACY_KERAS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
@@ -47,7 +49,7 @@ def run(library: str, python: str, cases: list[Any], seconds: float = 3000.0) ->
         source, target = Path(folder, "cases"), Path(folder, "results")
         while len(results) < len(cases):
             source.write_bytes(pickle.dumps(cases[len(results) :]))
-            command = [python, str(RUNNER), library, str(source), str(target)]
+            command = [python, str(runner), library, str(source), str(target)]
             done = subprocess.run(
                 command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=seconds
             )

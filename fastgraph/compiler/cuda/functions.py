@@ -54,7 +54,8 @@ _OF_INTEGERS: Mapping[str, str] = {
     **{name: f"t(a {sign} b)" for name, sign in (
         ("add", "+"), ("sub", "-"), ("mul", "*"), ("and", "&"), ("or", "|"), ("xor", "^"),
     )},
-    "lshift": "t(a << b)", "rshift": "t(a >> b)",
+    "lshift": "t(a << (0 if b < 0 else MOST if b > MOST else b))",
+    "rshift": "t(a >> (0 if b < 0 else MOST if b > MOST else b))",
     "neg": "t(-a)", "not": "t(~a)", "abs": "t(abs(a))", "sign": "t((a > 0) - (a < 0))",
     "max": "a if a > b else b", "min": "a if a < b else b",
     "floordiv": "t(a // b) if b != 0 else t(0)",
@@ -102,7 +103,8 @@ def _plain(name: str) -> str:
 
 
 def _typed(text: str, dtype: str) -> str:
-    return re.sub(r"\bt\(", f"{dtype}(", text)
+    bits = re.sub(r"\D", "", dtype) or "8"
+    return re.sub(r"\bt\(", f"{dtype}(", text).replace("MOST", str(int(bits) - 1))
 
 
 def _cast(name: str) -> str:

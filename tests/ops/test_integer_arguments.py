@@ -1,0 +1,152 @@
+"""Integer arguments that only a call of a Function knows: the value, or the error, of eager mode.
+
+The table is generated from the oracle's calls. Compared with TensorFlow too, and on kernels, by
+`python -m tests.oracle.arguments --kernels` (in `make soak`); here a share of the numbers, on the first tier.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastgraph as tf
+from fastgraph import flags
+from tests.ops.argument_programs import Program, differences
+from tests.ops.hostile import memory_limit
+from tests.oracle.argument_runner import ArgumentRunner
+from tests.oracle.arguments import Place, differ, places, reason
+from tests.oracle.runner import packed
+
+X = np.arange(12.0, dtype=np.float32).reshape(4, 3)
+
+
+def values(place: Place, dtype: str) -> list[Any]:
+    """The right value, and those with a negative number, 0, and one that is beyond the end or cut to 32 bits is 1."""
+    base = np.asarray(place.value, dtype)
+    found = [base]
+    for number in (-1, 0, 7, *([2**32 + 1] if dtype == "int64" else [])):
+        other = base.copy()
+        other.reshape(-1)[-1:] = number
+        found.append(other)
+    return found
+
+
+def test_functions_say_what_eager_mode_says() -> None:
+    chosen, seen = [], set()
+    for place in places():
+        if place.how == "values" and (place.name, place.parameter) not in seen:
+            seen.add((place.name, place.parameter))
+            chosen.append(place)
+    assert len(chosen) > 150
+    runner, wrong = ArgumentRunner("fastgraph"), []
+    with memory_limit(2**29):
+        for i, place in enumerate(chosen):
+            dtype = ("int64", "int32")[i % 3 == 2]
+            numbers = values(place, dtype)
+            sent = [packed(v) for v in numbers]
+            staged = runner.run_all(place.text, place.arrays, sent, "unknown/first")
+            if "traced" in staged[0]:
+                continue  # an attribute, known while tracing
+            eager = runner.run_all(place.text, place.arrays, sent, "eager")
+            for value, got, wanted in zip(numbers, staged, eager, strict=True):
+                text = differ(got, wanted, place.how)
+                if text and reason(place.name, place.parameter, "unknown/first from eager", text) is None:
+                    wrong.append(f"{place}, n = {dtype}{value.tolist()}: {text}")
+    flags.clear_flag("tier")
+    assert wrong == []
+
+
+ROWS: list[tuple[str, Any, Any, Any]] = [
+    ("tf.repeat(x, n, axis=0)", [2, -1, 1, 0], "int32", [0, 0, 2]),
+    ("tf.repeat(x, n)", -1, "int64", "Expected multiples"),
+    ("tf.math.top_k(x, n)[0]", -1, "int32", "Need 0 <= k <= 3"),
+    ("tf.math.top_k(x, n)[0]", 2**32 + 1, "int64", "Need 0 <= k <= 3"),
+    ("tf.pad(x, n)", [[0, 0], [2**32, 0]], "int64", "OOM|Out of memory"),
+    ("tf.pad(x, n)", [[-(2**32), 0], [0, 0]], "int64", "must be non-negative"),
+    ("tf.split(x, n, axis=0, num=2)[0]", [6, -2], "int32", "Split size"),
+    ("tf.split(x, n, axis=0, num=2)[0]", [2**32 + 1, -1], "int64", "Split size"),
+    ("tf.roll(x, n, 0)", -(2**62) - 1, "int64", [1, 2, 3, 0]),
+    ("tf.linalg.band_part(x, n, 0)", 5, "int64", "num_lower must be negative or less"),
+    ("tf.slice(x, [1, 0], n)", [-1, 3], "int64", [1, 2, 3]),
+    ("tf.slice(x, n, [2, 3])", [-(2**63), 0], "int64", "Expected begin"),
+    ("tf.bitwise.left_shift([1, 3], n)", 40, "int32", None),
+    ("tf.random.uniform([3], n, 2, tf.int32)", 2, "int32", "Need minval < maxval"),
+    ("tf.one_hot([0], n)", 2**32 + 1, "int64", "depth must be|OOM"),
+]
+
+
+@pytest.mark.parametrize("tier", ["first", pytest.param("last", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("text", "value", "dtype", "wanted"), ROWS, ids=[f"{r[0]} {r[1]}" for r in ROWS])
+def test_written_rows(text: str, value: Any, dtype: str, wanted: Any, tier: str) -> None:
+    def f(x: Any, n: Any) -> Any:
+        return eval(text, {"tf": tf, "x": x, "n": n})
+
+    n = tf.constant(value, dtype)
+    specs = [tf.TensorSpec([None, 3], tf.float32), tf.TensorSpec(n.shape, n.dtype)]
+    with flags.override(tier=tier), memory_limit(2**31):
+        staged = tf.function(f, input_signature=specs)
+        if isinstance(wanted, str):
+            with pytest.raises((tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError), match=wanted):
+                staged(tf.constant(X), n)
+        else:
+            got = staged(tf.constant(X), n).numpy()
+            np.testing.assert_array_equal(got, f(tf.constant(X), n).numpy() if wanted is None else X[wanted])
+
+
+def test_random_programs_of_integer_arguments() -> None:
+    """The long form runs in `make soak`: `python -m tests.ops.argument_programs`."""
+    with memory_limit(2**29):
+        for seed in range(900, 920):
+            program, found = differences(seed, ("first",))
+            assert program.integers or program.lines
+            assert found == []
+
+
+def test_a_wrong_graph_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    roll = tf.roll
+
+    def wrong(v: Any, n: Any, axis: int) -> Any:
+        return roll(v, n if tf.executing_eagerly() else n % 2**32, axis)  # what cutting to 32 bits does
+
+    monkeypatch.setattr(tf, "roll", wrong)
+    program = Program(0)
+    program.shape, program.lines, program.integers = (3,), ["v = tf.roll(v, n0, 0)"], [np.asarray(2**33, np.int64)]
+    monkeypatch.setattr("tests.ops.argument_programs.Program", lambda seed: program)
+    found = differences(0, ("first",), n_others=0)[1]
+    assert len(found) == 2 and "n0 = tf.constant(8589934592, 'int64')" in found[0]
+
+
+@pytest.mark.parametrize("stage", [lambda f: f, tf.function], ids=["eager", "function"])
+@pytest.mark.parametrize("rows", [np.zeros([3, 0]), np.zeros([0, 2]), np.ones([3, 2])], ids=lambda r: str(r.shape))
+def test_gradients_of_partitions_of_empty_rows(rows: Any, stage: Any) -> None:
+    def slope(x: Any, ids: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            parts = tf.dynamic_partition(x, ids, 3)
+            total = tf.add_n([tf.reduce_sum(part * part) for part in parts])
+        return tape.gradient(total, x)
+
+    x, ids = tf.constant(rows), tf.constant(np.arange(len(rows)) % 3, tf.int32)
+    np.testing.assert_array_equal(stage(slope)(x, ids).numpy(), 2 * rows)
+    assert tf.dynamic_stitch([ids], [x]).shape == rows.shape
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("tier", ["first", pytest.param("last", marks=pytest.mark.slow)])
+def test_shifts_go_no_further_than_the_width(dtype: str, tier: str) -> None:
+    bits = tf.as_dtype(dtype).size * 8
+    x = tf.constant([1, 5, 100], dtype)
+    last = tf.constant(bits - 1, dtype)
+    shifts = [(tf.bitwise.left_shift, [1, 1, 0]), (tf.bitwise.right_shift, [0, 0, 0])]
+    with flags.override(tier=tier):
+        for op, ends in shifts:
+            top = np.array(ends, object) * 2 ** (bits - 1)
+            wanted = top.astype(np.uint64).astype(dtype)
+            for amount in (bits - 1, bits, min(100, 2**bits - 1)):
+                n = tf.constant(amount, dtype)
+                for f in (op, tf.function(lambda a, b, op=op: op(a, b))):
+                    assert f(x, n).numpy().tolist() == wanted.tolist() == op(x, last).numpy().tolist()
+            if dtype.startswith("int"):
+                assert op(x, tf.constant(-3, dtype)).numpy().tolist() == [1, 5, 100]

@@ -1,0 +1,304 @@
+"""Every integer argument of every op, with values of every kind: the same value or the same error, however it is run.
+
+    PEER_TENSORFLOW=/path/to/its/python python -m tests.oracle.arguments [--only PATTERN] [--kernels]
+
+The integers of the oracle's calls (literals, and tensors of integers that are no data) become tensors that are known
+only when a Function runs: negative, 0, beyond the end, 2**31, 2**32 + 1; int32 and int64; one element of a vector and all
+of them. Compared are eager mode, Functions with known and with unknown shapes on their first tier and, with `--kernels`,
+on kernels, and TensorFlow. Exit status 1 if results differ without a written reason (tests/oracle/argument_reasons.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.oracle import processes
+from tests.oracle.argument_reasons import reason
+from tests.oracle.compare import arrays_differ
+from tests.oracle.draw import Case, draw, op_functions
+from tests.oracle.reasons import NOT_COMPARED
+from tests.oracle.runner import packed, unpacked
+
+RUNNER = Path(__file__).with_name("argument_runner.py")
+#: Calls of a name whose arguments are taken, at most, for each parameter.
+MOST = 3
+#: What stands in the place of an integer: for both dtypes, and for one of them alone.
+NUMBERS = [-1, -2, 0, 1, 2, 7, -7]
+WIDE = {"int32": [2**31 - 1, -(2**31)], "int64": [2**31, 2**32 + 1, -(2**31) - 1, 2**63 - 1, -(2**63)]}
+#: What is said of more elements than can be counted, and of more than there is memory for.
+NO_ROOM = {"InvalidArgumentError", "ResourceExhaustedError"}
+#: Arguments that are no integers of theirs, or cost more than they tell.
+LEFT_OUT = {"debugging.enable_check_numerics", "debugging.disable_check_numerics", "py_function", "numpy_function"} | {
+    "as_string",
+    "strings.as_string",
+    "math.sobol_sample",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """An integer argument of a call: in `text` it is `n`; `value` is what stands there in the right call."""
+
+    name: str
+    parameter: str
+    text: str
+    arrays: dict[str, Any]
+    value: Any
+    how: str
+
+    def __str__(self) -> str:
+        what = ", ".join(f"{n}: {a[0]}{list(a[1])}" for n, a in self.arrays.items())
+        return self.text + (f" ({what})" if what else "")
+
+    def values(self, dtype: str, lengths: bool) -> list[Any]:
+        """The right value and those of every kind; with `lengths`, also of one element less and more."""
+        base = np.asarray(self.value, dtype)
+        found = [base]
+        for number in [*NUMBERS, *WIDE[dtype]]:
+            for at in {0, base.size - 1} if base.size else ():
+                other = base.copy()
+                other.reshape(-1)[at] = number
+                found.append(other)
+        if base.size > 1:
+            found += [np.full_like(base, -1), np.full_like(base, 0)]
+        if lengths and base.ndim and len(base):
+            found += [base[:-1], np.concatenate([base, base[-1:]])]
+        kept: list[Any] = []
+        for value in found:
+            if not any(v.shape == value.shape and (v == value).all() for v in kept):
+                kept.append(value)
+        return kept
+
+
+def _integers(node: ast.expr, arrays: dict[str, Any]) -> Any:
+    """The integers that an argument is: of a literal, or of a tensor; None if it is something else."""
+    if isinstance(node, ast.Name):
+        record = arrays.get(node.id)
+        return unpacked(record) if record is not None and record[0] in ("int32", "int64") else None
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, SyntaxError):
+        return None
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        return None
+    return array if array.dtype.kind == "i" or (isinstance(value, list) and not value) else None
+
+
+def _parameter(names: list[str], call: ast.Call, i: int) -> str:
+    if i < len(call.args):
+        return names[i] if i < len(names) else str(i)
+    return call.keywords[i - len(call.args)].arg or ""
+
+
+def _data(cases: list[Case], called: Any) -> set[tuple[str, str]]:
+    """(name, parameter) of what other calls give floats or text: numbers to compute with, no sizes or places."""
+    found = set()
+    for case in cases:
+        for parameter, node in called(case):
+            if isinstance(node, ast.Name) and node.id in case.arrays:
+                if not case.arrays[node.id][0].startswith(("int", "uint")):
+                    found.add((case.name, parameter))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, (float, complex)):
+                found.add((case.name, parameter))
+    return found
+
+
+def places() -> list[Place]:
+    """Every integer argument of the calls that the oracle draws, in order."""
+    import inspect
+
+    functions = op_functions()
+    signatures = {n: list(inspect.signature(f).parameters) for n, f in functions.items()}
+    cases = [c for c in draw() if not c.wrong and c.name in functions and c.name not in NOT_COMPARED]
+
+    def called(case: Case) -> Iterator[tuple[str, ast.expr]]:
+        for call in _calls(case):
+            for i, node in enumerate([*call.args, *(k.value for k in call.keywords)]):
+                yield _parameter(signatures[case.name], call, i), node
+
+    data = _data(cases, called)
+    first_of: dict[Any, str] = {}
+    found: list[Place] = []
+    n_of: Counter[Any] = Counter()
+    seen = set()
+    for case in sorted(cases, key=lambda c: any(a[0] not in ("float32", "int32") for a in c.arrays.values())):
+        if first_of.setdefault(functions[case.name], case.name) != case.name or case.name in LEFT_OUT:
+            continue
+        for call in _calls(case):
+            nodes = [*call.args, *(k.value for k in call.keywords)]
+            for i, node in enumerate(nodes):
+                parameter = _parameter(signatures[case.name], call, i)
+                value = _integers(node, case.arrays)
+                if value is None or (case.name, parameter) in data or value.size > 12:
+                    continue
+                text = _replaced(case.text, node)
+                arrays = {k: a for k, a in case.arrays.items() if re.search(rf"(?<![\w.]){k}(?![\w=(])", text)}
+                shapes = (case.name, parameter, value.ndim, text, tuple(a[:2] for a in arrays.values()))
+                if shapes in seen or n_of[case.name, parameter, value.ndim] >= MOST:
+                    continue
+                seen.add(shapes)
+                n_of[case.name, parameter, value.ndim] += 1
+                found.append(Place(case.name, parameter, text, arrays, value, case.how))
+    return sorted(found, key=lambda p: (p.name, p.text))
+
+
+def _calls(case: Case) -> list[ast.Call]:
+    tree = ast.parse(case.text, mode="eval")
+    return [n for n in ast.walk(tree) if isinstance(n, ast.Call) and ast.unparse(n.func) == f"tf.{case.name}"]
+
+
+def _replaced(text: str, node: ast.expr) -> str:
+    end = node.end_col_offset
+    assert end is not None
+    return text[: node.col_offset] + "n" + text[end:]
+
+
+# ---- comparing ------------------------------------------------------------------------------------------------------
+
+
+def run(library: str, python: str, cases: list[Any]) -> list[list[dict[str, Any]]]:
+    """Run (text, arrays, values, mode) cases; one that ends the process is run again value by value."""
+    _, found = processes.run(library, python, cases, runner=RUNNER)
+    crashed = [i for i, result in enumerate(found) if isinstance(result, dict)]
+    single = [(t, a, [v], m) for i in crashed for t, a, values, m in [cases[i]] for v in values]
+    if single:
+        _, again = processes.run(library, python, single, runner=RUNNER)
+        each = iter([r if isinstance(r, dict) else r[0] for r in again])
+        for i in crashed:
+            found[i] = [next(each) for _ in cases[i][2]]
+    return found
+
+
+def outcome(result: dict[str, Any]) -> str:
+    """The kind of a result, in a word: "values" or the class of its error."""
+    return "values" if "values" in result else (result.get("error") or result["traced"])[0]
+
+
+def differ(got: dict[str, Any], wanted: dict[str, Any], how: str) -> str:
+    """How two results of one value differ, in words, or ""."""
+    a, b = outcome(got), outcome(wanted)
+    if a != b and {a, b} == NO_ROOM:
+        return ""
+    if a != b:
+        text = wanted if b != "values" else got
+        said = (text.get("error") or text["traced"])[1][:150]
+        return f"{a} is not {b}: {said}"
+    if a != "values":
+        return ""
+    if len(got["values"]) != len(wanted["values"]):
+        return f"{len(got['values'])} results are not {len(wanted['values'])}"
+    for x, y in zip(got["values"], wanted["values"], strict=True):
+        if x[0] != y[0] or tuple(x[1]) != tuple(y[1]):
+            return f"{x[0]}{list(x[1])} is not {y[0]}{list(y[1])}"
+        if how == "values" and (text := arrays_differ(unpacked(x), unpacked(y), x[0], 10.0)):
+            return text
+    return ""
+
+
+def groups(wanted: list[Place]) -> list[tuple[Place, str, bool]]:
+    """What is run together: a place, the dtype of its argument, and whether lengths differ."""
+    return [(place, dtype, lengths) for place in wanted for dtype in ("int32", "int64") for lengths in (False, True)]
+
+
+def cases_of(group: tuple[Place, str, bool], kernels: bool) -> list[tuple[str, Any, list[Any], str]]:
+    place, dtype, lengths = group
+    values = [packed(v) for v in place.values(dtype, lengths)]
+    where = "unknown" if lengths else "static"
+    modes = ["eager", f"{where}/first", *([f"{where}/last"] if kernels else [])]
+    return [(place.text, place.arrays, values, mode) for mode in modes]
+
+
+@dataclass
+class Difference:
+    place: Place
+    mode: str
+    value: Any
+    text: str
+
+    @property
+    def why(self) -> str | None:
+        return reason(self.place.name, self.place.parameter, self.mode, self.text)
+
+
+def compare(wanted: list[Place], python: str | None, kernels: bool) -> tuple[int, list[Difference]]:
+    """(number of results, where they differ): Functions from eager mode, eager mode from TensorFlow."""
+    sets = groups(wanted)
+    cases = [cases_of(group, kernels) for group in sets]
+    each = iter(run("fastgraph", sys.executable, [case for rows in cases for case in rows]))
+    ours = [{case[3]: next(each) for case in rows} for rows in cases]
+    theirs = _tensorflows(cases, python) if python is not None else [{}] * len(sets)
+    found: list[Difference] = []
+    n = 0
+    for group, own, other in zip(sets, ours, theirs, strict=True):
+        place = group[0]
+        for i, value in enumerate(place.values(group[1], group[2])):
+            eager = own["eager"][i]
+            n += len(own)
+            for mode, results in own.items():
+                if mode != "eager" and (text := differ(results[i], eager, place.how)):
+                    if "traced" in results[i]:  # known while tracing alone: told once, unless TensorFlow asks the same
+                        text = "" if i or not other or "traced" in other["graph"] else f"not traced: {text}"
+                    if not text:
+                        continue
+                    found.append(Difference(place, f"{mode} from eager", value, text))
+            if i in other and (text := differ(eager, other[i], place.how)):
+                found.append(Difference(place, "eager from TensorFlow", value, text))
+    return n, found
+
+
+def _tensorflows(cases: list[Any], python: str) -> list[dict[Any, Any]]:
+    """TensorFlow's results for each group: by the value's number, and "graph" for whether a graph can be traced.
+
+    Large numbers are left out: TensorFlow waits ten seconds for memory that is not there.
+    """
+    plain, kept = [], []
+    for rows in cases:
+        text, arrays, values, _ = rows[0]
+        numbers = [i for i, v in enumerate(values) if abs(unpacked(v).astype(float)).max(initial=0) < 2**31 - 1]
+        plain += [(text, arrays, [values[i] for i in numbers], "eager")]
+        plain += [(text, arrays, values[:1], rows[1][3].partition("/")[0])]
+        kept.append(numbers)
+    found = iter(run("tensorflow", python, plain))
+    return [{**dict(zip(numbers, next(found), strict=True)), "graph": next(found)[0]} for numbers in kept]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", default="", help="names that this pattern finds")
+    parser.add_argument("--kernels", action="store_true", help="compile too")
+    parser.add_argument("--all", action="store_true", help="print every difference, not one of each kind")
+    options = parser.parse_args()
+    python = processes.tensorflow_python()
+    if python is None:
+        print("There is no TensorFlow: fastgraph is compared with itself alone", file=sys.stderr)
+    wanted = [p for p in places() if re.search(options.only, p.name)]
+    n, found = compare(wanted, python, options.kernels)
+    unexplained: dict[Any, list[Difference]] = defaultdict(list)
+    for d in found:
+        if d.why is None:
+            kind = id(d) if options.all else re.sub(r"[-\d.e+]+", "#", d.text)[:60]
+            unexplained[d.place.name, d.place.parameter, d.mode, kind].append(d)
+    for rows in unexplained.values():
+        d = rows[0]
+        print(
+            f"{len(rows)}x {d.mode}: {d.place}\n    n = {d.value.dtype}{d.value.tolist()}: {' '.join(d.text.split())}"
+        )
+    without = sum(map(len, unexplained.values()))
+    print(f"{len(wanted)} arguments, {n} results, {len(found)} differ, {without} without a reason")
+    return 1 if without else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
