@@ -1,0 +1,26 @@
+/* What _lanes.h defines is forgotten. */
+#undef FG_LANES
+#undef T
+#undef V
+#undef M
+#undef LANES
+#undef MOST
+#undef TARGET
+#undef NAME
+#undef TILE
+#undef TURN
+#undef LOAD
+#undef LOAD_PART
+#undef STORE
+#undef STORE_PART
+#undef SET1
+#undef ZERO
+#undef ADD
+#undef FMA
+#undef MASK_OF
+#undef DIVIDE
+#undef MAX
+#undef CHOICE
+#undef ABOVE
+#undef EQUAL
+#undef CHOOSE
