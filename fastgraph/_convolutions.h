@@ -43,6 +43,7 @@ typedef struct {
     const void *filter;        /* float or double; to_filter: the gradient to the result, as it is stored */
     void *target;              /* to_filter: sums of the chunks, float or double */
     int64_t chunks, pieces, window; /* to_filter: see fg_filter_unit; window: rows of the filter */
+    int64_t tile_c, tile_run, tile_pieces; /* by registers of tiles: see _convolutions_by_tiles.h */
     int failed;                /* memory was not there */
 } fg_sweep;
 
@@ -212,4 +213,5 @@ static void fg_filter_units(int bits, fg_sweep *w, int64_t first, int64_t last) 
     FG_OF(fg_filter_units, bits, w->is_double, w, first, last);
 }
 
+#include "_convolutions_by_tiles.h"
 #endif

@@ -36,7 +36,7 @@ cdef extern from "_convolutions.h" nogil:
         const void* source
         const void* filter
         void* target
-        int64_t chunks, pieces, window
+        int64_t chunks, pieces, window, tile_c, tile_run, tile_pieces
         int failed
     ctypedef struct fg_layout:
         int64_t[3] taps
@@ -50,6 +50,12 @@ cdef extern from "_convolutions.h" nogil:
     void fg_lay(int bits, int is_double, const fg_layout* y, void* to, const void* from_, int64_t first, int64_t last)
     void fg_sweep_units(int bits, fg_sweep* w, int64_t first, int64_t last)
     void fg_filter_units(int bits, fg_sweep* w, int64_t first, int64_t last)
+    int fg_has_tiles()
+    void fg_cut_runs(fg_sweep* w)
+    int64_t fg_tile_panel(const fg_sweep* w)
+    void fg_lay_tiles(const fg_sweep* w, const fg_layout* y, uint16_t* to, const uint16_t* from_, int64_t first,
+                      int64_t last)
+    void fg_tile_units(fg_sweep* w, int64_t first, int64_t last)
     void fg_widened(float* to, const uint16_t* from_, int64_t n, int kind)
     void fg_narrowed(uint16_t* to, const float* from_, int64_t n, int kind)
 
@@ -59,6 +65,7 @@ cdef enum:
     SHARED = 4000000       # floating-point operations from which on work is shared among threads
     PIECE = 2000000        # about what a thread takes at a time
     PAUSE = 20000000000    # those after which it is asked whether somebody interrupts: 0.1 to 0.3 s
+    TILED = 1000000        # those from which on registers of tiles do it
     FEW = 64               # places up to which a filter is read where it lies: laying it out would cost as much
     LANES_APART = 64       # channels of a tile where each is a group of its own
     MOST_ROOM = 1 << 28    # numbers of a tile from which on NumPy does it
@@ -68,6 +75,8 @@ cdef struct Sizes:         # of a convolution over three axes
     int64_t[3] n, k, m, s, d, low
 
 cdef int _bits = fg_convolution_bits()
+cdef bint _has_tiles = fg_has_tiles(), _tiles = _has_tiles
+cdef double _tiled = TILED
 
 
 cdef int bits() noexcept nogil:
@@ -81,6 +90,17 @@ def use_vectors(wanted: int) -> int:
     before = _bits
     _bits = min(wanted, fg_convolution_bits()) // 256 * 256
     return before
+
+
+def use_tiles(wanted: bool, least: float = TILED) -> bool:
+    """Let convolutions of bfloat16 use a CPU's registers of tiles, if it has them; return whether they do now.
+
+    `least`: the operations from which on they do.
+    """
+    global _tiles, _tiled
+    _tiles = wanted and _has_tiles
+    _tiled = least
+    return _tiles
 
 
 cdef object made(tuple dims, cnp.dtype descr):
@@ -241,6 +261,10 @@ cdef void _filter_part(void* context, int64_t first, int64_t last) noexcept nogi
     fg_filter_units(_bits, <fg_sweep*>context, first, last)
 
 
+cdef void _tile_part(void* context, int64_t first, int64_t last) noexcept nogil:
+    fg_tile_units(<fg_sweep*>context, first, last)
+
+
 cdef struct Slice:
     part_t part
     void* context
@@ -277,6 +301,7 @@ cdef int share(part_t part, void* context, int64_t units, double work) except -1
 
 
 cdef struct Laying:
+    fg_sweep* sweep
     fg_layout* layout
     int is_double
     void* to
@@ -327,6 +352,35 @@ cdef _Room _laid(fg_sweep* w, fg_layout* y, const void* filter):
     w.panel = rows * wide
     w.group_panels = panels * w.panel
     return room
+
+
+cdef void _lay_tiles_part(void* context, int64_t first, int64_t last) noexcept nogil:
+    cdef Laying* of = <Laying*>context
+    fg_lay_tiles(<fg_sweep*>of.sweep, of.layout, <uint16_t*>of.to, <uint16_t*>of.source, first, last)
+
+
+cdef bint _by_tiles(fg_sweep* w, fg_layout* y, const void* filter, double work) except -1:
+    """Do a dense sweep of bfloat16 by registers of tiles; False, having done nothing, where that does not serve."""
+    cdef int64_t panels = (y.f + 31) // 32
+    cdef Laying of
+    cdef _Room room
+    cdef fg_axis* columns = &w.axis[2]
+    if not _tiles or _bits != 512 or w.kind != FG_BRAIN or w.apart or work < _tiled or w.f < 8:
+        return False
+    fg_cut_runs(w)
+    fg_cut(w, (w.tile_c + 1) // 2)
+    if columns.tiles > 1:
+        columns.tile = (columns.tile + 31) // 32 * 32
+        columns.tiles = (columns.m + columns.tile - 1) // columns.tile
+    room = _Room(panels * y.groups * fg_tile_panel(w) * 2)
+    of.sweep = w
+    of.layout = y
+    of.to = room.data
+    of.source = filter
+    share(_lay_tiles_part, &of, panels * y.groups, <double>panels * y.groups * fg_tile_panel(w) * 8)
+    w.filter = room.data
+    share(_tile_part, w, fg_tiles(w) * w.groups * w.parts, work / 8)
+    return True
 
 
 cdef void _layout(fg_layout* y, Sizes* z, bint turned) noexcept:
@@ -384,13 +438,15 @@ def forward(cnp.ndarray x not None, cnp.ndarray filter not None, tuple out, stri
     w.source = cnp.PyArray_DATA(x)
     w.target = cnp.PyArray_DATA(<cnp.ndarray>result)
     w.filter = cnp.PyArray_DATA(filter)
-    if kind != FG_NATIVE:
-        held = _wide_filter(filter, kind)
-        w.filter = held.data
     _layout(&y, &z, False)
     if turned:
         y.taps[1], y.taps[2] = y.taps[2], y.taps[1]
         y.step[1], y.step[2] = y.step[2], y.step[1]
+    if kind == FG_BRAIN and _by_tiles(&w, &y, w.filter, work):
+        return _finished(&w, result)
+    if kind != FG_NATIVE:
+        held = _wide_filter(filter, kind)
+        w.filter = held.data
     if w.apart:
         w.filter_row = w.f
         if turned:
@@ -403,6 +459,11 @@ def forward(cnp.ndarray x not None, cnp.ndarray filter not None, tuple out, stri
     else:
         laid = _laid(&w, &y, w.filter)
     share(_sweep_part, &w, fg_tiles(&w) * w.groups * w.parts, work)
+    return _finished(&w, result)
+
+
+cdef object _finished(fg_sweep* w, object result):
+    """The result of a sweep. Raises: MemoryError if there was none for its tiles."""
     if w.failed:
         raise MemoryError("no memory for a tile of a convolution")
     return result
@@ -456,6 +517,7 @@ def input_gradient(tuple dims, cnp.ndarray filter not None, cnp.ndarray dy not N
     cdef int64_t r0, r1, r2, taps, seen = 0
     cdef double work = _work(&z)
     cdef _Room held = None, laid = None
+    cdef void* narrow
     if kind < 0 or _bits == 0 or dy.descr.num != filter.descr.num or not _begin(&all, &z, kind, is_double):
         return None
     if all.apart and z.f_each > fg_panel_wide(_bits, is_double):
@@ -490,10 +552,7 @@ def input_gradient(tuple dims, cnp.ndarray filter not None, cnp.ndarray dy not N
         memset(all.target, 0, (<object>result).nbytes)
     if not (<object>dy).size:
         return result
-    all.filter = cnp.PyArray_DATA(filter)
-    if kind != FG_NATIVE:
-        held = _wide_filter(filter, kind)
-        all.filter = held.data
+    all.filter = narrow = cnp.PyArray_DATA(filter)
     for r0 in range(min(z.s[0], z.n[0])):
         for r1 in range(min(z.s[1], z.n[1])):
             for r2 in range(min(z.s[2], z.n[2])):
@@ -512,6 +571,13 @@ def input_gradient(tuple dims, cnp.ndarray filter not None, cnp.ndarray dy not N
                     y.step[1], y.step[2] = y.step[2], y.step[1]
                 if not _cut(&w, work / (z.s[0] * z.s[1] * z.s[2])):
                     return None
+                if kind == FG_BRAIN and _by_tiles(&w, &y, narrow, work / (z.s[0] * z.s[1] * z.s[2])):
+                    _finished(&w, result)
+                    continue
+                if kind != FG_NATIVE and held is None:
+                    held = _wide_filter(filter, kind)
+                if held is not None:
+                    w.filter = held.data
                 if w.apart:
                     laid = _in_order(&w, &y, w.filter)
                     w.filter = laid.data
@@ -519,8 +585,7 @@ def input_gradient(tuple dims, cnp.ndarray filter not None, cnp.ndarray dy not N
                 else:
                     laid = _laid(&w, &y, w.filter)
                 share(_sweep_part, &w, fg_tiles(&w) * w.groups * w.parts, work / (z.s[0] * z.s[1] * z.s[2]))
-                if w.failed:
-                    raise MemoryError("no memory for a tile of a convolution")
+                _finished(&w, result)
     return result
 
 
@@ -564,8 +629,7 @@ def filter_gradient(cnp.ndarray x not None, tuple dims, cnp.ndarray dy not None,
         room = _Room(w.chunks * count * (8 if is_double else 4))
         w.target = room.data
     share(_filter_part, &w, w.chunks * w.pieces, work)
-    if w.failed:
-        raise MemoryError("no memory for a tile of a convolution")
+    _finished(&w, result)
     if room is None:
         return result
     with nogil:

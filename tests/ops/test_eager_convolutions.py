@@ -88,6 +88,30 @@ def test_blocks_give_what_numpy_gives(dtype: str, vectors: None) -> None:
             np.testing.assert_array_equal(found.astype(np.float64), wanted.astype(np.float64), err_msg=str(case))
 
 
+@pytest.mark.skipif(not blocks.use_tiles(True), reason="this CPU has no registers of tiles")
+def test_registers_of_tiles_give_what_numpy_gives() -> None:
+    random = np.random.default_rng(4)
+    done = 0
+    blocks.use_tiles(True, 0)
+    try:
+        while done < 150:
+            case = _case(random)
+            if case is None:
+                continue
+            done += 1
+            x, w, dy = (random.integers(-3, 4, shape).astype(_dtype("bfloat16")) for shape in case[:3])
+            if x.size and dy.size:
+                x.flat[random.integers(0, x.size)] = np.nan  # which other places do not see
+                dy.flat[random.integers(0, dy.size)] = np.inf
+            with np.errstate(invalid="ignore"):
+                for found, wanted in zip(_by_blocks(case, x, w, dy), _by_numpy(case, x, w, dy), strict=True):
+                    np.testing.assert_array_equal(
+                        found.astype(np.float64), wanted.astype(np.float64), err_msg=str(case)
+                    )
+    finally:
+        blocks.use_tiles(True)
+
+
 def test_what_is_no_number_stays_where_it_is(vectors: None) -> None:
     random = np.random.default_rng(5)
     for case in [
@@ -114,11 +138,12 @@ def test_sums_are_as_near_as_those_of_numpy(dtype: str, vectors: None) -> None:
         assert np.abs(found - wanted).max() <= (2e-4 if dtype == "float32" else 1e-11)
 
 
+@pytest.mark.parametrize("dtype", ("float32", "bfloat16"))
 @pytest.mark.parametrize("groups", (1, 4, 64))
-def test_threads_change_no_bit(groups: int) -> None:
+def test_threads_change_no_bit(groups: int, dtype: str) -> None:
     random = np.random.default_rng(0)
     case = ((3, 40, 40, 64), (3, 3, 64 // groups, 64), (3, 40, 40, 64), (1, 1), "SAME", (1, 1))
-    x, w, dy = (random.standard_normal(shape).astype(np.float32) for shape in case[:3])
+    x, w, dy = (random.standard_normal(shape).astype(_dtype(dtype)) for shape in case[:3])
     before, found = num_threads(), []
     try:
         for threads in (1, 2, 7):
