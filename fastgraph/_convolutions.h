@@ -116,7 +116,7 @@ static int fg_convolution_bits(void) {
     return __builtin_cpu_supports("avx512f") ? 512 : 256;
 }
 
-static __attribute__((target("avx2,f16c"))) void fg_widened(float *to, const uint16_t *from, int64_t n, int kind) {
+static __attribute__((noinline, noclone, target("avx2,f16c"))) void fg_widened(float *to, const uint16_t *from, int64_t n, int kind) {
     int64_t i = 0;
     if (kind == FG_BRAIN) {
         for (; i + 8 <= n; i += 8)
@@ -139,20 +139,27 @@ static inline uint16_t fg_brain(float x) {
     return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-static __attribute__((target("avx2,f16c"))) void fg_narrowed(uint16_t *to, const float *from, int64_t n, int kind) {
+static inline __attribute__((target("avx2"))) void fg_store_brain_256(uint16_t *to, __m256 x) {
+    __m256i bits = _mm256_castps_si256(x), even = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    __m256i near = _mm256_add_epi32(bits, _mm256_add_epi32(_mm256_set1_epi32(0x7fff), even));
+    __m256i none = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+    near = _mm256_blendv_epi8(near, _mm256_or_si256(bits, _mm256_set1_epi32(0x400000)), none);
+    near = _mm256_srli_epi32(near, 16);
+    near = _mm256_permute4x64_epi64(_mm256_packus_epi32(near, near), 0x08);
+    _mm_storeu_si128((__m128i *)to, _mm256_castsi256_si128(near));
+}
+
+static inline __attribute__((target("avx512f"))) void fg_store_brain_512(uint16_t *to, __m512 x) {
+    __m512i bits = _mm512_castps_si512(x), even = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    __m512i near = _mm512_add_epi32(bits, _mm512_add_epi32(_mm512_set1_epi32(0x7fff), even));
+    near = _mm512_mask_or_epi32(near, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), bits, _mm512_set1_epi32(0x400000));
+    _mm256_storeu_si256((__m256i *)to, _mm512_cvtepi32_epi16(_mm512_srli_epi32(near, 16)));
+}
+
+static __attribute__((noinline, noclone, target("avx2,f16c"))) void fg_narrowed(uint16_t *to, const float *from, int64_t n, int kind) {
     int64_t i = 0;
     if (kind == FG_BRAIN) {
-        const __m256i one = _mm256_set1_epi32(1), most = _mm256_set1_epi32(0x7fff), quiet = _mm256_set1_epi32(0x400000);
-        for (; i + 8 <= n; i += 8) {
-            __m256 x = _mm256_loadu_ps(from + i);
-            __m256i bits = _mm256_castps_si256(x);
-            __m256i even = _mm256_and_si256(_mm256_srli_epi32(bits, 16), one);
-            __m256i near = _mm256_add_epi32(bits, _mm256_add_epi32(most, even));
-            __m256i none = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-            near = _mm256_srli_epi32(_mm256_blendv_epi8(near, _mm256_or_si256(bits, quiet), none), 16);
-            near = _mm256_permute4x64_epi64(_mm256_packus_epi32(near, near), 0x08);
-            _mm_storeu_si128((__m128i *)(to + i), _mm256_castsi256_si128(near));
-        }
+        for (; i + 8 <= n; i += 8) fg_store_brain_256(to + i, _mm256_loadu_ps(from + i));
         for (; i < n; i++) to[i] = fg_brain(from[i]);
     } else {
         for (; i + 8 <= n; i += 8) _mm_storeu_si128((__m128i *)(to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), 0));

@@ -4,7 +4,8 @@
  *     #include "_lanes.h"
  *
  * T is the type, V a vector of LANES of them, M a mask, NAME(x) what x is called for this width, and MOST how many rows of
- * two vectors of sums leave registers enough. ABOVE and EQUAL make a CHOICE; MAX(x, y) is y where one is no number.
+ * two vectors of sums leave registers enough. LOAD_BRAIN, STORE_HALF
+ * and so on widen and narrow bfloat16 and float16; ABOVE and EQUAL make a CHOICE; MAX(x, y) is y where one is no number.
  * _no_lanes.h forgets them. */
 #define FG_FLOAT_512 1
 #define FG_FLOAT_256 2
@@ -36,6 +37,10 @@
 #define CHOOSE(k, x, y) _mm512_mask_blend_ps(k, y, x)
 #define FMA(x, y, z) _mm512_fmadd_ps(x, y, z)
 #define MASK_OF(n) ((__mmask16)((1u << (n)) - 1))
+#define LOAD_BRAIN(p) _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(p))), 16))
+#define LOAD_HALF(p) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p)))
+#define STORE_BRAIN(p, v) fg_store_brain_512(p, v)
+#define STORE_HALF(p, v) _mm256_storeu_si256((__m256i *)(p), _mm512_cvtps_ph(v, 0))
 
 #elif FG_LANES == FG_FLOAT_256
 #define T float
@@ -43,7 +48,7 @@
 #define M __m256i
 #define LANES 8
 #define MOST 6
-#define TARGET "avx2,fma"
+#define TARGET "avx2,fma,f16c"
 #define NAME(x) x##_256
 #define TILE 8
 #define TURN fg_turn
@@ -62,6 +67,10 @@
 #define CHOOSE(k, x, y) _mm256_blendv_ps(y, x, k)
 #define FMA(x, y, z) _mm256_fmadd_ps(x, y, z)
 #define MASK_OF(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#define LOAD_BRAIN(p) _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(p))), 16))
+#define LOAD_HALF(p) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p)))
+#define STORE_BRAIN(p, v) fg_store_brain_256(p, v)
+#define STORE_HALF(p, v) _mm_storeu_si128((__m128i *)(p), _mm256_cvtps_ph(v, 0))
 
 #elif FG_LANES == FG_DOUBLE_512
 #define T double
@@ -88,6 +97,10 @@
 #define CHOOSE(k, x, y) _mm512_mask_blend_pd(k, y, x)
 #define FMA(x, y, z) _mm512_fmadd_pd(x, y, z)
 #define MASK_OF(n) ((__mmask8)((1u << (n)) - 1))
+#define LOAD_BRAIN(p) ZERO /* nothing of 16 bits becomes a double */
+#define LOAD_HALF(p) ZERO
+#define STORE_BRAIN(p, v) (void)(p)
+#define STORE_HALF(p, v) (void)(p)
 
 #else
 #define T double
@@ -114,4 +127,8 @@
 #define CHOOSE(k, x, y) _mm256_blendv_pd(y, x, k)
 #define FMA(x, y, z) _mm256_fmadd_pd(x, y, z)
 #define MASK_OF(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x((int64_t)(n)), _mm256_setr_epi64x(0, 1, 2, 3))
+#define LOAD_BRAIN(p) ZERO /* nothing of 16 bits becomes a double */
+#define LOAD_HALF(p) ZERO
+#define STORE_BRAIN(p, v) (void)(p)
+#define STORE_HALF(p, v) (void)(p)
 #endif

@@ -24,3 +24,7 @@
 #undef ABOVE
 #undef EQUAL
 #undef CHOOSE
+#undef LOAD_BRAIN
+#undef LOAD_HALF
+#undef STORE_BRAIN
+#undef STORE_HALF

@@ -44,6 +44,43 @@ INLINE void NAME(pooled)(const int N, const int part, const int mean, M mask, co
     }
 }
 
+/* The same of numbers of 16 bits, n channels. */
+INLINE void NAME(pooled_halves)(const int N, const int brain, const int mean, const NAME(unit) *u, const NAME(window) *t,
+                                const uint16_t *x, uint16_t *y, int64_t n, V start, V count) {
+    V best[4];
+    uint16_t some[LANES] = {0}, *to = n < LANES ? some : y;
+#pragma GCC unroll 4
+    for (int i = 0; i < N; i++) best[i] = start;
+    OVER_WINDOW(t, u->pixel) {
+        const uint16_t *from = x + at;
+        if (n < LANES) memcpy(some, from, n * 2), from = some;
+#pragma GCC unroll 4
+        for (int i = 0; i < N; i++) {
+            V value = brain ? LOAD_BRAIN(from + i * LANES) : LOAD_HALF(from + i * LANES);
+            best[i] = mean ? ADD(best[i], value) : MAX(value, best[i]);
+        }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < N; i++) {
+        if (mean) best[i] = DIVIDE(best[i], count);
+        if (brain)
+            STORE_BRAIN(to + i * LANES, best[i]);
+        else
+            STORE_HALF(to + i * LANES, best[i]);
+    }
+    if (n < LANES) memcpy(y, some, n * 2);
+}
+
+/* All channels of a window of those. */
+INLINE void NAME(window_of_halves)(const int brain, const int mean, const NAME(unit) *u, const NAME(window) *t,
+                                   const uint16_t *x, uint16_t *y, int64_t c, V start, V count) {
+    int64_t k = 0;
+    for (; k + 4 * LANES <= c; k += 4 * LANES)
+        NAME(pooled_halves)(4, brain, mean, u, t, x + k, y + k, 4 * LANES, start, count);
+    for (; k < c; k += LANES)
+        NAME(pooled_halves)(1, brain, mean, u, t, x + k, y + k, fg_least(c - k, LANES), start, count);
+}
+
 /* The same of what goes back to, or is picked from, the places of the maxima. */
 INLINE void NAME(placed)(const int N, const int part, const int pick, M mask, const NAME(unit) *u, const NAME(window) *t,
                          const T *x, const T *given, T *y) {
@@ -119,6 +156,19 @@ INLINE void NAME(one_window)(const fg_pool *w, const NAME(unit) *u, const NAME(w
         T *y = u->y + to;
         int mean = w->what == FG_MEAN;
         if (mean) start = ZERO;
+        if (w->kind != FG_NATIVE) { /* widened as they are read */
+            const uint16_t *from = (const uint16_t *)(const void *)u->x + at;
+            uint16_t *out = (uint16_t *)(void *)u->y + to;
+            if (mean && w->kind == FG_BRAIN)
+                NAME(window_of_halves)(1, 1, u, t, from, out, c, start, count);
+            else if (mean)
+                NAME(window_of_halves)(0, 1, u, t, from, out, c, start, count);
+            else if (w->kind == FG_BRAIN)
+                NAME(window_of_halves)(1, 0, u, t, from, out, c, start, count);
+            else
+                NAME(window_of_halves)(0, 0, u, t, from, out, c, start, count);
+            return;
+        }
         for (; k + 4 * LANES <= c; k += 4 * LANES)
             if (mean)
                 NAME(pooled)(4, 0, 1, none, u, t, x + k, y + k, start, count);
@@ -153,15 +203,16 @@ LOCAL void NAME(pool_unit)(const fg_pool *w, int64_t number, T *room) {
     int64_t image = number / w->parts, c0 = number % w->parts * w->part, c = fg_least(w->part, w->c - c0);
     int64_t n = x[0].n * x[1].n * x[2].n, m = x[0].m * x[1].m * x[2].m, size = w->kind == FG_NATIVE ? sizeof(T) : 2;
     int back = w->what == FG_SPREAD || w->what == FG_SHARE;
+    int wide = w->kind != FG_NATIVE && (back || w->what == FG_PICK);
     int64_t of_given = back ? m : n, of_y = back ? n : m;
     NAME(unit) unit, *u = &unit;
     const char *from = (const char *)w->x + image * n * w->c * size, *given = (const char *)w->given + image * of_given * w->c * size;
     char *y = (char *)w->y + image * of_y * w->c * size;
-    u->pixel = u->out_pixel = w->kind == FG_NATIVE ? w->c : c;
-    if (w->kind == FG_NATIVE) {
-        u->x = (const T *)(const void *)from + c0;
-        u->given = (const T *)(const void *)given + c0;
-        u->y = (T *)(void *)y + c0;
+    u->pixel = u->out_pixel = wide ? c : w->c;
+    if (!wide) {
+        u->x = (const T *)(const void *)(from + c0 * size);
+        u->given = (const T *)(const void *)(given + c0 * size);
+        u->y = (T *)(void *)(y + c0 * size);
     } else { /* sums first, then what they are made of */
         u->y = room;
         room += of_y * c;
@@ -171,7 +222,7 @@ LOCAL void NAME(pool_unit)(const fg_pool *w, int64_t number, T *room) {
             room += n * c;
         }
         u->given = room;
-        if (back || w->what == FG_PICK) NAME(pool_widened)(w, room, given, of_given, c0, c);
+        NAME(pool_widened)(w, room, given, of_given, c0, c);
     }
     u->row = x[2].n * u->pixel;
     u->plane = x[1].n * u->row;
@@ -197,7 +248,7 @@ LOCAL void NAME(pool_unit)(const fg_pool *w, int64_t number, T *room) {
                 t.place = (at[0] * x[1].m + at[1]) * x[2].m + at[2];
                 NAME(one_window)(w, u, &t, c);
             }
-    if (w->kind != FG_NATIVE)
+    if (wide)
         for (int64_t i = 0; i < of_y; i++)
             fg_narrowed((uint16_t *)(void *)y + i * w->c + c0, (const float *)(const void *)(u->y + i * c), c, w->kind);
 }
@@ -205,7 +256,7 @@ LOCAL void NAME(pool_unit)(const fg_pool *w, int64_t number, T *room) {
 LOCAL void NAME(fg_pool_units)(fg_pool *w, int64_t first, int64_t last) {
     int64_t n = 1, m = 1;
     for (int i = 0; i < 3; i++) n *= w->axis[i].n, m *= w->axis[i].m;
-    int64_t size = w->kind == FG_NATIVE ? 0 : (2 * n + m) * w->part;
+    int64_t size = w->kind == FG_NATIVE || w->what == FG_MAX || w->what == FG_MEAN ? 0 : (2 * n + m) * w->part;
     void *room;
     if (posix_memalign(&room, 64, (size + 64) * sizeof(T)) != 0) {
         w->failed = 1;
