@@ -57,10 +57,13 @@ static void fg_lay_tiles(const fg_sweep *w, const fg_layout *y, uint16_t *to, co
                             for (int64_t i = 0; i < each; i++) {
                                 int64_t k = q * each + i, c = k % w->tile_c, t2 = joined ? k / w->tile_c : r;
                                 const uint16_t *row = group + t0 * y->step[0] + t1 * y->step[1] + t2 * y->step[2] + c * y->in;
-                                for (int64_t f = 0; f < 16; f++) {
-                                    int64_t result = f0 + half * 16 + f;
-                                    at[(i / 2 * 16 + f) * 2 + i % 2] = c < y->c && result < y->f ? row[result * y->out] : 0;
-                                }
+                                uint16_t *pairs = at + i / 2 * 32 + i % 2;
+                                int64_t result = f0 + half * 16, some = c < y->c ? fg_most(0, fg_least(16, y->f - result)) : 0, f = 0;
+                                row += result * y->out;
+                                if (y->out == 1)
+                                    for (; f < some; f++) pairs[2 * f] = row[f];
+                                for (; f < some; f++) pairs[2 * f] = row[f * y->out];
+                                for (; f < 16; f++) pairs[2 * f] = 0;
                             }
     }
 }
