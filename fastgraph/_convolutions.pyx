@@ -365,7 +365,7 @@ cdef bint _by_tiles(fg_sweep* w, fg_layout* y, const void* filter, double work) 
     cdef Laying of
     cdef _Room room
     cdef fg_axis* columns = &w.axis[2]
-    if not _tiles or _bits != 512 or w.kind != FG_BRAIN or w.apart or work < _tiled or w.f < 8:
+    if not _tiles or _bits != 512 or w.kind != FG_BRAIN or w.apart or work < _tiled:
         return False
     fg_cut_runs(w)
     fg_cut(w, (w.tile_c + 1) // 2)

@@ -41,6 +41,22 @@ static int64_t fg_tile_panel(const fg_sweep *w) {
     return runs * w->tile_run * 32;
 }
 
+/* to[f] = first[f * out] and second[f * out] behind it, of `some` of 16 results; NULL is zeros. */
+FG_TILES static void fg_lay_pair(uint32_t *to, const uint16_t *first, const uint16_t *second, int64_t out, int64_t some) {
+    if (some == 16 && out == 1 && first && second) {
+        __m512i low = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)first));
+        __m512i high = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)second));
+        _mm512_storeu_si512(to, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+        return;
+    }
+    if (first && second == first + 1) /* they lie as they are wanted */
+        for (int64_t f = 0; f < some; f++) memcpy(to + f, first + f * out, 4);
+    else
+        for (int64_t f = 0; f < some; f++)
+            to[f] = (first ? first[f * out] : 0) | (uint32_t)(second ? second[f * out] : 0) << 16;
+    for (int64_t f = some; f < 16; f++) to[f] = 0;
+}
+
 /* Lay panels [first, last) of all groups out: panel, run, piece, half of the results, pair of channels, result, which. */
 static void fg_lay_tiles(const fg_sweep *w, const fg_layout *y, uint16_t *to, const uint16_t *from, int64_t first, int64_t last) {
     int64_t panels = fg_pieces(y->f, 32), each = w->tile_run / w->tile_pieces, joined = w->axis[2].gap == 1;
@@ -54,16 +70,15 @@ static void fg_lay_tiles(const fg_sweep *w, const fg_layout *y, uint16_t *to, co
                 for (int64_t r = 0; r < runs; r++)
                     for (int64_t q = 0; q < w->tile_pieces; q++)
                         for (int64_t half = 0; half < 2; half++, at += each * 16)
-                            for (int64_t i = 0; i < each; i++) {
-                                int64_t k = q * each + i, c = k % w->tile_c, t2 = joined ? k / w->tile_c : r;
-                                const uint16_t *row = group + t0 * y->step[0] + t1 * y->step[1] + t2 * y->step[2] + c * y->in;
-                                uint16_t *pairs = at + i / 2 * 32 + i % 2;
-                                int64_t result = f0 + half * 16, some = c < y->c ? fg_most(0, fg_least(16, y->f - result)) : 0, f = 0;
-                                row += result * y->out;
-                                if (y->out == 1)
-                                    for (; f < some; f++) pairs[2 * f] = row[f];
-                                for (; f < some; f++) pairs[2 * f] = row[f * y->out];
-                                for (; f < 16; f++) pairs[2 * f] = 0;
+                            for (int64_t i = 0; i < each; i += 2) {
+                                int64_t result = f0 + half * 16, some = fg_most(0, fg_least(16, y->f - result));
+                                const uint16_t *rows[2];
+                                for (int j = 0; j < 2; j++) {
+                                    int64_t k = q * each + i + j, c = k % w->tile_c, t2 = joined ? k / w->tile_c : r;
+                                    const uint16_t *tap = group + t0 * y->step[0] + t1 * y->step[1] + t2 * y->step[2];
+                                    rows[j] = c < y->c ? tap + c * y->in + result * y->out : NULL;
+                                }
+                                fg_lay_pair((uint32_t *)(void *)(at + i * 16), rows[0], rows[1], y->out, some);
                             }
     }
 }
