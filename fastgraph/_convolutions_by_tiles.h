@@ -167,17 +167,23 @@ FG_TILES static void fg_tile_unit(const fg_sweep *w, int64_t unit, uint16_t *roo
     int64_t each = w->tile_run / w->tile_pieces, panel = fg_tile_panel(w), f1 = fg_least((part + 1) * w->part, w->f);
     const uint16_t *filter = (const uint16_t *)w->filter + group * fg_pieces(w->f, 32) * panel;
     uint16_t *target = (uint16_t *)w->target + corner + group * w->f;
+    /* Short lines are one after the other, with what is between their places computed and dropped. */
+    int64_t columns = fg_seen(x + 2, wide), long_line = (high - 1) * columns + wide;
+    int flat = x[1].step == 1 && x[2].step == 1 && fg_pieces(long_line, 32) < high * fg_pieces(wide, 32);
+    int64_t lines_of = flat ? 1 : high, line = flat ? long_line : wide;
     for (int64_t f = part * w->part; f < f1; f += 32) {
         __mmask32 mask = (__mmask32)((1ull << fg_least(f1 - f, 32)) - 1);
-        for (int64_t j = 0; j < high; j++)
-            for (int64_t i = 0; i < wide; i += 32) {
-                int64_t some = fg_least(wide - i, 32);
+        for (int64_t j = 0; j < lines_of; j++)
+            for (int64_t i = 0; i < line; i += 32) {
+                int64_t some = fg_least(line - i, 32);
                 fg_tile_sums(runs, end, w->tile_pieces, each, room + j * x[1].step * row + i * a_row, a_row,
                              filter + f / 32 * panel, out, some > 16);
-                uint16_t *to = target + f + j * x[1].target + i * x[2].target;
-                for (int64_t k = 0; k < some; k++, to += x[2].target) {
+                int64_t down = flat ? i / columns : j, across = flat ? i % columns : i;
+                for (int64_t k = 0; k < some; k++) {
                     __m512bh both = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(out + k * 32 + 16), _mm512_loadu_ps(out + k * 32));
-                    _mm512_mask_storeu_epi16(to, mask, (__m512i)both);
+                    if (across < wide)
+                        _mm512_mask_storeu_epi16(target + f + down * x[1].target + across * x[2].target, mask, (__m512i)both);
+                    if (++across == columns && flat) across = 0, down++;
                 }
             }
     }
