@@ -471,13 +471,13 @@ cdef object _finished(fg_sweep* w, object result):
 
 cdef _Room _in_order(fg_sweep* w, fg_layout* y, const void* filter):
     """The taps of a sweep apart in its order: [taps, lanes]."""
-    cdef int64_t t0, t1, t2, lanes = w.f, size = 8 if w.is_double else 4, at = 0
+    cdef int64_t t0, t1, t2, tap, lanes = w.f, size = 8 if w.is_double else 4, at = 0
     cdef _Room room = _Room(y.taps[0] * y.taps[1] * y.taps[2] * lanes * size)
     for t0 in range(y.taps[0]):
         for t1 in range(y.taps[1]):
             for t2 in range(y.taps[2]):
-                memcpy(<char*>room.data + at,
-                       <char*>filter + (y.first + t0 * y.step[0] + t1 * y.step[1] + t2 * y.step[2]) * size, lanes * size)
+                tap = y.first + t0 * y.step[0] + t1 * y.step[1] + t2 * y.step[2]
+                memcpy(<char*>room.data + at, <char*>filter + tap * size, lanes * size)
                 at += lanes * size
     return room
 

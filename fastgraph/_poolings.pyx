@@ -42,7 +42,10 @@ cdef void _part(void* context, int64_t first, int64_t last) noexcept nogil:
     fg_pool_units(bits(), <fg_pool*>context, first, last)
 
 
-def pooled(str what, tuple dims, tuple out, cnp.ndarray x, cnp.ndarray given, window, strides, pads, double low=0):
+def pooled(
+    str what, tuple dims, tuple out, cnp.ndarray x or None, cnp.ndarray given or None, window, strides, pads,
+    double low=0,
+):
     """What of windows over an array of shape `dims` (and `out`, batch and channels among both); None: NumPy must do it.
 
     "max" (which begins with `low`) and "mean" take x of `dims` and give `out`; "spread" gives the gradient of the
