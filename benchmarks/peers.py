@@ -190,5 +190,7 @@ class Driver:
         if isinstance(result, (list, tuple)):
             return [array for each in result for array in self.arrays(each)]
         if self.peer.namespace == "torch" and isinstance(result, self.lib.Tensor):
-            result = result.detach().numpy()
-        return [np.array(result)]
+            result = result.detach()
+            result = (result.float() if result.dtype == self.lib.bfloat16 else result).numpy()
+        array = np.array(result)
+        return [array.astype(np.float32) if array.dtype.name == "bfloat16" else array]

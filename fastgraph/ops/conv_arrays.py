@@ -1,7 +1,9 @@
 """Convolutions of NumPy arrays: x [batch, *spatial, c], filter [*window, c / groups, f]; see conv.py.
 
-Rule: windows become rows of a matrix and the sum over a window one product, a slab of positions at a time, so that rows
-are still near when they are multiplied. Groups go position by position: their products are too thin to copy for.
+Rule: blocks of sums in registers compute them (`_convolutions`); where those do not serve, NumPy does (`*_by_numpy`),
+which is also the oracle of their tests. There windows become rows of a matrix and the sum over a window one product, a
+slab of positions at a time, so that rows are still near when they are multiplied. Groups go position by position: their
+products are too thin to copy for.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from fastgraph import _convolutions as blocks
 from fastgraph.ops.families import Array
 from fastgraph.ops.sums import is_half
 from fastgraph.ops.windows import Padding, along, inner, out_extents, pad_extents, padded, taps
@@ -23,14 +26,48 @@ SLAB = 1 << 18
 
 def forward(x: Array, filter: Array, strides: Any, padding: Padding, dilations: Any) -> Any:
     """The convolution [batch, *out, f]."""
+    out, pads = _out_and_pads(x.shape, filter.shape, strides, padding, dilations)
+    found = blocks.forward(x, filter, out, strides, pads, dilations)
+    return found if found is not None else forward_by_numpy(x, filter, strides, padding, dilations)
+
+
+def input_gradient(dims: tuple[int, ...], filter: Array, dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
+    """What the elements of an input of shape `dims` get of dy, which lies like the result."""
+    _, pads = _out_and_pads(dims, filter.shape, strides, padding, dilations)
+    found = blocks.input_gradient(dims, filter, dy, strides, pads, dilations)
+    return found if found is not None else input_gradient_by_numpy(dims, filter, dy, strides, padding, dilations)
+
+
+def filter_gradient(x: Array, dims: tuple[int, ...], dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
+    """What the elements of a filter of shape `dims` get of dy, which lies like the result."""
+    _, pads = _out_and_pads(x.shape, dims, strides, padding, dilations)
+    found = blocks.filter_gradient(x, dims, dy, strides, pads, dilations)
+    return found if found is not None else filter_gradient_by_numpy(x, dims, dy, strides, padding, dilations)
+
+
+def _out_and_pads(x: Sequence[int], filter: Sequence[int], strides: Any, padding: Padding, dilations: Any) -> Any:
+    """The extents of a result, and how far windows reach over each axis, before and after it."""
+    window = filter[:-2]
+    out = out_extents(x[1:-1], window, strides, padding, dilations)
+    pads = [
+        pad_extents(n, m, k, s, d, along(padding, i))
+        for i, (n, m, k, s, d) in enumerate(zip(x[1:-1], out, window, strides, dilations, strict=True))
+    ]
+    return out, pads
+
+
+def forward_by_numpy(x: Array, filter: Array, strides: Any, padding: Padding, dilations: Any) -> Any:
+    """`forward` as products of NumPy's."""
     window = filter.shape[:-2]
     out = out_extents(x.shape[1:-1], window, strides, padding, dilations)
     x_wide, w = _wide(padded(x, out, window, strides, padding, dilations), filter)
     return _product(x_wide, w, out, strides, dilations).astype(x.dtype, copy=False)
 
 
-def input_gradient(dims: tuple[int, ...], filter: Array, dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
-    """What the elements of an input of shape `dims` get of dy, which lies like the result."""
+def input_gradient_by_numpy(
+    dims: tuple[int, ...], filter: Array, dy: Array, strides: Any, padding: Any, dilations: Any
+) -> Any:
+    """`input_gradient` as products of NumPy's."""
     window, c = filter.shape[:-2], dims[-1]
     groups = c // filter.shape[-2]
     w, g = _wide(filter, dy)
@@ -57,8 +94,10 @@ def input_gradient(dims: tuple[int, ...], filter: Array, dy: Array, strides: Any
     return whole[inner(dims[1:-1], pads)].astype(dy.dtype, copy=False)
 
 
-def filter_gradient(x: Array, dims: tuple[int, ...], dy: Array, strides: Any, padding: Any, dilations: Any) -> Any:
-    """What the elements of a filter of shape `dims` get of dy, which lies like the result."""
+def filter_gradient_by_numpy(
+    x: Array, dims: tuple[int, ...], dy: Array, strides: Any, padding: Any, dilations: Any
+) -> Any:
+    """`filter_gradient` as products of NumPy's."""
     window, out = dims[:-2], dy.shape[1:-1]
     groups = x.shape[-1] // dims[-2]
     x_wide, g = _wide(padded(x, out, window, strides, padding, dilations), dy)

@@ -15,9 +15,18 @@ import numpy as np
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import index_vector
-from fastgraph.ops.families import Array, accumulator, custom, invalid
+from fastgraph.ops.families import Array, accumulator, custom
 from fastgraph.ops.movement import shape_of_value
-from fastgraph.ops.sums import is_half
+from fastgraph.ops.pool_arrays import (
+    avg_pool,
+    avg_pool_grad,
+    check_window,
+    lowest,
+    max_pool,
+    max_pool_grad,
+    max_pool_pick,
+    ones,
+)
 from fastgraph.ops.windows import (
     Padding,
     along,
@@ -25,11 +34,7 @@ from fastgraph.ops.windows import (
     clamped,
     conjunction,
     infer_extents,
-    inner,
     out_extents,
-    pad_extents,
-    padded,
-    taps,
 )
 from fastgraph.shapes import Aval
 
@@ -41,153 +46,13 @@ UNROLLED_TWICE = 81
 # ---- inference ------------------------------------------------------------------------------------------------------
 
 
-def _ones(window: Sequence[int]) -> tuple[int, ...]:
-    return (1,) * len(window)
-
-
 def _infer(x: Aval, *, window: Any, strides: Any, padding: Padding) -> Aval:
     rank = len(window)
     if x.shape is not None and len(x.shape) != rank + 2:
         raise ValueError(f"Shape must be rank {rank + 2} but is rank {len(x.shape)}")
-    _check_window(window, padding, ValueError)
+    check_window(window, padding, ValueError)
     own = x.shape or (None,) * (rank + 2)
-    return Aval(x.dtype, (own[0], *infer_extents(own[1:-1], window, strides, padding, _ones(window)), own[-1]))
-
-
-def _check_window(window: Sequence[int], padding: Padding, error: Callable[[str], Exception]) -> None:
-    if any(n <= 0 for n in window):
-        sizes = ",".join(map(str, window))
-        raise error(f"Sliding window ksize must be positive. The specified or inferred ksize is: 1,{sizes},1")
-    for axis, n in enumerate(window):
-        pad = along(padding, axis)
-        if not isinstance(pad, str):
-            for which, amount in zip(_SIDES.get((len(window), axis), ("Front", "Back")), pad, strict=True):
-                if amount >= n:
-                    raise error(f"{which} padding {amount} needs to be smaller than the window size {n}")
-
-
-_SIDES = {(2, 0): ("Top", "Bottom"), (2, 1): ("Left", "Right")}
-
-
-def _out(x: Array, window: Any, strides: Any, padding: Padding) -> tuple[int, ...]:
-    """The number of windows along each axis. Raises: InvalidArgumentError."""
-    if x.ndim != len(window) + 2:
-        raise invalid(f"tensor_in must be {len(window) + 2}-dimensional")
-    _check_window(window, padding, invalid)
-    return out_extents(x.shape[1:-1], window, strides, padding, _ones(window))
-
-
-# ---- NumPy bodies ---------------------------------------------------------------------------------------------------
-
-
-def lowest(dtype: np.dtype[Any]) -> Any:
-    """The least finite number of a dtype: what a maximum begins with."""
-    if dtype.kind in "iu":
-        return np.iinfo(dtype).min
-    if dtype.kind == "f":
-        return np.finfo(dtype).min
-    import ml_dtypes
-
-    return ml_dtypes.finfo(dtype).min  # type: ignore[no-untyped-call]
-
-
-def _max_pool(x: Array, window: Any, strides: Any, padding: Padding) -> Array:
-    out = _out(x, window, strides, padding)
-    low = lowest(x.dtype)
-    whole = padded(x, out, window, strides, padding, _ones(window), low)
-    best = np.full((x.shape[0], *out, x.shape[-1]), low, x.dtype)
-    for _, at in taps(out, window, strides, _ones(window)):
-        here = whole[at]
-        np.copyto(best, here, where=here > best)
-    return best
-
-
-def _chosen(x: Array, out: Sequence[int], window: Any, strides: Any, padding: Padding) -> Array:
-    """For each window the number of the position that its maximum comes from: the first inside, then any above it."""
-    inside = padded(np.ones(x.shape, bool), out, window, strides, padding, _ones(window), False)
-    whole = padded(x, out, window, strides, padding, _ones(window), 0)
-    found = np.full((x.shape[0], *out, x.shape[-1]), -1, np.int32)
-    best = np.zeros(found.shape, x.dtype)
-    for number, (_, at) in enumerate(taps(out, window, strides, _ones(window))):
-        here = whole[at]
-        better = inside[at] & ((found < 0) | (here > best))
-        np.copyto(best, here, where=better)
-        found[better] = number
-    return found
-
-
-def _max_pool_grad(x: Array, dy: Array, window: Any, strides: Any, padding: Padding) -> Array:
-    out = _out(x, window, strides, padding)
-    _check_gradient(x.shape, out, dy)
-    found = _chosen(x, out, window, strides, padding)
-    pads = _pads(x.shape, out, window, strides, padding)
-    wide = np.float32 if is_half(x.dtype) else x.dtype
-    dims = (x.shape[0], *[n + a + b for n, (a, b) in zip(x.shape[1:-1], pads, strict=True)], x.shape[-1])
-    total = np.zeros(dims, wide)
-    for number, (_, at) in enumerate(taps(out, window, strides, _ones(window))):
-        total[at] += np.where(found == number, dy.astype(wide, copy=False), np.zeros((), wide))
-    return total[inner(x.shape[1:-1], pads)].astype(dy.dtype, copy=False)
-
-
-def _max_pool_pick(x: Array, g: Array, window: Any, strides: Any, padding: Padding) -> Array:
-    out = _out(x, window, strides, padding)
-    if g.shape != x.shape:
-        raise invalid("Expected grad shape to be the input's")
-    found = _chosen(x, out, window, strides, padding)
-    whole = padded(g, out, window, strides, padding, _ones(window))
-    result = np.zeros(found.shape, g.dtype)
-    for number, (_, at) in enumerate(taps(out, window, strides, _ones(window))):
-        np.copyto(result, whole[at], where=found == number)
-    return result
-
-
-def _counts(dims: Sequence[int], out: Sequence[int], window: Any, strides: Any, padding: Padding) -> Array:
-    """How many positions of each window are inside: [*out, 1]."""
-    one = np.ones((1, *dims, 1), np.float32)
-    whole = padded(one, out, window, strides, padding, _ones(window))
-    total = np.zeros((1, *out, 1), np.float32)
-    for _, at in taps(out, window, strides, _ones(window)):
-        total += whole[at]
-    return total
-
-
-def _avg_pool(x: Array, window: Any, strides: Any, padding: Padding) -> Array:
-    out = _out(x, window, strides, padding)
-    wide = np.float32 if is_half(x.dtype) else x.dtype
-    whole = padded(x, out, window, strides, padding, _ones(window)).astype(wide, copy=False)
-    total = np.zeros((x.shape[0], *out, x.shape[-1]), wide)
-    for _, at in taps(out, window, strides, _ones(window)):
-        total += whole[at]
-    count = _counts(x.shape[1:-1], out, window, strides, padding).astype(wide)
-    return np.asarray((total / count).astype(x.dtype, copy=False))
-
-
-def _avg_pool_grad(dims: tuple[int, ...], dy: Array, window: Any, strides: Any, padding: Padding) -> Array:
-    if len(dims) != len(window) + 2:
-        raise invalid(f"orig_input_shape must be 1-dimensional and {len(window) + 2} elements")
-    _check_window(window, padding, invalid)
-    out = out_extents(dims[1:-1], window, strides, padding, _ones(window))
-    _check_gradient(dims, out, dy)
-    wide = np.float32 if is_half(dy.dtype) else dy.dtype
-    pads = _pads(dims, out, window, strides, padding)
-    share = dy.astype(wide, copy=False) / _counts(dims[1:-1], out, window, strides, padding).astype(wide)
-    total = np.zeros((dims[0], *[n + a + b for n, (a, b) in zip(dims[1:-1], pads, strict=True)], dims[-1]), wide)
-    for _, at in taps(out, window, strides, _ones(window)):
-        total[at] += share
-    return total[inner(dims[1:-1], pads)].astype(dy.dtype, copy=False)
-
-
-def _pads(dims: Sequence[int], out: Sequence[int], window: Any, strides: Any, padding: Padding) -> list[Any]:
-    return [
-        pad_extents(n, m, k, s, 1, along(padding, i))
-        for i, (n, m, k, s) in enumerate(zip(dims[1:-1], out, window, strides, strict=True))
-    ]
-
-
-def _check_gradient(dims: Sequence[int], out: Sequence[int], dy: Array) -> None:
-    wanted = (dims[0], *out, dims[-1])
-    if dy.shape != wanted:
-        raise invalid(f"Expected grad shape to be {list(wanted)}, but got {list(dy.shape)}")
+    return Aval(x.dtype, (own[0], *infer_extents(own[1:-1], window, strides, padding, ones(window)), own[-1]))
 
 
 # ---- lowering -------------------------------------------------------------------------------------------------------
@@ -423,7 +288,7 @@ def _samples(kind: str, dtypes: Sequence[str], more: Sequence[Any] = ()) -> Call
             kind_of = as_dtype(dtype).numpy_dtype
             for number, (dims, window, strides, padding) in enumerate((*_CASES, *more)):
                 attrs = {"window": window, "strides": strides, "padding": padding}
-                out = out_extents(dims[1:-1], window, strides, padding, _ones(window))
+                out = out_extents(dims[1:-1], window, strides, padding, ones(window))
                 random = np.random.default_rng(number)
                 # No two elements are equal, so that finite differences do not meet an edge.
                 x = (random.permutation(math.prod(dims)).reshape(dims) - math.prod(dims) // 2).astype(kind_of)
@@ -512,7 +377,7 @@ _MAX_DTYPES = "float16 bfloat16 float32 float64 int32 int64 uint8 int16 int8 uin
 )
 def max_pool_p(x: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
     """The largest element of each window. t[n, *s, c] -> t[n, *o, c]."""
-    return _max_pool(x, window, strides, padding)
+    return max_pool(x, window, strides, padding)
 
 
 @custom(
@@ -543,7 +408,7 @@ def max_pool_p(x: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
 )
 def max_pool_grad_p(x: Array, dy: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
     """max_pool's gradient: dy where each maximum came from. t[n, *s, c], t[n, *o, c] -> t[n, *s, c]."""
-    return _max_pool_grad(x, dy, window, strides, padding)
+    return max_pool_grad(x, dy, window, strides, padding)
 
 
 @custom(
@@ -560,7 +425,7 @@ def max_pool_grad_p(x: Array, dy: Array, *, window: Any, strides: Any, padding: 
 )
 def max_pool_pick_p(x: Array, g: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
     """The element of g where the maximum of each window of x stands. t[n, *s, c], t[n, *s, c] -> t[n, *o, c]."""
-    return _max_pool_pick(x, g, window, strides, padding)
+    return max_pool_pick(x, g, window, strides, padding)
 
 
 @custom(
@@ -578,7 +443,7 @@ def max_pool_pick_p(x: Array, g: Array, *, window: Any, strides: Any, padding: P
 )
 def avg_pool_p(x: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
     """The mean of each window, of what is inside x. f[n, *s, c] -> f[n, *o, c]."""
-    return _avg_pool(x, window, strides, padding)
+    return avg_pool(x, window, strides, padding)
 
 
 def _infer_avg_grad(sizes: Aval, dy: Aval, *, window: Any, strides: Any, padding: Padding) -> Aval:
@@ -601,4 +466,4 @@ def _infer_avg_grad(sizes: Aval, dy: Aval, *, window: Any, strides: Any, padding
 )
 def avg_pool_grad_p(sizes: Array, dy: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
     """avg_pool's gradient: each element's share of the windows it is in. i[rank], f[n, *o, c] -> f[*sizes]."""
-    return _avg_pool_grad(tuple(sizes.tolist()), dy, window, strides, padding)
+    return avg_pool_grad(tuple(sizes.tolist()), dy, window, strides, padding)

@@ -9,7 +9,8 @@ import pytest
 
 import fastgraph as fg
 
-MODULES = ["_buffer", "_primitive", "_tensor", "_tape", "_pool", "_blas", "_philox", "_variable", "_executor"]
+MODULES = ["_buffer", "_primitive", "_tensor", "_tape", "_pool", "_blas", "_convolutions", "_poolings", "_philox", "_variable",
+           "_executor"]  # fmt: skip
 #: Calls every entry point of one extension with wrong arguments, each in a child of its own, and prints those that end it.
 CALLS = """
 import importlib, os, signal, sys

@@ -27,7 +27,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         "L1 eager core",
-        ("_primitive", "primitive", "_pool", "_buffer", "_blas", "_philox", "devices", "op_errors", "_tensor", "_tape", "names",
+        ("_primitive", "primitive", "_pool", "_buffer", "_blas", "_convolutions", "_poolings", "_philox", "devices", "op_errors", "_tensor", "_tape", "names",
          "conversion", "printing", "device_spec", "dlpack"),
     ),
     (

@@ -1,0 +1,11 @@
+"""What other windows than those of convolutions take from _convolutions.pyx."""
+
+cimport numpy as cnp
+from libc.stdint cimport int64_t
+
+ctypedef void (*part_t)(void*, int64_t, int64_t) noexcept nogil
+
+cdef int bits() noexcept nogil
+cdef object made(tuple dims, cnp.dtype descr)
+cdef int kind_of(cnp.dtype descr, int* is_double) except -2
+cdef int share(part_t part, void* context, int64_t units, double work) except -1

@@ -1,0 +1,370 @@
+/* The sweeps of _convolutions.h for vectors of one width and type (see _lanes.h). */
+
+#define INLINE FG_INLINE __attribute__((target(TARGET)))
+#define LOCAL static __attribute__((target(TARGET)))
+#define WIDE (2 * LANES)
+
+/* R rows of sums, N vectors of them; the last vector is a part of one if `part`. `add`: to what c holds. */
+INLINE void NAME(sums)(const int R, const int N, const int part, const int apart, M mask, const fg_sums *s, const T *a,
+                       const T *b, T *c, int add) {
+    V sums[MOST][2];
+    const T *q[5];
+    const int64_t a_row = s->a_row, a_col = s->a_col, b_row = s->b_row;
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++) sums[r][0] = sums[r][1] = ZERO;
+    for (const fg_run *run = s->runs; run < s->end; run++) {
+        const T *y = b + run->b;
+#pragma GCC unroll 16
+        for (int r = 0; r < R; r += 3) q[r / 3] = a + run->a + r * a_row;
+        for (int64_t p = run->n; p > 0; p--) {
+            V y0 = N == 1 && part ? LOAD_PART(y, mask) : LOAD(y);
+            V y1 = N == 1 ? y0 : part ? LOAD_PART(y + LANES, mask) : LOAD(y + LANES);
+#pragma GCC unroll 16
+            for (int r = 0; r < R; r++) {
+                if (apart) {
+                    sums[r][0] = FMA(N == 1 && part ? LOAD_PART(FG_ROW(r), mask) : LOAD(FG_ROW(r)), y0, sums[r][0]);
+                    if (N == 2)
+                        sums[r][1] = FMA(part ? LOAD_PART(FG_ROW(r) + LANES, mask) : LOAD(FG_ROW(r) + LANES), y1, sums[r][1]);
+                } else {
+                    V x = SET1(*FG_ROW(r));
+                    sums[r][0] = FMA(x, y0, sums[r][0]);
+                    if (N == 2) sums[r][1] = FMA(x, y1, sums[r][1]);
+                }
+            }
+#pragma GCC unroll 16
+            for (int r = 0; r < R; r += 3) q[r / 3] += a_col;
+            y += b_row;
+        }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++) {
+        T *to = c + r * s->c_row, *last = to + (N - 1) * LANES;
+        if (add) {
+            if (N == 2) sums[r][0] = ADD(LOAD(to), sums[r][0]);
+            sums[r][N - 1] = ADD(part ? LOAD_PART(last, mask) : LOAD(last), sums[r][N - 1]);
+        }
+        if (N == 2) STORE(to, sums[r][0]);
+        if (part)
+            STORE_PART(last, mask, sums[r][N - 1]);
+        else
+            STORE(last, sums[r][N - 1]);
+    }
+}
+
+/* R rows of n sums, at most two vectors. */
+#define ROWS(R)                                                                                                        \
+    static __attribute__((noinline, target(TARGET))) void NAME(dense##R)(const fg_sums *s, const T *a, const T *b,     \
+                                                                         T *c, int64_t n, int add) {                   \
+        if (n == WIDE)                                                                                                 \
+            NAME(sums)(R, 2, 0, 0, MASK_OF(0), s, a, b, c, add);                                                       \
+        else if (n > LANES)                                                                                            \
+            NAME(sums)(R, 2, 1, 0, MASK_OF(n - LANES), s, a, b, c, add);                                               \
+        else                                                                                                           \
+            NAME(sums)(R, 1, 1, 0, MASK_OF(n), s, a, b, c, add);                                                       \
+    }                                                                                                                  \
+    static __attribute__((noinline, target(TARGET))) void NAME(apart##R)(const fg_sums *s, const T *a, const T *b,     \
+                                                                         T *c, int64_t n, int add) {                   \
+        if (n == WIDE)                                                                                                 \
+            NAME(sums)(R, 2, 0, 1, MASK_OF(0), s, a, b, c, add);                                                       \
+        else if (n > LANES)                                                                                            \
+            NAME(sums)(R, 2, 1, 1, MASK_OF(n - LANES), s, a, b, c, add);                                               \
+        else                                                                                                           \
+            NAME(sums)(R, 1, 1, 1, MASK_OF(n), s, a, b, c, add);                                                       \
+    }
+ROWS(1) ROWS(2) ROWS(3) ROWS(4) ROWS(5) ROWS(6)
+#if MOST > 6
+ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
+#endif
+#undef ROWS
+
+typedef void (*NAME(sums_t))(const fg_sums *, const T *, const T *, T *, int64_t, int);
+#define ALL(kind)                                                                                                      \
+    {NULL, NAME(kind##1), NAME(kind##2), NAME(kind##3), NAME(kind##4), NAME(kind##5), NAME(kind##6) ALL_MORE(kind)}
+#if MOST > 6
+#define ALL_MORE(kind)                                                                                                 \
+    , NAME(kind##7), NAME(kind##8), NAME(kind##9), NAME(kind##10), NAME(kind##11), NAME(kind##12), NAME(kind##13),     \
+        NAME(kind##14)
+#else
+#define ALL_MORE(kind)
+#endif
+static const NAME(sums_t) NAME(all_sums)[2][MOST + 1] = {ALL(dense), ALL(apart)};
+#undef ALL
+#undef ALL_MORE
+
+/* m rows of n sums, at most two vectors, in blocks as even as can be. */
+LOCAL void NAME(rows_of_sums)(const fg_sums *s, int apart, const T *a, const T *b, T *c, int64_t m, int64_t n, int add) {
+    int64_t blocks = fg_pieces(m, MOST), least = m / blocks, more = m % blocks;
+    for (int64_t i = 0; i < blocks; i++) {
+        int64_t rows = least + (i < more);
+        NAME(all_sums)[apart][rows](s, a, b, c, n, add);
+        a += rows * s->a_row;
+        c += rows * s->c_row;
+    }
+}
+
+LOCAL void NAME(fg_lay)(const fg_layout *y, void *to_, const void *from_, int64_t first, int64_t last) {
+    const T *from = (const T *)from_;
+    int64_t panels = fg_pieces(y->f, WIDE), rows = y->taps[0] * y->taps[1] * y->taps[2] * y->c;
+    for (int64_t p = first; p < last; p++) {
+        int64_t f0 = p % panels * WIDE, wide = fg_least(WIDE, y->f - f0);
+        const T *group = from + y->first + p / panels * y->group + f0 * y->out;
+        T *to = (T *)to_ + p * rows * WIDE;
+        for (int64_t t0 = 0; t0 < y->taps[0]; t0++)
+            for (int64_t t1 = 0; t1 < y->taps[1]; t1++)
+                for (int64_t t2 = 0; t2 < y->taps[2]; t2++) {
+                    const T *tap = group + t0 * y->step[0] + t1 * y->step[1] + t2 * y->step[2];
+                    if (y->out == 1)
+                        for (int64_t c = 0; c < y->c; c++) {
+                            memcpy(to + c * WIDE, tap + c * y->in, wide * sizeof(T));
+                            memset(to + c * WIDE + wide, 0, (WIDE - wide) * sizeof(T));
+                        }
+                    else
+                        for (int64_t c = 0; c < y->c; c += 8) { /* a line of the cache of each result */
+                            int64_t some = fg_least(8, y->c - c);
+                            for (int64_t f = 0; f < WIDE; f++)
+                                for (int64_t i = c; i < c + some; i++) to[i * WIDE + f] = f < wide ? tap[i * y->in + f * y->out] : 0;
+                        }
+                    to += y->c * WIDE;
+                }
+    }
+}
+
+LOCAL void NAME(wide_copy)(T *to, const char *from, int64_t at, int64_t n, int kind) {
+    if (kind == FG_NATIVE)
+        memcpy(to, (const T *)from + at, n * sizeof(T));
+    else
+        fg_widened((float *)(void *)to, (const uint16_t *)from + at, n, kind);
+}
+
+/* Where a tile begins. */
+typedef struct {
+    int64_t image, at[3], high, wide; /* places along the last two axes */
+} NAME(tile);
+
+LOCAL NAME(tile) NAME(tile_of)(const fg_sweep *w, int64_t number) {
+    NAME(tile) t;
+    for (int i = 2; i >= 0; i--) {
+        t.at[i] = number % w->axis[i].tiles * w->axis[i].tile;
+        number /= w->axis[i].tiles;
+    }
+    t.image = number;
+    t.high = fg_least(w->axis[1].tile, w->axis[1].m - t.at[1]);
+    t.wide = fg_least(w->axis[2].tile, w->axis[2].m - t.at[2]);
+    return t;
+}
+
+/* What a tile sees of channels [c0, c0 + n) of the source; steps from tap to tap along the first axis, from line to line,
+ * from column to column. */
+typedef struct {
+    const T *from;
+    int64_t plane, row, column;
+} NAME(view);
+
+LOCAL NAME(view) NAME(seen)(const fg_sweep *w, const NAME(tile) *t, int64_t c0, int64_t n, T *room) {
+    const fg_axis *x = w->axis;
+    int64_t high = fg_seen(x + 1, t->high), wide = fg_seen(x + 2, t->wide), low[3];
+    int inside = w->kind == FG_NATIVE && w->repeat == 1;
+    for (int i = 0; i < 3; i++) low[i] = t->at[i] * x[i].step + x[i].first;
+    inside = inside && low[0] >= 0 && low[0] + (x[0].taps - 1) * x[0].gap < x[0].n && low[1] >= 0 && low[1] + high <= x[1].n &&
+             low[2] >= 0 && low[2] + wide <= x[2].n;
+    const char *source = (const char *)w->source;
+    int64_t image = t->image * w->source_image;
+    NAME(view) view;
+    if (inside) {
+        view.from = (const T *)w->source + image + low[0] * x[0].source + low[1] * x[1].source + low[2] * x[2].source + c0;
+        view.plane = x[0].gap * x[0].source;
+        view.row = x[1].source;
+        view.column = x[2].source;
+        return view;
+    }
+    view.from = room;
+    view.column = n;
+    view.row = wide * n;
+    view.plane = high * view.row;
+    int64_t left = fg_least(fg_most(-low[2], 0), wide), right = fg_most(fg_least(x[2].n - low[2], wide), left);
+    int whole = n == w->channels && w->repeat == 1 && x[2].source == n;
+    for (int64_t t0 = 0; t0 < x[0].taps; t0++)
+        for (int64_t i = 0; i < high; i++, room += view.row) {
+            int64_t plane = low[0] + t0 * x[0].gap, line = low[1] + i;
+            if (plane < 0 || plane >= x[0].n || line < 0 || line >= x[1].n) {
+                memset(room, 0, view.row * sizeof(T));
+                continue;
+            }
+            int64_t from = image + plane * x[0].source + line * x[1].source + (low[2] + left) * x[2].source;
+            memset(room, 0, left * n * sizeof(T));
+            memset(room + right * n, 0, (wide - right) * n * sizeof(T));
+            if (whole) {
+                NAME(wide_copy)(room + left * n, source, from, (right - left) * n, w->kind);
+                continue;
+            }
+            for (int64_t j = left; j < right; j++, from += x[2].source) {
+                if (w->repeat == 1) {
+                    NAME(wide_copy)(room + j * n, source, from + c0, n, w->kind);
+                    continue;
+                }
+                T one[1];
+                for (int64_t l = c0; l < c0 + n;) { /* lanes of one channel */
+                    int64_t channel = l / w->repeat, end = fg_least((channel + 1) * w->repeat, c0 + n);
+                    NAME(wide_copy)(one, source, from + channel, 1, w->kind);
+                    for (; l < end; l++) room[j * n + l - c0] = one[0];
+                }
+            }
+        }
+    return view;
+}
+
+/* The numbers that a tile needs besides, in lines of the cache. */
+LOCAL int64_t NAME(room_of)(const fg_sweep *w, int64_t lanes) {
+    return (fg_tile_room(w, w->axis[1].tile, w->axis[2].tile, lanes) + 15) / 16 * 16;
+}
+
+/* Sums of a panel as they are stored: lanes added up in groups of `fold`, narrowed. */
+LOCAL void NAME(put)(const fg_sweep *w, T *sums, int64_t at, int64_t n) {
+    if (w->fold > 1) {
+        for (int64_t i = 0; i < n / w->fold; i++) {
+            T total = sums[i * w->fold];
+            for (int64_t l = 1; l < w->fold; l++) total += sums[i * w->fold + l];
+            sums[i] = total;
+        }
+        n /= w->fold;
+    }
+    if (w->kind == FG_NATIVE)
+        memcpy((T *)w->target + at, sums, n * sizeof(T));
+    else
+        fg_narrowed((uint16_t *)w->target + at, (const float *)(const void *)sums, n, w->kind);
+}
+
+LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg_run *runs) {
+    const fg_axis *x = w->axis;
+    NAME(tile) t = NAME(tile_of)(w, unit / (w->groups * w->parts));
+    int64_t part = unit % w->parts, group = unit / w->parts % w->groups;
+    int64_t f0 = part * w->part, f1 = fg_least(f0 + w->part, w->f), taps = x[2].taps;
+    NAME(view) view = w->apart ? NAME(seen)(w, &t, f0, f1 - f0, room) : NAME(seen)(w, &t, group * w->c, w->c, room);
+    fg_sums s;
+    fg_run *end = runs;
+    int joined = w->apart || (x[2].gap == 1 && view.column == w->c); /* the channels of all taps of a line are a run */
+    int64_t each = w->apart ? 1 : w->c;
+    for (int64_t t0 = 0, tap = 0; t0 < x[0].taps; t0++)
+        for (int64_t t1 = 0; t1 < x[1].taps; t1++)
+            for (int64_t t2 = 0; t2 < taps; t2 += joined ? taps : 1, tap += joined ? taps : 1, end++) {
+                end->a = t0 * view.plane + t1 * x[1].gap * view.row + t2 * x[2].gap * view.column;
+                end->b = tap * each * w->filter_row;
+                end->n = joined ? taps * each : each;
+            }
+    s.runs = runs;
+    s.end = end;
+    s.a_row = x[2].step * view.column;
+    s.a_col = w->apart ? x[2].gap * view.column : 1;
+    s.b_row = w->filter_row;
+    int through = w->kind != FG_NATIVE || w->fold > 1;
+    int64_t some = w->fold > 1 ? WIDE / w->fold * w->fold : WIDE; /* panels */
+    s.c_row = through ? WIDE : x[2].target;
+    const T *filter = (const T *)w->filter + group * w->group_panels;
+    int64_t corner = t.image * w->target_image + t.at[0] * x[0].target + t.at[1] * x[1].target + t.at[2] * x[2].target;
+    for (int64_t f = f0; f < f1; f += some) {
+        int64_t n = fg_least(some, f1 - f);
+        const T *b = filter + (w->apart ? f : f / WIDE * w->panel);
+        const T *a = view.from + (w->apart ? f - f0 : 0);
+        for (int64_t j = 0; j < t.high; j++) {
+            int64_t to = corner + j * x[1].target + (w->apart ? f / w->fold : group * w->f + f);
+            T *c = through ? out : (T *)w->target + to;
+            NAME(rows_of_sums)(&s, w->apart, a + j * x[1].step * view.row, b, c, t.wide, n, 0);
+            if (through)
+                for (int64_t i = 0; i < t.wide; i++) NAME(put)(w, out + i * WIDE, to + i * x[2].target, n);
+        }
+    }
+}
+
+LOCAL void NAME(fg_sweep_units)(fg_sweep *w, int64_t first, int64_t last) {
+    int64_t size = NAME(room_of)(w, w->apart ? w->part : w->c), out = w->axis[2].tile * WIDE;
+    int64_t n_runs = w->axis[0].taps * w->axis[1].taps * w->axis[2].taps;
+    void *room;
+    if (posix_memalign(&room, 64, (size + out + 64) * sizeof(T) + n_runs * sizeof(fg_run)) != 0) {
+        w->failed = 1;
+        return;
+    }
+    T *numbers = (T *)room;
+    for (; first < last; first++)
+        NAME(sweep_tile)(w, first, numbers, numbers + size, (fg_run *)(void *)(numbers + size + out));
+    free(room);
+}
+
+/* Rows [r0, r1) of the filter's gradient, and columns [f0, f1) of those of a group, get what a tile adds. */
+LOCAL void NAME(filter_tile)(const fg_sweep *w, const NAME(tile) *t, int64_t group, int64_t r0, int64_t r1, int64_t f0,
+                             int64_t f1, T *total, int add, T *room, T *other, fg_run *runs) {
+    const fg_axis *x = w->axis;
+    NAME(view) view = w->apart ? NAME(seen)(w, t, f0, f1 - f0, room) : NAME(seen)(w, t, group * w->c, w->c, room);
+    int64_t first = group * w->f + f0, n = f1 - f0, results = w->results;
+    int64_t corner = t->image * w->target_image + t->at[0] * x[0].target + t->at[1] * x[1].target + t->at[2] * x[2].target;
+    const T *b;
+    fg_sums s;
+    if (w->kind == FG_NATIVE) {
+        b = (const T *)w->filter + corner + first;
+        s.b_row = x[2].target;
+    } else {
+        for (int64_t j = 0; j < t->high; j++)
+            for (int64_t i = 0; i < t->wide; i++)
+                NAME(wide_copy)(other + (j * t->wide + i) * n, (const char *)w->filter,
+                                corner + first + j * x[1].target + i * x[2].target, n, w->kind);
+        b = other;
+        s.b_row = n;
+    }
+    for (int64_t j = 0; j < t->high; j++) {
+        runs[j].a = j * x[1].step * view.row;
+        runs[j].b = j * (w->kind == FG_NATIVE ? x[1].target : t->wide * n);
+        runs[j].n = t->wide;
+    }
+    s.runs = runs;
+    s.end = runs + t->high;
+    s.a_row = w->apart ? x[2].gap * view.column : 1;
+    s.a_col = x[2].step * view.column;
+    s.c_row = results;
+    int joined = w->apart || (x[2].gap == 1 && view.column == w->c);
+    int64_t taps = x[2].taps, each = w->apart ? 1 : w->c, line = joined ? taps * each : each;
+    for (int64_t f = 0; f < n; f += WIDE) {
+        int64_t row = 0, lanes = fg_least(WIDE, n - f);
+        for (int64_t t0 = 0; t0 < x[0].taps; t0++)
+            for (int64_t t1 = 0; t1 < x[1].taps; t1++)
+                for (int64_t t2 = 0; t2 < taps; t2 += joined ? taps : 1, row += line) {
+                    int64_t begin = fg_most(r0 - row, 0), end = fg_least(r1 - row, line);
+                    if (begin >= end) continue;
+                    const T *a = view.from + t0 * view.plane + t1 * x[1].gap * view.row + t2 * x[2].gap * view.column;
+                    NAME(rows_of_sums)(&s, w->apart, a + begin * s.a_row + (w->apart ? f : 0), b + f,
+                                       total + (row + begin) * results + first + f, end - begin, lanes, add);
+                }
+    }
+}
+
+LOCAL void NAME(fg_filter_units)(fg_sweep *w, int64_t begin, int64_t end) {
+    int64_t size = NAME(room_of)(w, w->apart ? w->part : w->c), lanes = w->apart ? w->part : w->f, tiles = fg_tiles(w);
+    int64_t other = w->kind == FG_NATIVE ? 0 : (w->axis[1].tile * w->axis[2].tile * lanes + 15) / 16 * 16;
+    void *room;
+    if (posix_memalign(&room, 64, (size + other + 64) * sizeof(T) + w->axis[1].tile * sizeof(fg_run)) != 0) {
+        w->failed = 1;
+        return;
+    }
+    T *numbers = (T *)room;
+    fg_run *runs = (fg_run *)(void *)(numbers + size + other);
+    for (; begin < end; begin++) {
+        int64_t chunk = begin / w->pieces, piece = begin % w->pieces;
+        int64_t from = tiles * chunk / w->chunks, to = tiles * (chunk + 1) / w->chunks;
+        T *total = (T *)w->target + chunk * w->window * w->results;
+        for (int64_t number = from; number < to; number++) {
+            NAME(tile) t = NAME(tile_of)(w, number);
+            if (w->apart) {
+                int64_t f0 = piece * w->part;
+                NAME(filter_tile)(w, &t, 0, 0, w->window, f0, fg_least(f0 + w->part, w->f), total, number > from, numbers,
+                                  numbers + size, runs);
+                continue;
+            }
+            for (int64_t group = 0; group < w->groups; group++)
+                NAME(filter_tile)(w, &t, group, w->window * piece / w->pieces, w->window * (piece + 1) / w->pieces, 0, w->f,
+                                  total, number > from, numbers, numbers + size, runs);
+        }
+    }
+    free(room);
+}
+
+#undef INLINE
+#undef LOCAL
+#undef WIDE
