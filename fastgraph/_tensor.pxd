@@ -7,7 +7,7 @@ from fastgraph._primitive cimport Primitive
 
 cdef class Tensor:
     cdef readonly int64_t id           # unique in the process, never given twice
-    cdef dict __dict__                 # what programs set on it; made with the first; cycles through it are not collected
+    cdef dict __dict__                 # what programs set on it; made with the first; cycles in it are not collected
     cdef object __weakref__
 
 cdef class EagerTensor(Tensor):

@@ -171,10 +171,8 @@ def _selected(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, 
 
 
 def _passed(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]) -> Found:
-    """Of a check of numbers, which gives them: whatever its bounds are."""
-    elements = elements_of(avals[0])
-    shape = np.broadcast_shapes(*[aval.shape for aval in avals if aval.shape is not None])
-    return None if elements is None else np.broadcast_to(elements, shape)
+    """Of a check of numbers, which gives them: whatever its bounds, single numbers, are."""
+    return elements_of(avals[0]) if all(aval.shape == () for aval in avals[1:]) else None
 
 
 def _broadcast(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str, Any]) -> Found:
