@@ -64,7 +64,7 @@ cdef extern from * nogil:
         return NULL;
     #endif
     }
-    /* Of a build with FASTGRAPH_GUARD: memory that ends, but for what 64 does not divide, at a page no one may touch. */
+    /* Of a build with FASTGRAPH_GUARD: memory that ends, but for what 64 does not divide, at a page none may touch. */
     #if defined(FASTGRAPH_GUARD) && defined(__linux__)
     #define FG_GUARD 1
     static void *fg_guarded(int64_t bytes) {
