@@ -401,7 +401,7 @@ class GraphTrace(Trace):
         self.control: tuple[tuple[list[Node], set[Node]], ...] = ()
         self._captured: dict[Any, Value] = {}
         self._cells: dict[Value, Any] = {}  # placeholder of a resource -> weak reference to its Cell
-        self._outside: dict[Value, Any] = {}  # what was captured -> the tensor outside for which it stands
+        self._outside: dict[Value, Any] = {}  # what was captured -> the tensor outside; of an eager one a reference
         self._tensors: dict[Value, SymbolicTensor] = {}
 
     def __repr__(self) -> str:
@@ -557,7 +557,7 @@ class GraphTrace(Trace):
             if outside is None:
                 return found.handle(value)
             if not isinstance(outside, SymbolicTensor):
-                return outside
+                return outside()
             found, value = outside.trace, outside.value
         return found
 
@@ -638,8 +638,8 @@ class GraphTrace(Trace):
             self._cells[value] = weakref.ref(tensor)
             if tensor.name == "generator":
                 self.generators.append(tensor)
-        else:
-            self._outside[value] = tensor
+        else:  # who asks for gradients of an eager one has it
+            self._outside[value] = tensor if isinstance(tensor, SymbolicTensor) else weakref.ref(tensor)
         return value
 
     def _residual(self, tensor: Any) -> Value | None:

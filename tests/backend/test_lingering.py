@@ -181,4 +181,8 @@ def test_writers_killed_while_they_write(tmp_path: Path) -> None:
             os.waitpid(child, 0)
     troubles: list[str] = []
     place = Store(directory, 1 << 20, key, tell=lambda kind, text: troubles.append(text))
-    assert {name: place.read(name) for name in KEYS} == content and troubles == []
+    found = {name: place.read(name) for name in KEYS}  # on a slow machine none of the writers came to the last ones
+    assert all(code in (None, content[name]) for name, code in found.items()) and troubles == []
+    assert any(found.values())
+    for name, code in content.items():
+        assert Store(directory, 1 << 20, key).write(name, code) and place.read(name) == code
