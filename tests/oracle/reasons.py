@@ -42,7 +42,6 @@ ROWS = [
     (r"math\.top_k", r"values: nan", "TensorFlow leaves the order of NaNs to the sorting algorithm; here they come first"),
     (r"math\.lbeta", r"values", "arguments below 0, where the sum of lgammas loses digits in float32"),
     (r"debugging\.assert_near", r"error", "outside the documented dtypes, NumPy's text about inexact numbers"),
-    (r"meshgrid", r"error: InvalidArgumentError, TensorFlow: a result", "bools beside numbers become what no one asked for"),
     (r"expand_dims", r"error: a result", "several axes at once are an extension"),
     (r"(meshgrid|shape_n)", r"(error: a result|dtype)", "inputs of several dtypes at once are an extension"),
     (r"scatter_nd", r"error: a result", "a shape of another integer dtype than the indices is taken"),
