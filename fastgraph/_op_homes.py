@@ -64,7 +64,7 @@ PRIMITIVES: dict[str, str] = {
     "random": "permutation truncated_numbers",
     "ranking": "argsort in_top_k search_sorted top_k unique",
     "reduction": "all any argmax argmin max mean min prod sum",
-    "run_time": "within",
+    "run_time": "ensure_extents within",
     "scans": "cumprod cumsum cumulative_logsumexp",
     "scatter": (
         "gather_nd scatter_nd tensor_scatter_add tensor_scatter_max tensor_scatter_min tensor_scatter_sub "

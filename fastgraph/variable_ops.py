@@ -18,7 +18,7 @@ from fastgraph._buffer import Cell
 from fastgraph._tensor import EagerTensor, as_array, bind, cell_assign, cell_read, from_array, run
 from fastgraph.dtype import DType
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.movement import with_extents
+from fastgraph.ops.run_time import ensure_extents
 from fastgraph.primitive import Primitive
 from fastgraph.shapes import Aval
 
@@ -129,11 +129,7 @@ def _update(name: str, op_type: str, slot: str) -> Primitive:
         before = bind(READ, (resource,), {"dtype": dtype, "shape": shape})
         # What the body checks: the sum would broadcast.
         if shape is None or None in shape:
-            now = primitives.public_function("shape")(before)
-            if shape is None or value.shape.rank != len(shape):
-                value = primitives.public_function("reshape")(value, now)
-            else:
-                value = with_extents(value, {axis: now[axis] for axis in range(len(shape))})
+            value = ensure_extents(value, primitives.public_function("shape")(before))
         elif not value.shape.is_fully_defined():
             value = bind(primitives.get("ensure_shape"), (value,), {"shape": shape})
         bind(TAKE, (resource, bind(primitives.get(slot), (before, value), {}), before), {})

@@ -200,10 +200,10 @@ def _with_n(a: Application, vector: Any) -> Any:
     return concat([cast(reshape(a.n, [1]), vector.dtype), vector], 0)
 
 
-@rule("reshape_dynamic")
-def _reshape_dynamic(a: Application) -> Any:
+@rule("reshape_dynamic", "ensure_extents")
+def _shape_as_input(a: Application) -> Any:
     a.fixed(1)
-    return reshape(a.args[0], _with_n(a, a.args[1]))
+    return a.apply(a.args[0], _with_n(a, a.args[1]))
 
 
 @rule("broadcast_to")

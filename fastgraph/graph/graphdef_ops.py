@@ -181,6 +181,7 @@ ROWS: dict[str, str] = {
     "leaky_relu_grad": "LeakyReluGrad alpha=alpha",
     "reshape": "Reshape shape=shape:ints",
     "reshape_dynamic": "Reshape",
+    "ensure_extents": "Reshape",
     "transpose": "Transpose perm=perm:ints",
     "expand_dims": "ExpandDims dim=axes:one",
     "squeeze": "Squeeze squeeze_dims=axes:list",
@@ -277,12 +278,17 @@ def row_of(name: str) -> Row | None:
     return Row(primitive.op_type, {}, {}, ())
 
 
+#: Primitives that are written as an op which allows more.
+WRITTEN_ONLY = frozenset({"ensure_extents"})
+
+
 @functools.cache
 def rows_for(op: str) -> tuple[tuple[str, Row], ...]:
     """Return the primitives that are written as the type `op`, with their rows."""
     from fastgraph.primitive import all_primitives
 
-    found = [(p.name, row) for p in all_primitives() if (row := row_of(p.name)) is not None and row.type == op]
+    read = [primitive.name for primitive in all_primitives() if primitive.name not in WRITTEN_ONLY]
+    found = [(name, row) for name in read if (row := row_of(name)) is not None and row.type == op]
     return tuple(sorted(found, key=lambda pair: pair[0].endswith("_dynamic")))
 
 

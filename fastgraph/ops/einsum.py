@@ -17,8 +17,9 @@ from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.contraction import extents_of, matmul_p, product_of
 from fastgraph.ops.elementwise import identity, multiply
 from fastgraph.ops.families import public, shape_text
-from fastgraph.ops.movement import reshape, squeeze_p, transpose_p, with_extents
+from fastgraph.ops.movement import reshape, squeeze_p, transpose_p
 from fastgraph.ops.reduction import sum_p
+from fastgraph.ops.run_time import with_extents
 
 #: What an extent that is not known yet counts in the cost of an order.
 UNKNOWN = 64

@@ -20,6 +20,7 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import whole
 from fastgraph.ops.families import public, shape_text
 from fastgraph.ops.partial_values import following
+from fastgraph.ops.run_time import with_extents
 from fastgraph.primitive import Primitive, register
 from fastgraph.shapes import Aval
 
@@ -495,25 +496,38 @@ strided_slice_dynamic = register(
 
 
 def _entries(vector: Any, n: int | None, positions: list[Any]) -> list[Any]:
-    """The numbers of a vector argument of strided_slice: ints, and "t" with the tensor in `positions`."""
+    """The numbers of a vector argument of strided_slice: ints, and "t" with the tensor in `positions`.
+
+    There are `n` of them where the vector does not say, which is checked when the graph runs.
+    """
     mixed = isinstance(vector, (list, tuple)) and any(isinstance(v, Tensor) for v in vector)
     tensor = vector if mixed else convert(vector)
     if isinstance(tensor, Tensor):
         if tensor.shape.rank != 1:
-            raise _unequal(tensor.shape, tensor.shape, tensor.shape)
+            raise _unequal(*[tensor.shape.as_list() if tensor.shape.rank is not None else ()] * 3)
         found = tensor.aval.value if not isinstance(tensor, EagerTensor) else np.asarray(tensor)
         if found is not None:
             return [whole(v, "begin, end or strides") for v in found]
-        count = tensor.shape[0] if n is None else n
-        if count is None:
-            raise NotImplementedError("strided_slice needs bounds whose number is known while a function is traced")
-        tensor = [getitem(tensor, i) for i in range(count)]
+        if tensor.shape[0] is None:
+            if n is None:
+                raise NotImplementedError("strided_slice needs bounds whose number is known while a function is traced")
+            tensor = with_extents(tensor, {0: n})
+        tensor = [getitem(tensor, i) for i in range(tensor.shape[0])]
     return [_number(v, positions, True) if isinstance(v, Tensor) else whole(v, "begin, end or strides") for v in tensor]
 
 
-def _unequal(*shapes: Any) -> InvalidArgumentError:
+def _count(vector: Any) -> int | None:
+    """How many numbers a vector argument of strided_slice has, where it says."""
+    if isinstance(vector, (list, tuple)):
+        return len(vector)
+    shape = convert(vector).shape
+    return shape[0] if shape.rank else None
+
+
+def _unequal(*shapes: Any) -> Exception:
     text = "Expected begin, end, and strides to be 1D equal size tensors, but got shapes {}, {}, and {} instead."
-    return InvalidArgumentError(None, None, text.format(*[shape_text(tuple(s)) for s in shapes]))
+    text = text.format(*[shape_text(tuple(s)) for s in shapes])
+    return ValueError(text) if current_trace() is not None else InvalidArgumentError(None, None, text)
 
 
 @public("strided_slice")
@@ -543,8 +557,10 @@ def strided_slice_public(
     starts: list[Any] = []
     stops: list[Any] = []
     steps: list[Any] = []
-    first, second = _entries(begin, None, starts), _entries(end, None, stops)
-    third = [1] * len(first) if strides is None else _entries(strides, len(first), steps)
+    counts = [_count(v) for v in (begin, end, strides) if v is not None]
+    count = next((n for n in counts if n is not None), None)
+    first, second = _entries(begin, count, starts), _entries(end, count, stops)
+    third = [1] * len(first) if strides is None else _entries(strides, count, steps)
     if not len(first) == len(second) == len(third):
         raise _unequal((len(first),), (len(second),), (len(third),))
     taken = iter(starts), iter(stops), iter(steps)

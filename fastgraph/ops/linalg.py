@@ -20,9 +20,9 @@ from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import conj, select, zeros_like
 from fastgraph.ops.families import Array, Dims, invalid, movement, public, shape_text
 from fastgraph.ops.joining import stack, unstack
-from fastgraph.ops.movement import expand_dims_p, reshape, transpose_p, with_extents
+from fastgraph.ops.movement import expand_dims_p, reshape, transpose_p
 from fastgraph.ops.reduction import norm, reduce_sum
-from fastgraph.ops.run_time import checked, wide
+from fastgraph.ops.run_time import checked, wide, with_extents
 from fastgraph.shapes import Aval
 
 Span = tuple[int, int]  # the lowest and the highest diagonal

@@ -6,7 +6,7 @@ Rule: a static shape or axis is an attribute; one known only at run time is an i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -204,14 +204,6 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
             return bind(_RESHAPE, (tensor,), {"shape": size.static})
         return named(name, reshape_p, tensor, shape=size.static)
     return named(name, reshape_dynamic, tensor, size.tensor)
-
-
-def with_extents(x: Any, wanted: Mapping[int, Any]) -> Any:
-    """x itself, whose axes must have these extents: InvalidArgumentError, when this runs, where one has not."""
-    for axis, n in wanted.items():  # one by one: of several at once, only the product would be compared
-        own = shape(x)
-        x = reshape(x, [n if i == axis else own[i] if m is None else m for i, m in enumerate(x.shape.as_list())])
-    return x
 
 
 # ---- transpose ------------------------------------------------------------------------------------------------------

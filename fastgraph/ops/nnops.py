@@ -33,8 +33,9 @@ from fastgraph.ops.exponentials import exp, log, log1p, sqrt
 from fastgraph.ops.families import Array, broadcast, canonical_axis, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import dim, gather, one_hot_dynamic, one_hot_p
 from fastgraph.ops.joining import concat
-from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p, transpose_p, with_extents
+from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p, transpose_p
 from fastgraph.ops.reduction import max_p, reduce_sum, sum_p
+from fastgraph.ops.run_time import with_extents
 from fastgraph.ops.sums import HALF, block_sum, is_half
 from fastgraph.shapes import Aval
 

@@ -27,9 +27,10 @@ from fastgraph.ops.matrices import (
     stacked,
     times,
 )
-from fastgraph.ops.movement import expand_dims, squeeze, with_extents
+from fastgraph.ops.movement import expand_dims, squeeze
 from fastgraph.ops.padding import pad
 from fastgraph.ops.reduction import reduce_sum
+from fastgraph.ops.run_time import with_extents
 from fastgraph.ops.scans import cumprod
 from fastgraph.shapes import Aval
 

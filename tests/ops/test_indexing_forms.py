@@ -141,3 +141,21 @@ def test_an_index_out_of_bounds_in_a_graph(tier: str) -> None:
         for i in (5, -6):
             with pytest.raises(fg.errors.InvalidArgumentError, match="slice index .* of dimension 0 out of bounds"):
                 function(fg.constant(X), fg.constant(i))
+
+
+_LENGTHS = [(2, 2, 1), (1, 2, 2), (2, 1, 2), (1, 1, 2), (0, 0, 1), (2, 2, None), (None, 2, 2), (2, None, 2)]
+
+
+@pytest.mark.parametrize("tier", ["first", "last"])
+@pytest.mark.parametrize("noted", _LENGTHS, ids=str)
+def test_bounds_of_other_lengths_are_refused(noted: tuple[int | None, ...], tier: str) -> None:
+    x = fg.reshape(fg.range(24.0), [4, 6])
+    with flags.override(tier=tier, worker=False):
+        staged = fg.function(
+            lambda *bounds: fg.strided_slice(x, *bounds), input_signature=[fg.TensorSpec([n], fg.int32) for n in noted]
+        )
+        if None in noted:
+            assert np.array_equal(staged([1, 2], [3, 6], [1, 2]), x[1:3, 2:6:2])
+        for n in (1, 3):
+            with pytest.raises(fg.errors.InvalidArgumentError if None in noted else ValueError):
+                staged(*[fg.ones([n if m is None else m], fg.int32) for m in noted])

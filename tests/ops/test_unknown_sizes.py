@@ -280,3 +280,71 @@ def test_convolutions_of_no_channels_are_an_error_of_the_call(channels: tuple[in
         staged = fg.function(lambda x, w: fg.nn.conv2d(x, w, 1, "SAME"), input_signature=specs)
         with pytest.raises(fg.errors.InvalidArgumentError):
             staged(fg.ones([1, 4, 4, channels[0]]), fg.ones([2, 2, channels[1], 3]))
+
+
+#: What takes operands whose extents must agree, shapes that do not, and shapes that do: nothing has elements.
+UNFIT: dict[str, tuple[Callable[..., Any], list[tuple[tuple[int, ...], ...]], tuple[tuple[int, ...], ...]]] = {
+    "bij,bjk->bik": (
+        lambda a, b: fg.einsum("bij,bjk->bik", a, b),
+        [((0, 2, 3), (0, 4, 5)), ((2, 0, 3), (2, 4, 5)), ((2, 2, 3), (2, 4, 0)), ((2, 0, 3), (3, 3, 5))],
+        ((0, 2, 3), (0, 3, 5)),
+    ),
+    "ii->i": (lambda a: fg.einsum("ii->i", a), [((0, 3),), ((3, 0),)], ((0, 0),)),
+    "ij,ij->ij": (
+        lambda a, b: fg.einsum("ij,ij->ij", a, b),
+        [((0, 3), (0, 4)), ((0, 3), (5, 3)), ((0, 3), (1, 3)), ((3, 0), (3, 1))],
+        ((0, 3), (0, 3)),
+    ),
+    "cross": (
+        fg.linalg.cross,
+        [((0, 2, 3), (1, 2, 3)), ((0, 2, 3), (0, 5, 3)), ((0, 2, 3), (2, 0, 3))],
+        ((0, 2, 3), (0, 2, 3)),
+    ),
+    "bias_add": (fg.nn.bias_add, [((0, 3), (4,)), ((0, 3), (1,)), ((2, 0), (1,))], ((0, 3), (3,))),
+    "tridiagonal_matmul": (
+        fg.linalg.tridiagonal_matmul,
+        [((0, 3, 4), (0, 5, 2)), ((0, 3, 4), (2, 4, 2)), ((2, 3, 4), (2, 5, 0))],
+        ((0, 3, 4), (0, 4, 2)),
+    ),
+}
+
+
+@pytest.mark.parametrize("tier", ["first", "last"])
+@pytest.mark.parametrize("case", UNFIT)
+def test_extents_that_do_not_fit_are_seen_where_nothing_has_elements(case: str, tier: str) -> None:
+    function, wrong, right = UNFIT[case]
+    with flags.override(tier=tier, worker=False):
+        staged = fg.function(function, input_signature=[fg.TensorSpec([None] * len(s)) for s in right])
+        wanted = function(*[fg.zeros(s) for s in right])
+        assert staged(*[fg.zeros(s) for s in right]).shape == wanted.shape
+        for shapes in wrong:
+            for each in (function, staged):
+                with pytest.raises(fg.errors.InvalidArgumentError):
+                    each(*[fg.zeros(s) for s in shapes])
+
+
+@pytest.mark.parametrize("tier", ["first", "last"])
+def test_one_extent_that_is_not_known(tier: str) -> None:
+    with flags.override(tier=tier, worker=False):
+        product = fg.function(
+            lambda a, b: fg.einsum("ij,jk->ik", a, b), input_signature=[fg.TensorSpec([0, None]), fg.TensorSpec([3, 4])]
+        )
+        assert product(fg.zeros([0, 3]), fg.zeros([3, 4])).shape == (0, 4)
+        with pytest.raises(fg.errors.InvalidArgumentError):
+            product(fg.zeros([0, 2]), fg.zeros([3, 4]))
+
+
+@pytest.mark.parametrize("tier", ["first", "last"])
+def test_what_is_added_to_a_variable_of_unknown_shape_has_its_shape(tier: str) -> None:
+    with flags.override(tier=tier, worker=False):
+        for shape in (None, [None, None]):
+            variable = fg.Variable(fg.ones([0, 3]), shape=fg.TensorShape(shape))
+            add = fg.function(variable.assign_add, input_signature=[fg.TensorSpec(None)])
+            for wrong in ([0, 4], [0], [3, 0], [0, 1]):
+                with pytest.raises(fg.errors.InvalidArgumentError):
+                    add(fg.zeros(wrong))
+            variable.assign(fg.ones([2, 3]))
+            with pytest.raises(fg.errors.InvalidArgumentError):
+                add(fg.ones([6]))
+            add(fg.ones([2, 3]))
+            assert np.array_equal(variable, np.full([2, 3], 2.0))
