@@ -145,7 +145,8 @@ def case(
     """Return the result of the function beside the first true predicate, else of `default`.
 
     `exclusive` demands that at most one predicate is true. Raises InvalidArgumentError, in a graph when it runs, if no
-    predicate is true and there is no default. Source: tf.case.
+    predicate is true and there is no default. Eagerly, without `strict`, a list or tuple of one thing is that thing:
+    once for each predicate that was asked. Source: tf.case.
     """
     pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
     if not pairs and default is None:
@@ -167,11 +168,13 @@ def case(
     if default is None:
         _demand([pred for pred, _ in pairs], None, "Input error: None of conditions evaluated as True:")
     if current_trace() is None:
-        for pred, function in pairs:
-            if pred:
-                return function()
-        assert default is not None
-        return default()
+        asked = pairs if default is not None else pairs[:-1]
+        chosen = next((i for i, (pred, _) in enumerate(asked) if pred), None)
+        result = (asked[chosen][1] if chosen is not None else default or pairs[-1][1])()
+        for _ in asked if chosen is None else asked[: chosen + 1]:
+            if not strict and isinstance(result, (list, tuple)) and len(result) == 1:
+                result = result[0]
+        return result
     if default is None:
         default = pairs[-1][1]
         pairs = pairs[:-1]

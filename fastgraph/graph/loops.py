@@ -392,7 +392,7 @@ def scan(
         return fold.packed(empty)
     for row in rows:
         for tensor, start in zip(row, fold.start or rows[0], strict=True):
-            if tensor.shape != start.shape and (infer_shape or tensor.shape != rows[0][0].shape):
+            if infer_shape and tensor.shape != start.shape:  # else `stack` says what does not fit
                 raise ValueError(f"Incompatible shape for value ({tensor.shape}), expected ({start.shape})")
     if reverse:
         rows.reverse()

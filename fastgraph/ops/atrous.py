@@ -193,13 +193,14 @@ def required_space_to_batch_paddings(
         if not base.shape.is_compatible_with([count, 2]):
             raise ValueError(f"base_paddings must have shape [{count}, 2], got {base.shape}")
     known = [known_value(t) for t in (sizes, block, base)]
-    if all(v is not None for v in known):
-        extent, step, sides = (np.asarray(v) for v in known)
-        extra = (-(extent + sides.sum(-1))) % step
-        found = np.stack([sides[:, 0], sides[:, 1] + extra], -1), np.stack([np.zeros_like(extra), extra], -1)
-        return as_tensor(found[0].astype(np.int32)), as_tensor(found[1].astype(np.int32))
-    more = (-(sizes + base[:, 0] + base[:, 1])) % block
-    return stack([base[:, 0], base[:, 1] + more], 1), stack([more * 0, more], 1)
+    are_known = all(v is not None for v in known)
+    if are_known:
+        sizes, block, base = (np.asarray(v) for v in known)  # int32, like the tensors: sums wrap in the same way
+    more = (block - (sizes + base[:, 0] + base[:, 1]) % block) % block
+    pads, crops = [base[:, 0], base[:, 1] + more], [more * 0, more]
+    if are_known:
+        return as_tensor(np.stack(pads, 1)), as_tensor(np.stack(crops, 1))
+    return stack(pads, 1), stack(crops, 1)
 
 
 @public("nn.with_space_to_batch")

@@ -442,7 +442,9 @@ def eye(
         result = named(name, eye_p, rows=rows, columns=columns, dtype=target)
     if batch_shape is None:
         return result
-    lead = extents(batch_shape)
+    if current_trace() is not None and isinstance(batch_shape, (list, tuple)):  # there floats become integers
+        batch_shape = [int(n) if isinstance(n, float) else n for n in batch_shape]
+    lead = extents(batch_shape, "")
     if rows is not None and columns is not None and lead.static is not None:
         return broadcast_to(result, (*lead.static, rows, columns))
     own = shape(result, lead.tensor.dtype) if lead.static is None else shape(result)

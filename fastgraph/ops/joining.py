@@ -532,4 +532,6 @@ def unstack(value: Any, num: Any = None, axis: Any = 0, name: str | None = "unst
         num = None if rank is None else value.shape[axis]
         if num is None:
             raise ValueError(f"Cannot infer argument `num` from shape {value.shape}")
+    elif type(num) is not int:
+        num = whole(num, "num")
     return list(named(name if name != "unstack" else None, unstack_p, value, num=num, axis=axis))

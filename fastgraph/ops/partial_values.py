@@ -188,8 +188,8 @@ def _broadcast(body: Callable[..., Any], avals: Sequence[Aval], attrs: dict[str,
 #: Ops of the family "movement" whose results are elements of so many first inputs (0: all), and nothing else.
 _MOVING = {
     1: "reshape reshape_dynamic transpose expand_dims squeeze broadcast_to broadcast_to_dynamic slice slice_dynamic "
-    "gather gather_nd strided_slice strided_slice_dynamic ensure_shape ensure_extents split unstack fill fill_dynamic mirror_pad tile "
-    "reverse matrix_diag_part mask",
+    "gather gather_nd strided_slice strided_slice_dynamic ensure_shape ensure_extents split unstack fill fill_dynamic "
+    "mirror_pad tile reverse matrix_diag_part mask",
     0: "concat stack pad",
 }
 _SEVERAL = frozenset({"split", "unstack"})

@@ -92,6 +92,7 @@ class Function(MethodCall):
     ) -> None:
         if not callable(python_function):
             raise TypeError(f"tf.function needs a callable, not {python_function!r}")
+        _check_attributes(experimental_attributes)
         self._python_function = python_function
         self._name = name or str(getattr(python_function, "__name__", type(python_function).__name__))
         self._autograph = autograph
@@ -560,6 +561,21 @@ def _shapes_in(key: Any, specs: list[Any]) -> list[Any]:
 
 def _placeholder_name(name: str) -> str:
     return _plain(name.lstrip("*"))
+
+
+#: What `experimental_attributes` may say; it changes nothing here.
+_ATTRIBUTES = frozenset((
+    "_OutputsOnOpDevice", "_disable_acd", "_implements", "_noinline", "_tf_data_function", "api_implements",
+    "api_preferred_device", "disable_summaries_at_runtime", "experimental_ints_on_device", "function_runs_at_most_once",
+    "go_backwards", "runtime_constant_optimization", "time_major",
+))  # fmt: skip
+
+
+def _check_attributes(attributes: Any) -> None:
+    """Raises: ValueError for a name that is none of an attribute."""
+    for name in dict(attributes or {}):
+        if name not in _ATTRIBUTES:
+            raise ValueError(f"`{name} is not supported by tf.function as an attribute.")
 
 
 def _plain(name: str) -> str:

@@ -130,6 +130,23 @@ def test_case(mode):
     assert [int(f(fg.constant(x))) for x in (20, 7, 1)] == [1, 2, 3]
 
 
+def test_case_without_strict_unpacks_what_is_alone():
+    def seven():
+        return [[fg.constant(7)]]
+
+    yes, no = (fg.constant(True), seven), (fg.constant(False), seven)
+    for pairs, default, depth in (
+        ([yes], None, 2), ([yes], seven, 1), ([no], seven, 1), ([no, yes], seven, 0), ([no, yes], None, 1),
+        ([no, no], seven, 0),
+    ):  # fmt: skip
+        for strict in (False, True):
+            result, lists = fg.case(pairs, default=default, strict=strict), 0
+            while isinstance(result, list):
+                result, lists = result[0], lists + 1
+            assert (lists, int(result)) == (2 if strict else depth, 7)
+    assert fg.case([(fg.constant(True), lambda: (1, 2))], default=lambda: ()) == (1, 2)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_switch_case(mode):
     f = staged(lambda i: fg.switch_case(i, [lambda: 10, lambda: 11], default=lambda: 99), mode)

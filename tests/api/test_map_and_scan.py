@@ -329,3 +329,13 @@ def test_gradients_through_ragged_results(staged):
         assert outer.gradient(dx, x).numpy().tolist() == [30, 960]
         if staged:
             assert g.get_concrete_function(x).wait(60)
+
+
+def test_scan_without_infer_shape() -> None:
+    x = fg.constant([1.0, 2.0])
+    start = (fg.zeros([]), fg.zeros([2]))
+    first, second = fg.scan(lambda a, v: (a[0] + v, fg.fill([3], v)), x, start, infer_shape=False)
+    assert first.numpy().tolist() == [1.0, 3.0] and second.shape == (2, 3)
+    for infer, error in ((False, fg.errors.InvalidArgumentError), (True, ValueError)):
+        with pytest.raises(error):
+            fg.scan(lambda a, v: fg.concat([a, [v]], 0), x, fg.zeros([1]), infer_shape=infer)

@@ -295,3 +295,19 @@ def test_neighbours():
             op()
     assert fg.tensordot(X, X, np.int64(1)).shape == (2, 2) and fg.repeat(X, True, 0).shape == (2, 2)
     assert int(fg.range(5)[None, True][0]) == 1
+
+
+def test_floats_for_numbers_of_things():
+    for made in (lambda: fg.unstack([1, 2], num=2.0), fg.function(lambda: fg.unstack([1, 2], num=2.5))):
+        assert [int(x) for x in made()] == [1, 2]
+    with pytest.raises(TypeError):
+        fg.unstack([1, 2], num="2")
+    assert fg.function(lambda: fg.eye(2, batch_shape=[2.0, 3]))().shape == (2, 3, 2, 2)
+    with pytest.raises(TypeError, match="to EagerTensor of dtype int32"):
+        fg.eye(2, batch_shape=[2.0, 3])
+
+
+def test_attributes_of_functions_are_known_ones():
+    assert int(fg.function(lambda: 1, experimental_attributes={"_noinline": True})()) == 1
+    with pytest.raises(ValueError, match="foo is not supported by tf.function as an attribute"):
+        fg.function(lambda: 1, experimental_attributes={"foo": 1})

@@ -377,3 +377,13 @@ def test_general_dropout() -> None:
 
     dropped = tf.nn.experimental.general_dropout(tf.ones([2, 4]), 0.5, drawn)
     assert dropped.numpy().tolist() == [[0.0, 2.0, 2.0, 2.0]] * 2
+
+
+def test_paddings_wrap_alike_whether_known_or_not() -> None:
+    most = 2**31 - 1
+    traced = tf.function(tf.required_space_to_batch_paddings)
+    for size, block in ((most, 3), (most, most), (most - 1, most), (5, 2**30), (-7, 4)):
+        vectors = [tf.constant(x, tf.int32) for x in ([size], [block], [[most, most]])]
+        for ours, theirs in zip(tf.required_space_to_batch_paddings(*vectors), traced(*vectors), strict=True):
+            assert ours.numpy().tolist() == theirs.numpy().tolist()
+    assert tf.required_space_to_batch_paddings([most], [3], [[most, most]])[0].numpy().tolist() == [[most, -(2**31)]]
