@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import weakref
+from collections.abc import Iterable
 from types import CodeType
 from typing import Any
 
@@ -19,7 +20,7 @@ from fastgraph._tensor import EagerTensor, Tensor, Trace, current_state, current
 from fastgraph.dtype import DType
 from fastgraph.errors import InaccessibleTensorError, InternalError, OperatorNotAllowedInGraphError
 from fastgraph.graph import operation
-from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name
+from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name, subgraphs
 from fastgraph.graph.naming import UNNAMED, Reserved, argument_name, tensor_place
 from fastgraph.graph.operation import Operation, consumers, operation_of
 from fastgraph.graph.structure import CONST, CUSTOM, PLACEHOLDER, register_backward
@@ -385,6 +386,7 @@ class GraphTrace(Trace):
         self.n_random_ops = 0  # what tells a function's random ops apart
         self.draws_eagerly = False  # traced for one call: its random ops take what eager ones would
         self.sources: set[Value] = set()  # what gradients are asked for: no constants to the graphs inside
+        self.copied: dict[Value, list[Graph]] = {}  # constants here: the graphs inside that have copies of them
         self.generators: list[Any] = []  # the cells of random ops, which nothing else keeps
         self.spare_generators: list[Any] = []  # of an earlier trace of the same function, for its random ops
         self.same_lists: Any = None  # of a function: which lists may be one, where a tensor has decided which
@@ -597,6 +599,17 @@ class GraphTrace(Trace):
         """Return what comes from outside: the value here, and the one (of a tensor or Cell the id) it stands for."""
         return {value: key for key, value in self._captured.items()}
 
+    def has_copies(self, graph: Graph, values: Iterable[Value]) -> bool:
+        """Say whether a graph, or one inside it, has copies of these constants: gradients do not find them there."""
+        having = {each for value in values for each in self.copied.get(value, ())}
+        stack = [graph] if having else []
+        while stack:
+            each = stack.pop()
+            if each in having:
+                return True
+            stack += [inner for node in each.nodes for inner, _ in subgraphs(node)]
+        return False
+
     def reaches(self, tensor: SymbolicTensor) -> bool:
         """Say whether a tensor of a trace may be used here."""
         trace: GraphTrace | None = self
@@ -614,6 +627,7 @@ class GraphTrace(Trace):
             self._captured[key] = node.outputs[0]
             self._outside[node.outputs[0]] = tensor
             self._unnamed = True
+            tensor.trace.copied.setdefault(tensor.value, []).append(self.graph)
             return node.outputs[0]
         name = "resource" if is_cell else tensor.name.partition(":")[0] if isinstance(tensor, SymbolicTensor) else ""
         attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": name}

@@ -424,3 +424,51 @@ def test_a_constant_that_is_watched_reaches_what_is_traced_inside():
         return forward.jvp(y)
 
     assert float(tangent()) == 4
+
+
+def test_a_function_that_was_traced_before_its_constant_was_watched():
+    @fg.function
+    def gradient(twice):
+        x = fg.constant(2.0)
+        inner = fg.function(lambda a: fg.cond(a > 0, lambda: a * x, lambda: x))
+        y = inner(x)
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = inner(x)
+            if twice:
+                y = inner(y)
+        return tape.gradient(y, x)
+
+    assert float(gradient(False)) == 4 and float(gradient(True)) == 12
+
+
+def test_gradients_of_constants_that_graphs_inside_have_copies_of_are_refused():
+    @fg.function
+    def gradients(make, of):
+        x = fg.constant(2.0)
+        y = make(x)
+        return fg.gradients(y, of(x))
+
+    def loop(x):
+        return fg.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), (0, x))[1]
+
+    for make in (
+        loop,
+        lambda x: fg.cond(x > 0, lambda: fg.cond(x > 1, lambda: x * x, lambda: x), lambda: x),
+        lambda x: fg.function(lambda a: a * x)(x),
+    ):
+        with pytest.raises(NotImplementedError, match="tf.identity of it where it is made"):
+            gradients(make, lambda x: x)
+
+    @fg.function
+    def of_an_identity():
+        x = fg.identity(fg.constant(2.0))
+        return fg.gradients(loop(x), x)[0]
+
+    @fg.function
+    def beside():
+        x = fg.constant(2.0)
+        loop(x)
+        return fg.gradients(x * x, x)[0]
+
+    assert float(of_an_identity()) == 32 and float(beside()) == 4
