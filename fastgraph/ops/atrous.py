@@ -194,10 +194,10 @@ def required_space_to_batch_paddings(
             raise ValueError(f"base_paddings must have shape [{count}, 2], got {base.shape}")
     known = [known_value(t) for t in (sizes, block, base)]
     are_known = all(v is not None for v in known)
-    if are_known:
-        sizes, block, base = (np.asarray(v) for v in known)  # int32, like the tensors: sums wrap in the same way
-    more = (block - (sizes + base[:, 0] + base[:, 1]) % block) % block
-    pads, crops = [base[:, 0], base[:, 1] + more], [more * 0, more]
+    # Of int32 either way: sums of arrays wrap as those of tensors do.
+    extent, step, sides = [np.asarray(v) for v in known] if are_known else [sizes, block, base]
+    more = (step - (extent + sides[:, 0] + sides[:, 1]) % step) % step
+    pads, crops = [sides[:, 0], sides[:, 1] + more], [more * 0, more]
     if are_known:
         return as_tensor(np.stack(pads, 1)), as_tensor(np.stack(crops, 1))
     return stack(pads, 1), stack(crops, 1)

@@ -273,7 +273,7 @@ class Function(MethodCall):
         if self._parameters.input_signature is not None:
             arguments.key = _SIGNATURE
             self._parameters.rename(arguments)
-        found = _with_sources(self._traces.find(arguments.key) or recursion.find(self, arguments.key))
+        found = _with_sources(self._traces.find(arguments.key)) or recursion.find(self, arguments.key)
         if found is None:
             found = self._find_within(arguments.key)
         has_traced = False
