@@ -91,7 +91,9 @@ def _agreed(own: Dims, wanted: Dims) -> Dims:
     shape_inputs=(1,),
     lower=lambda b, node: [lambda index: b.input(0).at(index)],
     vjp=dict(tensor=lambda dy: dy),
-    samples=lambda: [((np.ones(s, t), np.array(s)), {}) for s in ((2, 3), (0, 4), ()) for t in ("float32", "int64")],
+    samples=lambda: [
+        ((np.ones(s, t), np.array(s, np.int32)), {}) for s in ((2, 3), (0, 4), ()) for t in ("float32", "int64")
+    ],
     error_samples=lambda: [
         ((np.ones([0, 3]), np.array([0, 4])), {}, InvalidArgumentError, r"dimension 4 at axis 1 .* \[0,3\] but got 3"),
         ((np.ones([6]), np.array([2, 3])), {}, InvalidArgumentError, r"Expected rank 2 of the input shaped \[6\]"),
