@@ -208,7 +208,9 @@ def test_clipping_in_one_pass_is_a_minimum_and_a_maximum(dtype: str) -> None:
 
 def test_clipping_broadcasts_and_is_recorded() -> None:
     x = tf.constant([[1.0], [5.0]])
-    assert tf.clip_by_value(x, [0.0, 2.0], 4.0).numpy().tolist() == [[1.0, 2.0], [4.0, 4.0]]
+    assert tf.clip_by_value([[1.0, 1.0], [5.0, 5.0]], [0.0, 2.0], 4.0).numpy().tolist() == [[1.0, 2.0], [4.0, 4.0]]
+    with pytest.raises(ValueError, match="incompatible"):  # the values keep their shape
+        tf.clip_by_value(x, [0.0, 2.0], 4.0)
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = tf.clip_by_value(x, 0.0, 4.0)
