@@ -44,6 +44,7 @@ typedef struct {
     void *target;              /* to_filter: sums of the chunks, float or double */
     int64_t chunks, pieces, window; /* to_filter: see fg_filter_unit; window: rows of the filter */
     int64_t tile_c, tile_run, tile_pieces; /* by registers of tiles: see _convolutions_by_tiles.h */
+    int64_t together;          /* tiles of places whose sums are stored once: see _convolutions_to_filter_by_tiles.h */
     int failed;                /* memory was not there */
 } fg_sweep;
 

@@ -36,7 +36,7 @@ cdef extern from "_convolutions.h" nogil:
         const void* source
         const void* filter
         void* target
-        int64_t chunks, pieces, window, tile_c, tile_run, tile_pieces
+        int64_t chunks, pieces, window, tile_c, tile_run, tile_pieces, together
         int failed
     ctypedef struct fg_layout:
         int64_t[3] taps
@@ -56,6 +56,11 @@ cdef extern from "_convolutions.h" nogil:
     void fg_lay_tiles(const fg_sweep* w, const fg_layout* y, uint16_t* to, const uint16_t* from_, int64_t first,
                       int64_t last)
     void fg_tile_units(fg_sweep* w, int64_t first, int64_t last)
+    void fg_cut_to_filter(fg_sweep* w, int64_t units)
+    int64_t fg_unit_blocks(const fg_sweep* w)
+    int64_t fg_chunk_units(const fg_sweep* w)
+    void fg_filter_tile_units(fg_sweep* w, int64_t first, int64_t last)
+    void fg_filter_totals(const fg_sweep* w, uint16_t* to, int64_t first, int64_t last)
     void fg_widened(float* to, const uint16_t* from_, int64_t n, int kind)
     void fg_narrowed(uint16_t* to, const float* from_, int64_t n, int kind)
 
@@ -253,6 +258,14 @@ cdef bint _cut(fg_sweep* w, double work) noexcept:
 
 # Work that threads share.
 
+cdef struct Laying:
+    fg_sweep* sweep
+    fg_layout* layout
+    int is_double
+    void* to
+    const void* source
+
+
 cdef void _sweep_part(void* context, int64_t first, int64_t last) noexcept nogil:
     fg_sweep_units(_bits, <fg_sweep*>context, first, last)
 
@@ -263,6 +276,15 @@ cdef void _filter_part(void* context, int64_t first, int64_t last) noexcept nogi
 
 cdef void _tile_part(void* context, int64_t first, int64_t last) noexcept nogil:
     fg_tile_units(<fg_sweep*>context, first, last)
+
+
+cdef void _filter_tile_part(void* context, int64_t first, int64_t last) noexcept nogil:
+    fg_filter_tile_units(<fg_sweep*>context, first, last)
+
+
+cdef void _filter_total_part(void* context, int64_t first, int64_t last) noexcept nogil:
+    cdef Laying* of = <Laying*>context
+    fg_filter_totals(of.sweep, <uint16_t*>of.to, first, last)
 
 
 cdef struct Slice:
@@ -298,14 +320,6 @@ cdef int share(part_t part, void* context, int64_t units, double work) except -1
         if some.first < units:
             PyErr_CheckSignals()
     return 0
-
-
-cdef struct Laying:
-    fg_sweep* sweep
-    fg_layout* layout
-    int is_double
-    void* to
-    const void* source
 
 
 cdef void _lay_part(void* context, int64_t first, int64_t last) noexcept nogil:
@@ -380,6 +394,33 @@ cdef bint _by_tiles(fg_sweep* w, fg_layout* y, const void* filter, double work) 
     share(_lay_tiles_part, &of, panels * y.groups, <double>panels * y.groups * fg_tile_panel(w) * 8)
     w.filter = room.data
     share(_tile_part, w, fg_tiles(w) * w.groups * w.parts, work / 8)
+    return True
+
+
+cdef bint _filter_by_tiles(fg_sweep* w, void* to, double work) except -1:
+    """Make the gradient to a filter of bfloat16 by registers of tiles; False, having done nothing, where not."""
+    cdef int64_t units, count
+    cdef Laying of
+    cdef _Room room
+    if not _tiles or _bits != 512 or w.kind != FG_BRAIN or w.apart or work < _tiled:
+        return False
+    w.chunks = 1
+    fg_cut_to_filter(w, 1)
+    count = fg_unit_blocks(w) * fg_chunk_units(w) * 256
+    w.chunks = max(<int64_t>1, min(min(fg_tiles(w) // w.together, <int64_t>(work / (8 * PIECE))),
+                                   min(<int64_t>16, (1 << 20) // count)))
+    if w.chunks < 8 and work > 64.0 * PIECE:
+        fg_cut_to_filter(w, (7 + w.chunks) // w.chunks)
+    units = fg_chunk_units(w)
+    count = fg_unit_blocks(w) * units * 256
+    room = _Room(w.chunks * count * 4 + 64)
+    w.target = <void*>((<size_t>room.data + 63) // 64 * 64)
+    share(_filter_tile_part, w, w.chunks * units, work / 8)
+    if w.failed:
+        return True
+    of.sweep = w
+    of.to = to
+    share(_filter_total_part, &of, units, <double>count * w.chunks)
     return True
 
 
@@ -614,6 +655,8 @@ def filter_gradient(cnp.ndarray x not None, tuple dims, cnp.ndarray dy not None,
     w.source = cnp.PyArray_DATA(x)
     w.filter = cnp.PyArray_DATA(dy)
     w.window = z.k[0] * z.k[1] * z.k[2] * (1 if w.apart else z.c_each)
+    if _filter_by_tiles(&w, cnp.PyArray_DATA(<cnp.ndarray>result), work):
+        return _finished(&w, result)
     count = (<object>result).size
     tiles = fg_tiles(&w)
     # Sums of chunks take memory, pieces of rows copy what they see once more each.

@@ -112,6 +112,25 @@ def test_registers_of_tiles_give_what_numpy_gives() -> None:
         blocks.use_tiles(True)
 
 
+@pytest.mark.skipif(not blocks.use_tiles(True), reason="this CPU has no registers of tiles")
+def test_gradients_to_large_filters_are_pieced_together() -> None:
+    random = np.random.default_rng(6)
+    for case in [
+        ((3, 5, 6, 160), (3, 3, 160, 250), (3, 5, 6, 250), (1, 1), "SAME", (1, 1)),  # pieces of channels
+        ((2, 9, 9, 320), (3, 2, 80, 36), (2, 5, 4, 36), (2, 2), "SAME", (1, 2)),  # chunks, of several tiles each
+        ((2, 1100, 35), (3, 35, 20), (2, 1100, 20), (1,), "SAME", (1,)),  # lines in several tiles
+        ((2, 40, 37, 130), (5, 5, 130, 40), (2, 40, 37, 40), (1, 1), "SAME", (1, 1)),
+        ((3, 6, 30, 30, 18), (3, 3, 3, 18, 17), (3, 6, 30, 30, 17), (1, 1, 1), "SAME", (1, 1, 1)),
+    ]:
+        x, w, dy = (random.integers(-3, 4, shape).astype(_dtype("bfloat16")) for shape in case[:3])
+        for array in (x, dy):
+            array.flat[random.integers(0, array.size)] = np.nan
+        found = _by_blocks(case, x, w, dy)[2]
+        with np.errstate(invalid="ignore"):
+            wanted = conv_arrays.filter_gradient_by_numpy(x, w.shape, dy, *case[3:])
+        np.testing.assert_array_equal(found.astype(np.float64), wanted.astype(np.float64), err_msg=str(case))
+
+
 def test_what_is_no_number_stays_where_it_is(vectors: None) -> None:
     random = np.random.default_rng(5)
     for case in [
