@@ -3,9 +3,10 @@
  * Sums go over places, which both operands must hold in pairs: rows of registers are 16 results of the gradient dy,
  * whose places are turned into columns once for each tile of places; columns are 16 of the numbers that a line of taps
  * sees, laid out in pairs of places. Lines of places have zeros behind them in both, so a register never holds what
- * belongs to another window. Sums of a chunk stay [block of columns, block of results, 16 results, 16 columns] until the last. */
+ * belongs to another window. Sums of a chunk stay [block of columns, block of results, 16 results, 16 columns] until the
+ * last. */
 
-#define FG_TOGETHER 512    /* places that are summed without the sums being stored */
+#define FG_TOGETHER 256    /* places that are summed without the sums being stored */
 #define FG_LAID 1000000    /* bytes that what a tile sees takes at most, laid out */
 #define FG_STORED 1000000  /* those of the sums of a unit */
 
@@ -148,20 +149,24 @@ FG_TILES static void fg_lay_seen(const fg_sweep *w, const fg_filter_tile *t, int
     int64_t high = fg_seen(x + 1, t->high), columns = fg_seen(x + 2, t->wide), pairs = t->places.pitch / 2;
     int64_t joined = x[2].gap == 1, run = joined ? x[2].taps * n : n, runs = joined ? 1 : x[2].taps;
     int64_t next = x[2].step * n;
-    for (int64_t t0 = 0; t0 < x[0].taps; t0++)
-        for (int64_t r = 0; r < runs; r++)
-            for (int64_t c = 0; c < run; c += 16, to += strip) {
-                __mmask32 mask = (__mmask32)((1u << fg_least(16, run - c)) - 1);
-                for (int64_t line = 0; line < high; line++) {
-                    uint32_t *at = to + (line % x[1].step * t->lines + line / x[1].step) * pairs * 16;
+    for (int64_t t0 = 0; t0 < x[0].taps; t0++, to += fg_line_blocks(w, n) * strip)
+        for (int64_t line = 0; line < high; line++) {
+            uint32_t *block = to + (line % x[1].step * t->lines + line / x[1].step) * pairs * 16;
+            for (int64_t r = 0; r < runs; r++)
+                for (int64_t c = 0; c < run; c += 16, block += strip) {
+                    __mmask32 mask = (__mmask32)((1u << fg_least(16, run - c)) - 1);
                     const uint16_t *from = seen + (t0 * high + line) * columns * n + r * x[2].gap * n + c;
-                    int64_t i = 0;
-                    for (; 2 * i + 1 < t->wide; i++, from += 2 * next)
-                        _mm512_store_si512(at + i * 16, fg_pairs(from, from + next, mask));
-                    if (2 * i < t->wide) _mm512_store_si512(at + i++ * 16, fg_pairs(from, NULL, mask));
-                    for (; i < pairs; i++) _mm512_store_si512(at + i * 16, _mm512_setzero_si512());
+                    uint32_t *at = block, *end = block + pairs * 16;
+                    int64_t i = 1;
+                    for (; i < t->wide; i += 2, at += 16, from += 2 * next)
+                        _mm512_store_si512(at, fg_pairs(from, from + next, mask));
+                    if (i == t->wide) {
+                        _mm512_store_si512(at, fg_pairs(from, NULL, mask));
+                        at += 16;
+                    }
+                    for (; at < end; at += 16) _mm512_store_si512(at, _mm512_setzero_si512());
                 }
-            }
+        }
 }
 
 /* What the blocks of A times 16 results and B times 16 columns get of all steps of the tiles together. */
