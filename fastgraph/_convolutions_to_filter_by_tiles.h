@@ -6,7 +6,7 @@
  * belongs to another window. Sums of a chunk stay [block of columns, block of results, 16 results, 16 columns] until the
  * last. */
 
-#define FG_TOGETHER 256    /* places that are summed without the sums being stored */
+#define FG_TOGETHER 512    /* places that are summed without the sums being stored */
 #define FG_LAID 1000000    /* bytes that what a tile sees takes at most, laid out */
 #define FG_STORED 1000000  /* those of the sums of a unit */
 
@@ -74,8 +74,16 @@ static void fg_cut_to_filter(fg_sweep *w, int64_t units) {
         w->together = fg_most(1, fg_least(FG_TOGETHER / (high * wide), FG_LAID / fg_laid_bytes(w, high, wide)));
 }
 
-/* 16 numbers of two places, in pairs. */
-FG_TILES static inline __m512i fg_pairs(const uint16_t *first, const uint16_t *second, __mmask32 mask) {
+/* 16 numbers of two places (of one and zeros if second is NULL), in pairs. */
+FG_TILES static inline __attribute__((always_inline)) __m512i fg_pairs(const uint16_t *first, const uint16_t *second,
+                                                                       __mmask32 mask) {
+    const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                                           21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    if (mask == 0xffff && second) {
+        __m512i both = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)first));
+        both = _mm512_inserti64x4(both, _mm256_loadu_si256((const __m256i *)second), 1);
+        return _mm512_permutexvar_epi16(order, both);
+    }
     __m512i low = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(_mm512_maskz_loadu_epi16(mask, first)));
     if (!second) return low;
     __m512i high = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(_mm512_maskz_loadu_epi16(mask, second)));
@@ -222,6 +230,15 @@ FG_TILES static void fg_configure_steps(int64_t each) {
     _tile_loadconfig(&config);
 }
 
+/* Where block j of the columns of all lines of taps begins. */
+static const uint32_t *fg_block_of(const fg_sweep *w, const fg_filter_tile *t, const uint32_t *laid, int64_t columns,
+                                   int64_t strip, int64_t j) {
+    const fg_axis *rows = w->axis + 1;
+    int64_t t0 = j / (rows->taps * columns), line = j / columns % rows->taps * rows->gap;
+    int64_t at = (line % rows->step * t->lines + line / rows->step) * t->places.pitch / 2 * 16;
+    return laid + (t0 * columns + j % columns) * strip + at;
+}
+
 /* Add what `together` tiles from `number` on give to a unit's sums; laid: room for the results, seen: for the rest. */
 FG_TILES static void fg_filter_by_tiles(const fg_sweep *w, fg_filter_tile *t, int64_t number, int64_t together,
                                         int64_t group, int64_t c0, float *sums, int add, uint16_t *seen,
@@ -261,23 +278,22 @@ FG_TILES static void fg_filter_by_tiles(const fg_sweep *w, fg_filter_tile *t, in
     s.steps = t->places.steps;
     s.step = t->places.each / 2 * 16;
     s.result = together * t->places.steps * 512;
-    s.column = together * pairs;
     s.sum = f_blocks * 256;
     s.add = add;
-    for (int64_t t0 = 0; t0 < x[0].taps; t0++)
-        for (int64_t t1 = 0; t1 < x[1].taps; t1++) {
-            int64_t line = t1 * x[1].gap, kind = line % x[1].step;
-            const uint32_t *b = laid + t0 * columns * s.column;
-            b += (kind * t->lines + line / x[1].step) * t->places.pitch / 2 * 16;
-            for (int64_t j = 0; j < columns; j += 2, b += 2 * s.column, sums += fg_least(2, columns - j + 2) * s.sum)
-                for (int64_t f = 0; f < f_blocks; f += 2) {
-                    const uint16_t *a = results + f * s.result;
-                    if (j + 1 < columns)
-                        (f + 1 < f_blocks ? fg_blocks_22 : fg_blocks_12)(&s, a, b, sums + f * 256);
-                    else
-                        (f + 1 < f_blocks ? fg_blocks_21 : fg_blocks_11)(&s, a, b, sums + f * 256);
-                }
+    int64_t blocks = x[0].taps * x[1].taps * columns;
+    const uint32_t *b = fg_block_of(w, t, laid, columns, together * pairs, 0);
+    for (int64_t j = 0; j < blocks; j += 2, sums += 2 * s.sum) {
+        const uint32_t *next = fg_block_of(w, t, laid, columns, together * pairs, fg_least(j + 1, blocks - 1));
+        s.column = next - b;
+        for (int64_t f = 0; f < f_blocks; f += 2) {
+            const uint16_t *a = results + f * s.result;
+            if (j + 1 < blocks)
+                (f + 1 < f_blocks ? fg_blocks_22 : fg_blocks_12)(&s, a, b, sums + f * 256);
+            else
+                (f + 1 < f_blocks ? fg_blocks_21 : fg_blocks_11)(&s, a, b, sums + f * 256);
         }
+        b = fg_block_of(w, t, laid, columns, together * pairs, fg_least(j + 2, blocks - 1));
+    }
 }
 
 /* Units [first, last): pieces of the channels of the groups of the chunks. */
