@@ -56,7 +56,7 @@ cdef extern from "_convolutions.h" nogil:
     void fg_lay_tiles(const fg_sweep* w, const fg_layout* y, uint16_t* to, const uint16_t* from_, int64_t first,
                       int64_t last)
     void fg_tile_units(fg_sweep* w, int64_t first, int64_t last)
-    void fg_cut_to_filter(fg_sweep* w, int64_t units)
+    int fg_cut_to_filter(fg_sweep* w, int64_t units)
     int64_t fg_unit_blocks(const fg_sweep* w)
     int64_t fg_chunk_units(const fg_sweep* w)
     void fg_filter_tile_units(fg_sweep* w, int64_t first, int64_t last)
@@ -402,10 +402,12 @@ cdef bint _filter_by_tiles(fg_sweep* w, void* to, double work) except -1:
     cdef int64_t units, count
     cdef Laying of
     cdef _Room room
+    cdef fg_sweep some = w[0]
     if not _tiles or _bits != 512 or w.kind != FG_BRAIN or w.apart or work < _tiled:
         return False
-    w.chunks = 1
-    fg_cut_to_filter(w, 1)
+    if not fg_cut_to_filter(&some, 1):
+        return False
+    w[0] = some
     count = fg_unit_blocks(w) * fg_chunk_units(w) * 256
     w.chunks = max(<int64_t>1, min(min(fg_tiles(w) // w.together, <int64_t>(work / (8 * PIECE))),
                                    min(<int64_t>16, (1 << 20) // count)))

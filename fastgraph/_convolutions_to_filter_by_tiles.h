@@ -3,8 +3,8 @@
  * Sums go over places, which both operands must hold in pairs: rows of registers are 16 results of the gradient dy,
  * whose places are turned into columns once for each tile of places; columns are 16 of the numbers that a line of taps
  * sees, laid out in pairs of places. Lines of places have zeros behind them in both, so a register never holds what
- * belongs to another window. Sums of a chunk stay [block of columns, block of results, 16 results, 16 columns] until the
- * last. */
+ * belongs to another window. Sums of a chunk stay [block of columns, block of results, 16 results, 16 columns] until
+ * the last of them. */
 
 #define FG_TOGETHER 512    /* places that are summed without the sums being stored */
 #define FG_LAID 1000000    /* bytes that what a tile sees takes at most, laid out */
@@ -50,8 +50,8 @@ static int64_t fg_laid_bytes(const fg_sweep *w, int64_t high, int64_t wide) {
 }
 
 /* Cut places into tiles, tiles into those that are summed together, and channels into pieces, for at least `units`
- * units of a chunk if that can be. */
-static void fg_cut_to_filter(fg_sweep *w, int64_t units) {
+ * units of a chunk if that can be. False for windows too large to be laid out. */
+static int fg_cut_to_filter(fg_sweep *w, int64_t units) {
     fg_axis *rows = w->axis + 1, *columns = w->axis + 2;
     int64_t least = fg_most(32, 576 / (w->axis[0].taps * rows->taps * columns->taps)), wide, high = 1;
     wide = fg_pieces(columns->m, fg_pieces(columns->m, FG_TOGETHER));
@@ -72,6 +72,7 @@ static void fg_cut_to_filter(fg_sweep *w, int64_t units) {
     w->together = 1;
     if (rows->tiles == 1 && columns->tiles == 1)
         w->together = fg_most(1, fg_least(FG_TOGETHER / (high * wide), FG_LAID / fg_laid_bytes(w, high, wide)));
+    return fg_laid_bytes(w, high, wide) <= 16 * FG_LAID;
 }
 
 /* 16 numbers of two places (of one and zeros if second is NULL), in pairs. */
