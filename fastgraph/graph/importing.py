@@ -316,8 +316,8 @@ class Body:
         n = len(trace.graph.nodes)
         try:
             self._make_one(node)
-        except (LookupError, AttributeError, ArithmeticError, AssertionError, UnicodeError, RecursionError) as error:
-            if isinstance(error, OpError):
+        except (LookupError, AttributeError, ArithmeticError, AssertionError, UnicodeError, RuntimeError) as error:
+            if isinstance(error, OpError | NotImplementedError):
                 raise
             what = f"{type(error).__name__}: {error}"
             text = f"Node '{node.name}' ({node.op}) is not as an operation of this type is written: {what}"
