@@ -35,7 +35,6 @@ cdef enum BlockKind:
     BLOCK_MEMORY = 0   # pool memory, 64-byte aligned, directly behind the Block
     BLOCK_FOREIGN = 1  # memory of the NumPy array `owner`
     BLOCK_OBJECT = 2   # `owner` is an object array (strings); data points at its PyObject pointers
-    BLOCK_LIST = 3     # data is an array of ListItem
 
 cdef struct Block:
     int64_t refs
@@ -47,14 +46,7 @@ cdef struct Block:
     Block* next        # link of a free list or of the list of deferred releases
     int32_t size_class
     int32_t pages      # of a mapping of its own (size_class -1)
-    int64_t capacity   # BLOCK_LIST: items that fit without growing
-
-cdef struct ListItem:
-    Block* block
-    char* data
-    int32_t dtype_code
-    int32_t ndim
-    int64_t dims[MAX_RANK]
+    int64_t row_bytes  # of rows that a loop stacks: bytes of one
 
 cdef Block* block_new(int64_t nbytes) noexcept nogil
 cdef Block* block_zeros(int64_t nbytes) noexcept nogil   # block_new of zeros
@@ -70,13 +62,6 @@ cdef inline void block_retain(Block* block) noexcept nogil:
 cdef inline void block_release(Block* block) noexcept nogil:
     if block != NULL and fg_atomic_add(&block.refs, -1) == 0:
         block_free(block)
-
-cdef Block* block_list_new() noexcept nogil
-cdef int block_list_push(Block* list, ListItem* item) noexcept nogil  # takes over item.block's reference; -1: no memory
-cdef int block_list_set(Block* list, int64_t at, ListItem* item) noexcept nogil
-cdef ListItem* block_list_at(Block* list, int64_t at) noexcept nogil
-cdef int64_t block_list_size(Block* list) noexcept nogil
-cdef Block* block_list_copy(Block* list) noexcept nogil
 
 cdef class Buffer:
     cdef Block* block

@@ -133,7 +133,6 @@ cdef inline Block* _begun(Block* block, int64_t nbytes) noexcept nogil:
     block.kind = BLOCK_MEMORY
     block.owner = NULL
     block.next = NULL
-    block.capacity = 0
     return block
 
 
@@ -242,13 +241,6 @@ cdef void _pool_return(Block* block) noexcept nogil:
 cdef void block_free(Block* block) noexcept nogil:
     """Free a Block whose last reference is gone. An owner is let go at once with the GIL, else by its next holder."""
     cdef bint first
-    cdef int64_t i
-    cdef ListItem* items
-    if block.kind == BLOCK_LIST:
-        items = <ListItem*>block.data
-        for i in range(block.nbytes // <int64_t>sizeof(ListItem)):
-            block_release(items[i].block)
-        free(block.data)
     if block.owner != NULL:
         if PyGILState_Check():
             Py_DecRef(<PyObject*>block.owner)
@@ -327,78 +319,6 @@ cdef Block* block_of_object(object owner, char* data, int64_t nbytes, int32_t ki
     block.nbytes = nbytes
     block.kind = kind
     return block
-
-
-# Lists of Blocks: stacked residuals of loops, TensorArrays.
-
-cdef Block* block_list_new() noexcept nogil:
-    cdef Block* block = block_new(0)
-    if block != NULL:
-        block.kind = BLOCK_LIST
-        block.data = NULL
-        block.nbytes = 0
-        block.capacity = 0
-    return block
-
-
-cdef int64_t block_list_size(Block* list) noexcept nogil:
-    return list.nbytes // <int64_t>sizeof(ListItem)
-
-
-cdef ListItem* block_list_at(Block* list, int64_t at) noexcept nogil:
-    """Item `at`, or NULL if there is none. The list keeps the reference to its Block."""
-    if at < 0 or at >= block_list_size(list):
-        return NULL
-    return <ListItem*>list.data + at
-
-
-cdef int block_list_push(Block* list, ListItem* item) noexcept nogil:
-    cdef int64_t size = block_list_size(list)
-    cdef int64_t capacity
-    cdef void* grown
-    if size == list.capacity:
-        capacity = 2 * size if size else 8
-        grown = realloc(list.data, capacity * sizeof(ListItem))
-        if grown == NULL:
-            return -1
-        list.data = <char*>grown
-        list.capacity = capacity
-    (<ListItem*>list.data)[size] = item[0]
-    list.nbytes += sizeof(ListItem)
-    return 0
-
-
-cdef int block_list_set(Block* list, int64_t at, ListItem* item) noexcept nogil:
-    """Put `item` at `at`, growing with empty items (block NULL) as needed; -1 when memory is exhausted."""
-    cdef ListItem empty
-    cdef ListItem* place
-    if at < 0:
-        return -1
-    memset(&empty, 0, sizeof(ListItem))
-    while block_list_size(list) <= at:
-        if block_list_push(list, &empty) < 0:
-            return -1
-    place = <ListItem*>list.data + at
-    block_release(place.block)
-    place[0] = item[0]
-    return 0
-
-
-cdef Block* block_list_copy(Block* list) noexcept nogil:
-    """A list of the same items: what a writer takes when it does not hold the only reference."""
-    cdef Block* copy = block_list_new()
-    cdef int64_t i
-    cdef ListItem* item
-    if copy == NULL:
-        return NULL
-    for i in range(block_list_size(list)):
-        item = block_list_at(list, i)
-        if block_list_push(copy, item) < 0:
-            block_release(copy)
-            return NULL
-        if item.block != NULL:
-            block_retain(item.block)
-    return copy
 
 
 @cython.binding(False)

@@ -270,6 +270,8 @@ cdef class EagerTensor(Tensor):
 
     def __dealloc__(self):
         block_release(self.block)
+        if self.dims != NULL and self.dims != &self.near[0]:
+            free(self.dims)
 
     @property
     def aval(self):
@@ -528,6 +530,12 @@ cdef EagerTensor wrap_slice(Block* block, char* data, int dtype_code, int ndim, 
     t.block = block
     t.data = data
     t.dtype_code = dtype_code
+    if ndim > NEAR_RANK:
+        t.dims = <int64_t*>malloc(ndim * sizeof(int64_t))
+        if t.dims == NULL:
+            raise MemoryError()
+    else:
+        t.dims = &t.near[0]
     t.ndim = ndim
     for i in range(ndim):
         t.dims[i] = dims[i]

@@ -91,8 +91,7 @@ cdef int _run_read(Frame* f, int32_t i, CStep* s) noexcept nogil:
                 same = same and value.dims.size[k] == cell.dims[k]
         else:
             dims = &f.dims[f.plan.slots[value.slot].dynamic]
-            dims.ndim = cell.ndim[0]
-            memcpy(&dims.size[0], cell.dims, MAX_RANK * sizeof(int64_t))
+            _set_dims(dims, cell.ndim[0], cell.dims)
     fg_spin_unlock(cell.lock)
     if block == NULL:
         return _fail_code(f, i, FAULT_EMPTY, <int64_t>cell.cell)
@@ -141,7 +140,7 @@ cdef int _run_assign(Frame* f, int32_t i, CStep* s) noexcept nogil:
     cell.block[0] = block
     cell.data[0] = data
     cell.ndim[0] = dims.ndim
-    memcpy(cell.dims, &dims.size[0], MAX_RANK * sizeof(int64_t))
+    memcpy(cell.dims, &dims.size[0], dims.ndim * sizeof(int64_t))
     cell.version[0] += 1
     fg_spin_unlock(cell.lock)
     block_release(old)

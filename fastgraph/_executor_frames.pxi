@@ -154,6 +154,14 @@ cdef Dims* _dims_of(Frame* f, Value* value) noexcept nogil:
     return &f.dims[f.plan.slots[value.slot].dynamic]
 
 
+cdef inline void _set_dims(Dims* dims, int32_t ndim, const int64_t* size) noexcept nogil:
+    """What is known of whether they are known stays. Copies the axes that there are: of 64 the most are none."""
+    cdef int32_t k
+    dims.ndim = ndim
+    for k in range(ndim):
+        dims.size[k] = size[k]
+
+
 cdef bint _same_dims(Dims* a, Dims* b) noexcept nogil:
     cdef int32_t k
     if a.ndim != b.ndim:

@@ -50,8 +50,7 @@ cdef int _host(Frame* f, CStep* s) except -1:
                 same = same and tensor.dims[axis] == value.dims.size[axis]
         else:
             dims = &f.dims[f.plan.slots[value.slot].dynamic]
-            dims.ndim = tensor.ndim
-            memcpy(&dims.size[0], &tensor.dims[0], MAX_RANK * sizeof(int64_t))
+            _set_dims(dims, tensor.ndim, tensor.dims)
         if not same:
             raise errors.InternalError(
                 None, None, f"Host step {spec.name!r} gave {tensor.aval} as result {k}, not {_shape_tuple(&value.dims)}"

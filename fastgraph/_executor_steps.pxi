@@ -41,7 +41,7 @@ cdef int _prepare_counted(Frame* f, int32_t i, CStep* s) noexcept nogil:
         dims = &f.dims[f.plan.slots[slot].dynamic]
         dims.ndim = c.row.ndim + 1
         dims.size[0] = total
-        memcpy(&dims.size[1], &c.row.size[0], (MAX_RANK - 1) * sizeof(int64_t))
+        memcpy(&dims.size[1], &c.row.size[0], c.row.ndim * sizeof(int64_t))
     if total < 0 or (c.row_bytes > 0 and total > most // c.row_bytes):
         return _fail_code(f, i, FAULT_MEMORY, most)
     block = block_new(total * c.row_bytes)
@@ -233,8 +233,7 @@ cdef int _run_list(Frame* f, int32_t i, CStep* s) noexcept nogil:
     f.data[out] = data
     if not s.values[0].dims.known:
         dims = &f.dims[f.plan.slots[out].dynamic]
-        dims.ndim = s.operands[0].dims.ndim
-        memcpy(&dims.size[0], &s.operands[0].dims.size[0], MAX_RANK * sizeof(int64_t))
+        _set_dims(dims, s.operands[0].dims.ndim, &s.operands[0].dims.size[0])
         dims.size[0] = n
     return 0
 
@@ -246,8 +245,7 @@ cdef void _receive(Frame* f, Value* value, Block* block, char* data, Dims* dims)
     f.data[value.slot] = data
     f.dead[value.slot] = 0
     if dynamic >= 0:
-        f.dims[dynamic].ndim = dims.ndim
-        memcpy(&f.dims[dynamic].size[0], &dims.size[0], MAX_RANK * sizeof(int64_t))
+        _set_dims(&f.dims[dynamic], dims.ndim, &dims.size[0])
 
 
 cdef int _run_sub(Frame* f, int32_t i, CStep* s, CPlan* chosen, bint caller) noexcept nogil:
@@ -291,7 +289,7 @@ cdef int _add_rows(Frame* f, int32_t i, Block** rows, CPlan* body, int32_t k, in
     cdef int32_t slot = body.outputs[k].slot
     cdef int64_t nbytes = body.slots[slot].nbytes
     cdef Block* grown
-    if not body.outputs[k].dims.known or (trips > 0 and rows[0].capacity != nbytes):
+    if not body.outputs[k].dims.known or (trips > 0 and rows[0].row_bytes != nbytes):
         return _fail_code(f, i, FAULT_ROWS, k)
     if rows[0] == NULL or (trips + count) * nbytes > rows[0].nbytes:
         grown = block_new(max(2 * trips, trips + count, 4) * nbytes)
@@ -300,7 +298,7 @@ cdef int _add_rows(Frame* f, int32_t i, Block** rows, CPlan* body, int32_t k, in
         if rows[0] != NULL:
             memcpy(grown.data, rows[0].data, trips * nbytes)
             block_release(rows[0])
-        grown.capacity = nbytes  # of one row; a plain Block has no use for the field
+        grown.row_bytes = nbytes
         rows[0] = grown
     memcpy(rows[0].data + trips * nbytes, data, count * nbytes)
     return 0
@@ -413,7 +411,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
             if sub.varying:
                 now = _dims_of(body, &body_plan.outputs[j])
                 changed = changed or not _same_dims(&dims[j], now)
-                dims[j] = now[0]
+                _set_dims(&dims[j], now.ndim, &now.size[0])
         for j in range(m):
             slot = made.plan.outputs[j].slot
             if j < 64 and lent >> j & 1:
@@ -468,7 +466,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         now = &body_plan.outputs[m + j].dims
         row_dims.ndim = now.ndim + 1
         row_dims.size[0] = trips
-        memcpy(&row_dims.size[1], &now.size[0], (MAX_RANK - 1) * sizeof(int64_t))
+        memcpy(&row_dims.size[1], &now.size[0], now.ndim * sizeof(int64_t))
         _receive(f, &sub.outputs[m + j], rows[j], rows[j].data, &row_dims)
     if cond != NULL:
         _frame_give(cond)

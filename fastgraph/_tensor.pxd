@@ -5,6 +5,9 @@ from libc.stdint cimport int32_t, int64_t
 from fastgraph._buffer cimport MAX_RANK, Block, Cell
 from fastgraph._primitive cimport Primitive
 
+cdef enum:
+    NEAR_RANK = 8
+
 cdef class Tensor:
     cdef readonly int64_t id           # unique in the process, never given twice
     cdef dict __dict__                 # what programs set on it; made with the first; cycles in it are not collected
@@ -17,7 +20,8 @@ cdef class EagerTensor(Tensor):
     cdef int ndim
     cdef int64_t size
     cdef object array                  # the read-only ndarray view, once somebody asked for it (tensor_array)
-    cdef int64_t[MAX_RANK] dims        # last: what lies before it is cleared when a tensor is made
+    cdef int64_t* dims                 # `near` or, of more axes than that has room for, memory of its own
+    cdef int64_t[NEAR_RANK] near       # last: what lies before it is cleared when a tensor is made
 
 cdef class ThreadState:
     cdef public object trace           # the Trace that ops are bound to, or None: eager

@@ -51,14 +51,14 @@ cdef extern from *:
     """
     /* Dead EagerTensors are kept and made anew: allocating one through the type costs as much as a small addition. */
     #define FG_KEPT 256
-    #define FG_DIMS_BYTES (16 * 8)      /* EagerTensor.dims, the last field: written before it is read */
+    #define FG_NEAR_BYTES (8 * 8)       /* EagerTensor.near, the last field: written before it is read */
     static PyObject *fg_kept[FG_KEPT];
     static int fg_n_kept = 0;
     static PyTypeObject *fg_eager_type = NULL;
     static PyObject *fg_tensor_alloc(PyTypeObject *type, Py_ssize_t n) {
         if (type == fg_eager_type && fg_n_kept > 0) {
             PyObject *t = fg_kept[--fg_n_kept];
-            memset((char *)t + sizeof(PyObject), 0, (size_t)type->tp_basicsize - sizeof(PyObject) - FG_DIMS_BYTES);
+            memset((char *)t + sizeof(PyObject), 0, (size_t)type->tp_basicsize - sizeof(PyObject) - FG_NEAR_BYTES);
             return PyObject_Init(t, type);
         }
         return PyType_GenericAlloc(type, n);
