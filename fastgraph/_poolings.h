@@ -7,7 +7,7 @@
 #define FG_POOLINGS_H
 #include "_convolutions.h"
 
-enum { FG_MAX, FG_MEAN, FG_SPREAD, FG_PICK, FG_SHARE }; /* what is made: see fg_pool_units */
+enum { FG_MAX, FG_MEAN, FG_SPREAD, FG_PICK, FG_SHARE, FG_SPREAD_TO_EACH }; /* what is made: see fg_pool_units */
 
 typedef struct {
     int64_t n, m, window, step, low; /* extent, windows, their extent, from one to the next, how far the first reaches out */
@@ -18,7 +18,7 @@ typedef struct {
     fg_pool_axis axis[3];
     int64_t batch, c, part, parts; /* channels, those of a unit, units of an image */
     const void *x;                 /* [batch, *n, c]; of FG_SHARE nothing */
-    const void *given;             /* FG_SPREAD, FG_SHARE: [batch, *m, c]; FG_PICK: [batch, *n, c] */
+    const void *given;             /* FG_SPREAD, FG_SHARE, FG_SPREAD_TO_EACH: [batch, *m, c]; FG_PICK: [batch, *n, c] */
     void *y;
     double low;                    /* what a maximum begins with */
     int failed;
@@ -44,7 +44,8 @@ typedef struct {
 #endif
 
 /* Units [first, last): FG_MAX, FG_MEAN make y [batch, *m, c]; FG_SPREAD the gradient of the maximum, FG_SHARE of the mean,
- * [batch, *n, c]; FG_PICK what of `given` stands where the maxima of x do, [batch, *m, c]. */
+ * [batch, *n, c]; FG_SPREAD_TO_EACH that of the maximum as well, but to all elements that are as large, where FG_SPREAD
+ * gives it to the first; FG_PICK what of `given` stands where the maxima of x do, [batch, *m, c]. */
 static void fg_pool_units(int bits, fg_pool *w, int64_t first, int64_t last) {
     FG_OF(fg_pool_units, bits, w->is_double, w, first, last);
 }

@@ -14,7 +14,7 @@ import numpy as np
 from fastgraph._convolutions cimport bits, kind_of, made, share
 
 cdef extern from "_poolings.h" nogil:
-    enum: FG_NATIVE, FG_MAX, FG_MEAN, FG_SPREAD, FG_PICK, FG_SHARE
+    enum: FG_NATIVE, FG_MAX, FG_MEAN, FG_SPREAD, FG_PICK, FG_SHARE, FG_SPREAD_TO_EACH
     ctypedef struct fg_pool_axis:
         int64_t n, m, window, step, low
     ctypedef struct fg_pool:
@@ -30,7 +30,8 @@ cdef extern from "_poolings.h" nogil:
 
 cnp.import_array()
 
-cdef dict _ways = {"max": FG_MAX, "mean": FG_MEAN, "spread": FG_SPREAD, "pick": FG_PICK, "share": FG_SHARE}
+cdef dict _ways = {"max": FG_MAX, "mean": FG_MEAN, "spread": FG_SPREAD, "spread to each": FG_SPREAD_TO_EACH,
+                   "pick": FG_PICK, "share": FG_SHARE}
 
 cdef enum:
     MANY_IMAGES = 16       # from so many on, a unit is all channels of an image
@@ -49,12 +50,12 @@ def pooled(
     """What of windows over an array of shape `dims` (and `out`, batch and channels among both); None: NumPy must do it.
 
     "max" (which begins with `low`) and "mean" take x of `dims` and give `out`; "spread" gives the gradient of the
-    maximum from x and `given` of `out`, "pick" what of `given` of `dims` stands where the maxima of x do; "share" the
+    maximum from x and `given` of `out`, to its first place, "spread to each" (with `low`) to all, "pick" what of `given` of `dims` stands where the maxima of x do; "share" the
     gradient of the mean from `given` of `out`. Raises: ValueError for sizes that do not fit.
     """
     cdef fg_pool w
     cdef int rank = len(dims) - 2, i, at, number = _ways[what]
-    cdef bint back = number == FG_SPREAD or number == FG_SHARE
+    cdef bint back = number in (FG_SPREAD, FG_SPREAD_TO_EACH, FG_SHARE)
     cdef object array, wanted, shape
     cdef int64_t pixels = 1, windows = 1, taps = 1, batch, c
     if not 1 <= rank <= 3 or len(out) != rank + 2:

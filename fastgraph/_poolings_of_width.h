@@ -133,6 +133,24 @@ INLINE void NAME(placed)(const int N, const int part, const int pick, M mask, co
     }
 }
 
+/* Each element that is as large as a window's largest gets all of what comes back to it. */
+INLINE void NAME(to_each)(const int part, M mask, const NAME(unit) *u, const NAME(window) *t, const T *x, const T *given, T *y,
+                          V low) {
+    V best = low, more = part ? LOAD_PART(given, mask) : LOAD(given);
+    OVER_WINDOW(t, u->pixel) {
+        V value = part ? LOAD_PART(x + at, mask) : LOAD(x + at);
+        best = CHOOSE(ABOVE(value, best), value, best);
+    }
+    OVER_WINDOW(t, u->pixel) {
+        V value = part ? LOAD_PART(x + at, mask) : LOAD(x + at), sum = part ? LOAD_PART(y + at, mask) : LOAD(y + at);
+        sum = ADD(sum, CHOOSE(EQUAL(value, best), more, ZERO));
+        if (part)
+            STORE_PART(y + at, mask, sum);
+        else
+            STORE(y + at, sum);
+    }
+}
+
 /* Each element of a window gets a share. */
 INLINE void NAME(shared)(const int part, M mask, const NAME(unit) *u, const NAME(window) *t, const T *given, T *y, V count) {
     V more = DIVIDE(part ? LOAD_PART(given, mask) : LOAD(given), count);
@@ -186,6 +204,10 @@ INLINE void NAME(one_window)(const fg_pool *w, const NAME(unit) *u, const NAME(w
             NAME(placed)(2, 0, 0, none, u, t, u->x + at + k, u->given + to + k, u->y + at + k);
         for (; k < c; k += LANES)
             NAME(placed)(1, 1, 0, MASK_OF(fg_least(c - k, LANES)), u, t, u->x + at + k, u->given + to + k, u->y + at + k);
+    } else if (w->what == FG_SPREAD_TO_EACH) {
+        for (; k + LANES <= c; k += LANES)
+            NAME(to_each)(0, none, u, t, u->x + at + k, u->given + to + k, u->y + at + k, start);
+        if (k < c) NAME(to_each)(1, MASK_OF(c - k), u, t, u->x + at + k, u->given + to + k, u->y + at + k, start);
     } else {
         for (; k < c; k += LANES)
             NAME(placed)(1, 1, 1, MASK_OF(fg_least(c - k, LANES)), u, t, u->x + at + k, u->given + at + k, u->y + to + k);
@@ -202,7 +224,7 @@ LOCAL void NAME(pool_unit)(const fg_pool *w, int64_t number, T *room) {
     const fg_pool_axis *x = w->axis;
     int64_t image = number / w->parts, c0 = number % w->parts * w->part, c = fg_least(w->part, w->c - c0);
     int64_t n = x[0].n * x[1].n * x[2].n, m = x[0].m * x[1].m * x[2].m, size = w->kind == FG_NATIVE ? sizeof(T) : 2;
-    int back = w->what == FG_SPREAD || w->what == FG_SHARE;
+    int back = w->what == FG_SPREAD || w->what == FG_SPREAD_TO_EACH || w->what == FG_SHARE;
     int wide = w->kind != FG_NATIVE && (back || w->what == FG_PICK);
     int64_t of_given = back ? m : n, of_y = back ? n : m;
     NAME(unit) unit, *u = &unit;

@@ -16,6 +16,7 @@ import math
 from fastgraph.compiler.kernel_text import Ordered, Shapes, Text
 from fastgraph.compiler.program import Size
 from fastgraph.graph.ir import Node
+from fastgraph.ops.pool_arrays import to_each
 
 #: Channels whose largest elements are kept side by side.
 TILE = 128
@@ -31,6 +32,8 @@ def pool_kernel(node: Node, how: str, shapes: Shapes) -> Ordered | None:
     windows = given if how == "spread" else result
     image, out = shapes.avals[x].shape, shapes.avals[windows].shape
     taps = math.prod(node.attrs["window"])
+    if how == "spread" and to_each(node.attrs["window"]):
+        return None
     if dtype in _HALVES or image is None or out is None or 0 in image or len(image) != len(out):
         return None
     if image[0] != out[0] or image[-1] != out[-1]:  # what comes back fits another tensor

@@ -65,12 +65,21 @@ def max_pool(x: Array, window: Any, strides: Any, padding: Padding) -> Array:
 
 
 def max_pool_grad(x: Array, dy: Array, window: Any, strides: Any, padding: Padding) -> Array:
-    """dy where each maximum came from."""
+    """dy where each maximum came from: the first of equal ones, over three axes all of them (see `to_each`)."""
     out = _out(x, window, strides, padding)
     _check_gradient(x.shape, out, dy)
     pads = _pads(x.shape, out, window, strides, padding)
-    found = vectors.pooled("spread", x.shape, dy.shape, x, dy, window, strides, pads)
+    how, low = ("spread to each", float(lowest(x.dtype))) if to_each(window) else ("spread", 0.0)
+    found = vectors.pooled(how, x.shape, dy.shape, x, dy, window, strides, pads, low)
     return found if found is not None else max_pool_grad_by_numpy(x, dy, window, strides, padding)
+
+
+def to_each(window: Sequence[int]) -> bool:
+    """Whether all elements that are as large as the largest of a window get its gradient: as in MaxPool3DGrad.
+
+    Elsewhere, and where the gradient of that picks one, it is the first.
+    """
+    return len(window) == 3
 
 
 def max_pool_pick(x: Array, g: Array, window: Any, strides: Any, padding: Padding) -> Array:
@@ -130,13 +139,17 @@ def _chosen(x: Array, out: Sequence[int], window: Any, strides: Any, padding: Pa
 
 def max_pool_grad_by_numpy(x: Array, dy: Array, window: Any, strides: Any, padding: Padding) -> Array:
     out = _out(x, window, strides, padding)
-    found = _chosen(x, out, window, strides, padding)
+    found = None if to_each(window) else _chosen(x, out, window, strides, padding)
+    inside = padded(np.ones(x.shape, bool), out, window, strides, padding, ones(window), False)
+    whole = padded(x, out, window, strides, padding, ones(window), 0)
+    best = max_pool_by_numpy(x, window, strides, padding)
     pads = _pads(x.shape, out, window, strides, padding)
     wide = np.float32 if is_half(x.dtype) else x.dtype
     dims = (x.shape[0], *[n + a + b for n, (a, b) in zip(x.shape[1:-1], pads, strict=True)], x.shape[-1])
     total = np.zeros(dims, wide)
     for number, (_, at) in enumerate(taps(out, window, strides, ones(window))):
-        total[at] += np.where(found == number, dy.astype(wide, copy=False), np.zeros((), wide))
+        chosen = inside[at] & (whole[at] == best) if found is None else found == number
+        total[at] += np.where(chosen, dy.astype(wide, copy=False), np.zeros((), wide))
     return total[inner(x.shape[1:-1], pads)].astype(dy.dtype, copy=False)
 
 

@@ -26,6 +26,7 @@ from fastgraph.ops.pool_arrays import (
     max_pool_grad,
     max_pool_pick,
     ones,
+    to_each,
 )
 from fastgraph.ops.windows import (
     Padding,
@@ -135,10 +136,14 @@ def _larger(b: Any) -> Callable[[Any, Any], Any]:
     return lambda total, value: b.select(value > total, value, total)
 
 
+def _lowest(b: Any, dtype: Any) -> Any:
+    return b.const(float(lowest(dtype.numpy_dtype)) if dtype.is_floating else int(lowest(dtype.numpy_dtype)), dtype)
+
+
 def _lower_max(b: Any, node: Any) -> list[Any]:
     x, dtype = b.input(0), node.inputs[0].aval.dtype
     windows = _Windows(b, x.shape, b.output(0).shape, node.attrs)
-    low = b.const(float(lowest(dtype.numpy_dtype)) if dtype.is_floating else int(lowest(dtype.numpy_dtype)), dtype)
+    low = _lowest(b, dtype)
 
     def element(index: Sequence[Any]) -> Any:
         n, *position, c = index
@@ -182,6 +187,18 @@ def _is_chosen(b: Any, windows: _Windows, x: Any, n: Any, c: Any, position: Any,
     return windows.fold("all", windows.window, yields, lambda p, q: b.op("and", p, q))
 
 
+def _is_largest(b: Any, windows: _Windows, x: Any, n: Any, c: Any, position: Any, low: Any, value: Any) -> Any:
+    """Whether `value` is the largest of a window, where that begins with `low`: NaN never is."""
+
+    def yields(other: Sequence[Any]) -> Any:
+        at = windows.place(position, other)
+        fine, inside = ~(x.at((n, *windows.clamped(at), c)) > value), windows.inside(at)
+        return fine if inside is None else b.op("or", fine, ~inside)
+
+    found = windows.fold("all", windows.window, yields, lambda p, q: b.op("and", p, q))
+    return b.op("and", found, value >= low)
+
+
 def _lower_max_grad(b: Any, node: Any) -> list[Any]:
     x, dy, dtype = b.input(0), b.input(1), node.inputs[0].aval.dtype
     wide = accumulator(dtype)
@@ -193,7 +210,10 @@ def _lower_max_grad(b: Any, node: Any) -> list[Any]:
 
         def part(which: Sequence[Any]) -> Any:
             position, tap, exists = windows.window_of(place, which)
-            chosen = _is_chosen(b, windows, x, n, c, position, tap, value)
+            if to_each(windows.window):
+                chosen = _is_largest(b, windows, x, n, c, position, _lowest(b, dtype), value)
+            else:
+                chosen = _is_chosen(b, windows, x, n, c, position, tap, value)
             given = dy.at(
                 (n, *[b.op("max", b.op("min", o, m - 1), b.const(0)) for o, m in zip(position, windows.m)], c)
             )
@@ -307,7 +327,7 @@ def _samples(kind: str, dtypes: Sequence[str], more: Sequence[Any] = ()) -> Call
 
 
 def _special() -> list[Any]:
-    """Windows with NaN, infinities and equal elements."""
+    """Windows with NaN, infinities and equal elements, over two axes and over three."""
     nan, inf = float("nan"), float("inf")
     rows = (
         [nan, 1, 2, 3],
@@ -321,7 +341,12 @@ def _special() -> list[Any]:
     )
     x = np.array(rows, np.float32).reshape(8, 2, 2, 1)
     attrs = {"window": (2, 2), "strides": (1, 1), "padding": "SAME"}
-    return [((x,), attrs), ((np.tile(x, (1, 1, 1, 3)),), {**attrs, "padding": "VALID"})]
+    deep = {"window": (2, 1, 2), "strides": (1, 1, 1), "padding": "SAME"}
+    return [
+        ((x,), attrs),
+        ((np.tile(x, (1, 1, 1, 3)),), {**attrs, "padding": "VALID"}),
+        ((np.tile(x[:, :, None], (1, 1, 1, 1, 19)),), deep),
+    ]
 
 
 def _errors() -> list[Any]:
@@ -393,16 +418,8 @@ def max_pool_p(x: Array, *, window: Any, strides: Any, padding: Padding) -> Any:
     samples=lambda: [
         *_samples("grad", (*_FLOATS, "int32"), (_PADDED,))(),
         *[
-            (
-                (
-                    x,
-                    np.random.default_rng(0)
-                    .integers(1, 9, (8, *((2, 2) if a["padding"] == "SAME" else (1, 1)), x.shape[-1]))
-                    .astype("float32"),
-                ),
-                a,
-            )
-            for (x,), a in _special()
+            ((x, np.random.default_rng(0).integers(1, 9, max_pool(x, **attrs).shape).astype("float32")), attrs)
+            for (x,), attrs in _special()
         ],
     ],
 )

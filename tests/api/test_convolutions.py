@@ -250,3 +250,25 @@ def test_steps_are_given_by_tensors_that_are_known() -> None:
     np.testing.assert_array_equal(tf.nn.convolution(x, k, dilations=tf.constant([2, 1])).numpy(), wide)
     pooled = tf.nn.max_pool2d(x, tf.constant([2, 2]), tf.constant([2, 2]), "VALID").numpy()
     assert pooled.ravel().tolist() == [5, 7, 13, 15]
+
+
+@pytest.mark.parametrize("staged", [False, True])
+@pytest.mark.parametrize(
+    ("values", "window", "step", "gradient"),
+    [
+        ([1, 1, 0, 1, -1, 1, 1, 0], (2, 2, 2), 2, [1, 1, 0, 1, 0, 1, 1, 0]),
+        ([np.nan, 1, 1, 0, 1, 1, 1, 1], (2, 2, 2), 2, [0, 1, 1, 0, 1, 1, 1, 1]),
+        ([1, 1, 1, 0, 1, 1, 1, 0], (3, 1, 1), 1, [2, 3, 3, 0, 3, 3, 3, 0]),
+    ],
+)
+def test_equal_maxima_over_three_axes(values: Any, window: Any, step: int, gradient: Any, staged: bool) -> None:
+    """TensorFlow gives each of them the gradient, over two axes the first; the numbers are TensorFlow's."""
+
+    def slope(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = nn.max_pool3d(x, window, step, "SAME")
+        return tape.gradient(y, x)
+
+    x = tf.constant(values, tf.float32, (1, 2, 2, 2, 1) if step == 2 else (1, 8, 1, 1, 1))
+    assert (tf.function(slope) if staged else slope)(x).numpy().ravel().tolist() == gradient
