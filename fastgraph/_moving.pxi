@@ -116,6 +116,8 @@ cdef EagerTensor _join(tuple values, int64_t axis, bint new_axis):
         inner *= dims[i]
     out = wrap_block(block_new(outer * total * inner), first.dtype_code, ndim, &dims[0])
     to = out.data
+    if out.size == 0:
+        return out  # whatever the other extents are: none of their rows is walked over
     for k in range(n):
         t = <EagerTensor>values[k]
         row = inner if new_axis else inner * t.dims[axis]

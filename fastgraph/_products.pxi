@@ -36,6 +36,8 @@ cdef EagerTensor _product(EagerTensor a, EagerTensor b, bint transpose_a, bint t
     dims[1] = b.dims[0] if transpose_b else b.dims[1]
     if _count(2, &dims[0]) < 0:
         return None
+    if dims[0] == 0 or dims[1] == 0:
+        return wrap_block(block_new(0), code, 2, &dims[0])
     if code != INT64:
         out = wrap_block(block_new(dims[0] * dims[1] * _item_sizes[code]), code, 2, &dims[0])
         if _by_blocks(a, b, out, dims[0], dims[1], k, transpose_a, transpose_b, 1, &_nowhere, &_nowhere):

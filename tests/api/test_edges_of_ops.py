@@ -134,6 +134,21 @@ def test_depthwise_windows_of_other_channels(tier: str, channels: int) -> None:
         tf.nn.depthwise_conv2d(tf.ones([1, 2, 4, 4, 3]), k, [1, 1, 1, 1], "SAME")
 
 
+@pytest.mark.parametrize(
+    "join",
+    [
+        lambda x: tf.concat([x, x], 1),
+        lambda x: tf.stack([x, x], 1),
+        lambda x: x @ tf.zeros([0, 0], x.dtype),
+        lambda x: tf.matmul(x, tf.zeros([0, 0], x.dtype)),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int64"])
+def test_nothing_takes_no_time_however_long_it_is(join: Any, dtype: str) -> None:
+    found = join(tf.zeros([2**40, 0], dtype))
+    assert found.shape[0] == 2**40 and tf.size(found, tf.int64) == 0
+
+
 def test_amounts_may_be_lists_with_symbolic_tensors_in_them() -> None:
     @tf.function
     def f(n: Any, x: Any) -> Any:
