@@ -45,7 +45,7 @@ cdef extern from "_convolutions.h" nogil:
     int fg_convolution_bits()
     void fg_cut(fg_sweep* w, int64_t lanes)
     int64_t fg_tiles(const fg_sweep* w)
-    int64_t fg_tile_room(const fg_sweep* w, int64_t rows, int64_t columns, int64_t lanes)
+    int64_t fg_seen(const fg_axis* axis, int64_t places)
     int64_t fg_panel_wide(int bits, int is_double)
     void fg_lay(int bits, int is_double, const fg_layout* y, void* to, const void* from_, int64_t first, int64_t last)
     void fg_sweep_units(int bits, fg_sweep* w, int64_t first, int64_t last)
@@ -244,7 +244,8 @@ cdef bint _cut(fg_sweep* w, double work) noexcept:
             w.part = max(lanes, LANES_APART // lanes * lanes)
         w.parts = (w.f + w.part - 1) // w.part
     lanes = w.part if w.apart else w.c
-    if not 0 <= fg_tile_room(w, 1, min(w.axis[2].m, 28), lanes) <= MOST_ROOM:
+    # In floating point: what far apart taps see may be more than 64 bits count.
+    if <double>w.axis[0].taps * fg_seen(&w.axis[1], 1) * fg_seen(&w.axis[2], min(w.axis[2].m, 28)) * lanes > MOST_ROOM:
         return False
     fg_cut(w, lanes)
     tiles = fg_tiles(w) * w.groups

@@ -76,7 +76,7 @@ def pooled(
             raise ValueError(f"pooling of {dims} with window {window} and strides {strides} is too large")
         pixels *= w.axis[at].n
         windows *= w.axis[at].m
-        taps *= w.axis[at].window
+        taps *= min(w.axis[at].window, max(w.axis[at].n, <int64_t>1))  # what of it can lie inside
     for array, wanted in ((x, None if number == FG_SHARE else dims),
                           (given, None if number < FG_SPREAD else dims if number == FG_PICK else out)):
         shape = None if array is None else array.shape

@@ -210,6 +210,16 @@ def test_windows_beyond_the_input_read_zeros() -> None:
     assert found is not None and found.sum() > 0 and not found[0, 3:].any() and not found[0, :, 11:].any()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_taps_too_far_apart_for_a_tile_are_left_to_numpy(dtype: str) -> None:
+    """What they see is counted without wrapping round: 2**31 lines of as many columns of 4 channels are 2**64."""
+    x, w = np.ones((1, 1, 1, 4), _dtype(dtype)), np.ones((2, 2, 4, 1), _dtype(dtype))
+    far = ((1, 1), ((2**30, 2**30),) * 2, (2**31 - 1,) * 2)
+    assert blocks.forward(x, w, (1, 1), *far) is None
+    assert blocks.input_gradient(x.shape, w, np.ones((1, 1, 1, 1), x.dtype), *far) is None
+    assert blocks.filter_gradient(x, w.shape, np.ones((1, 1, 1, 1), x.dtype), *far) is None
+
+
 def test_a_long_convolution_can_be_interrupted() -> None:
     x, w = tf.ones((4, 200, 200, 128)), tf.ones((5, 5, 128, 128))
 

@@ -89,6 +89,21 @@ def test_threads_change_no_bit() -> None:
             np.testing.assert_array_equal(one, two)
 
 
+def test_windows_far_beyond_the_image_take_no_longer_than_the_image() -> None:
+    """What can lie inside is what counts: by NumPy, position by position, these would take hours."""
+    x = tf.constant(np.arange(32.0, dtype=np.float32).reshape(1, 4, 4, 2))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        most = tf.nn.max_pool2d(x, 100_000, 1, "SAME")
+        mean = tf.nn.avg_pool2d(x, 100_000, 2, "SAME")
+        total = tf.reduce_sum(most) + tf.reduce_sum(mean)
+    np.testing.assert_array_equal(most, np.broadcast_to([30.0, 31.0], (1, 4, 4, 2)))
+    np.testing.assert_array_equal(mean, np.broadcast_to([15.0, 16.0], (1, 2, 2, 2)))
+    wanted = np.full((1, 4, 4, 2), 4 / 16, np.float32)
+    wanted[0, 3, 3] += 16
+    np.testing.assert_array_equal(tape.gradient(total, x), wanted)
+
+
 def test_sizes_that_do_not_fit_are_refused() -> None:
     x, y = np.ones((2, 5, 5, 4), np.float32), np.ones((2, 4, 4, 4), np.float32)
     steps = ((2, 2), (1, 1), ((0, 0), (0, 0)))
