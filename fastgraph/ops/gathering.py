@@ -187,10 +187,9 @@ def _same_integers(begin: Any, size: Any) -> None:
 
 
 def slice_tensor(input: Any, begin: Any, size: Any, name: str | None = None) -> Any:
-    """`fastgraph.slice` under a name that does not hide Python's."""
+    """`fastgraph.slice` where begin and size need not be of one integer type: gradients have them as they come."""
     text = "Expected begin and size arguments to be 1-D tensors, but one of them is a scalar. [Op:Slice]"
     amount, start = extents(size, "Index", text), extents(begin, "Index", text)
-    _same_integers(begin, size)
     if amount.static is not None:
         if -1 in amount.static and start.static is None:
             return named(name, slice_dynamic, input, start.tensor, _numbers(amount.static, start.tensor.dtype))
@@ -211,8 +210,9 @@ def _numbers(values: tuple[int, ...], dtype: Any) -> Any:
 def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s] -> t[*size].
 
-    Raises: InvalidArgumentError if it does not lie inside. Source: tf.slice.
+    Raises: InvalidArgumentError if it does not lie inside, TypeError for mixed integer types. Source: tf.slice.
     """
+    _same_integers(begin, size)
     return slice_tensor(input_, begin, size, name)
 
 

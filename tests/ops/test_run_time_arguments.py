@@ -56,6 +56,39 @@ def test_argument_known_at_run_time(name: str, f: Callable[..., Any], argument: 
         np.testing.assert_allclose(g.numpy(), w.numpy(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize(
+    ("name", "f", "argument"),
+    [
+        ("roll", lambda x, n: tf.roll(x, n, 0), 1),
+        ("begin", lambda x, n: x[n:], 1),
+        ("slice", lambda x, n: tf.slice(x, [n, 0], [2, 3]), 1),
+        ("split", lambda x, n: tf.split(x, [n, -1])[1], 1),
+        ("pad", lambda x, n: tf.pad(x, [[n, 0], [0, n]]), 1),
+        ("concat", lambda x, n: tf.concat([x[n:], x[:n]], 0), 1),
+        ("repeat", lambda x, n: tf.repeat(x, n, axis=1), 2),
+    ],
+)
+def test_second_gradients_by_integers_of_either_type(
+    name: str, f: Callable[..., Any], argument: int, dtype: str
+) -> None:
+    def second(x: Any, n: Any) -> Any:
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = tf.reduce_sum(f(x, n) ** 3)
+            z = tf.reduce_sum(inner.gradient(y, x) ** 2)
+        return outer.gradient(z, x)
+
+    x, n = tf.constant(X), tf.constant(argument, dtype)
+    wanted = second(x, n)
+    for shape in ([4, 6], [None, None]):
+        signature = [tf.TensorSpec(shape), tf.TensorSpec([], dtype)]
+        with flags.override(tier="first"):
+            np.testing.assert_allclose(tf.function(second, input_signature=signature)(x, n), wanted)
+
+
 def test_equal_parts_of_an_unknown_dimension() -> None:
     function = tf.function(lambda x: tf.split(x, 2), input_signature=[tf.TensorSpec([None, None], tf.float32)])
     a, b = function(tf.constant(X))
