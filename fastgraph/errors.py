@@ -203,6 +203,14 @@ class DtypeMismatchError(InvalidArgumentError, TypeError):
     is both, and has the name that programs look for.
     """
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Its name leads to another class, which a pickle must not find.
+        return _dtype_mismatch, (self._message,)
+
+
+def _dtype_mismatch(message: str) -> DtypeMismatchError:
+    return DtypeMismatchError(None, None, message)
+
 
 DtypeMismatchError.__name__ = DtypeMismatchError.__qualname__ = "InvalidArgumentError"
 

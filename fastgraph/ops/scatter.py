@@ -539,7 +539,7 @@ def _tensor_scatter_op(how: str) -> Callable[..., Any]:
     Raises: InvalidArgumentError for an index out of range or shapes that do not fit.
     Source: tf.tensor_scatter_nd_{how}.
     """
-    public(f"tensor_scatter_nd_{how}")(shown)
+    globals()[shown.__name__] = public(f"tensor_scatter_nd_{how}")(shown)  # where pickles look for it
     return primitive
 
 

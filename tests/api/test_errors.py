@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import pytest
@@ -18,6 +19,12 @@ def test_class_of_each_code(code: int) -> None:
     assert errors.error_code_from_exception_type(cls) == code
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is cls and str(again) == "what happened"
+
+
+def test_an_error_that_bears_the_name_of_another_is_pickled_as_what_it_is() -> None:
+    error = errors.DtypeMismatchError(None, None, "what happened")
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
+        assert type(again) is errors.DtypeMismatchError and str(again) == "what happened"
 
 
 def test_input_signature_error_is_both() -> None:

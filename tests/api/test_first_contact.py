@@ -22,6 +22,13 @@ def test_namespaces_pickle_by_name(name: str) -> None:
     assert copy.deepcopy({"here": namespace})["here"] is namespace
 
 
+def test_public_functions_pickle_by_name() -> None:
+    for name in dir(fg):
+        found = getattr(fg, name)
+        if inspect.isroutine(found) or inspect.isclass(found):
+            assert pickle.loads(pickle.dumps(found)) is found, name
+
+
 def test_cloudpickle_of_a_function_that_mentions_namespaces() -> None:
     cloudpickle = pytest.importorskip("cloudpickle")
     nn = fg.nn
