@@ -442,6 +442,10 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
         raise invalid(f"shift must be a scalar or a 1-D vector. Found: {shape_text(np.shape(shift))}", "Roll")
     if len(shifts) != len(axes):
         raise invalid("shift and axis must have the same size", "Roll")
+    if x.shape.rank is None:
+        for by, along in zip(shifts, axes, strict=True):
+            x = _rolled_in_the_middle(x, by, along)
+        return x
     if len(x.shape) == 0:
         raise invalid("input must be 1-D or higher", "Roll")
     for by, along in zip(shifts, axes, strict=True):
@@ -456,6 +460,13 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
             by = by % max(n, 1)
         x = concat([_along(x, along, n - by, by), _along(x, along, 0, n - by)], along)
     return x
+
+
+def _rolled_in_the_middle(x: Any, shift: Any, axis: int) -> Any:
+    """Where the rank is not known: the same along the middle of three axes."""
+    dims = shape(x)
+    before, after = reduce_prod(dims[:axis]), 1 if axis == -1 else reduce_prod(dims[axis + 1 :])
+    return reshape(roll(reshape(x, stack([before, dims[axis], after])), shift, 1), dims)
 
 
 def _list(x: Any, n: int) -> Any:

@@ -16,10 +16,11 @@ from fastgraph.dtype import DType, as_dtype, int32
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, known_value, named, static_int
 from fastgraph.ops.contraction import extents_of, product_of
-from fastgraph.ops.elementwise import cast
+from fastgraph.ops.elementwise import cast, floordiv, maximum
 from fastgraph.ops.families import Array, Dims, custom, invalid, public
 from fastgraph.ops.gathering import dim, gather_grad, gather_p, slice_tensor
-from fastgraph.ops.movement import expand_dims_p, reshape, shape, squeeze_p, transpose_p
+from fastgraph.ops.joining import stack
+from fastgraph.ops.movement import expand_dims_p, reshape, shape, size, squeeze_p, transpose_p
 from fastgraph.ops.run_time import checked
 from fastgraph.ops.sums import HALF
 from fastgraph.shapes import Aval
@@ -55,12 +56,17 @@ def _infer_top(input: Aval, *, k: int, index_type: DType) -> tuple[Aval, Aval]:
 def _top_grad(dys: Any, input: Any, outs: Any) -> dict[str, Any]:
     if dys[0] is None:
         return {}
-    rank = input.shape.rank
-    places = outs[1]
+    rank, places = input.shape.rank, outs[1]
     if places.dtype.name not in ("int16", "int32", "int64"):
         places = cast(places, "int32")
     dy = dys[0]
     wide = cast(dy, "float32") if dy.dtype.name in HALF else dy  # which kernels add
+    if rank is None:  # the same of the rows of a matrix
+        n, k = dim(input, -1), dim(places, -1)
+        rows = floordiv(size(places), maximum(k, 1))
+        wide, places = (reshape(x, stack([rows, k])) for x in (wide, places))
+        found = reshape(gather_grad(wide, places, stack([rows, n]), axis=1, batch_dims=1), shape(input))
+        return {"input": cast(found, dy.dtype)}
     return {"input": cast(gather_grad(wide, places, shape(input), axis=rank - 1, batch_dims=rank - 1), dy.dtype)}
 
 

@@ -18,7 +18,8 @@ from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.elementwise import cast, maximum, ones_like, select, truediv, zeros_like
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_text
-from fastgraph.ops.gathering import gather_p
+from fastgraph.ops.gathering import dim, gather_p
+from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims_p, reshape, shape
 from fastgraph.ops.sums import HALF
 from fastgraph.primitive import get
@@ -140,7 +141,10 @@ def _infer_unsorted_dynamic(data: Aval, segment_ids: Aval, num_segments: Aval) -
 
 
 def _spread(kept: Any, like: Any) -> Any:
-    """Which ids count, with axes of size 1 for those of a row."""
+    """What there is of each id, with axes of size 1 for those of a row."""
+    if like.shape.rank is None or kept.shape.rank is None:
+        own, wanted = shape(kept), shape(like)
+        return reshape(kept, concat([own, ones_like(wanted[shape(own)[0] :])], 0))
     trailing = like.shape.rank - kept.shape.rank
     return expand_dims_p(kept, axes=tuple(range(-trailing, 0))) if trailing else kept
 
@@ -270,12 +274,14 @@ unsorted_segment_max = _public_unsorted("max", unsorted_segment_max_p, unsorted_
 unsorted_segment_min = _public_unsorted("min", unsorted_segment_min_p, unsorted_segment_min_dynamic)
 
 
-def _counts(segment_ids: Any, num_segments: Any, dtype: Any, rank: int) -> Any:
-    """How many rows each segment has, at least 1, as f[n, 1, ...]."""
+def _counts(segment_ids: Any, num_segments: Any, dtype: Any, like: Any) -> Any:
+    """How many rows each segment has, at least 1, to divide `like` by. i[*q], f[n, *r] -> f[n, 1, ...]."""
     ids = as_tensor(segment_ids)
     counted = unsorted_segment_sum(ones_like(ids, dtype=dtype), ids, num_segments)
     counted = maximum(counted, ones_like(counted))
-    return reshape(counted, [-1, *(1,) * rank])
+    if like.shape.rank is None:
+        return _spread(counted, like)
+    return reshape(counted, [-1, *(1,) * (like.shape.rank - 1)])
 
 
 @public("math.unsorted_segment_mean")
@@ -286,7 +292,7 @@ def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: 
     """
     data, ids = as_tensor(data), as_tensor(segment_ids)
     total = unsorted_segment_sum(data, ids, num_segments)
-    return truediv(total, _counts(ids, num_segments, data.dtype, data.shape.rank - ids.shape.rank), name=name)
+    return truediv(total, _counts(ids, num_segments, data.dtype, total), name=name)
 
 
 @public("math.unsorted_segment_sqrt_n")
@@ -297,7 +303,7 @@ def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name
     """
     data, ids = as_tensor(data), as_tensor(segment_ids)
     total = unsorted_segment_sum(data, ids, num_segments)
-    return truediv(total, sqrt(_counts(ids, num_segments, data.dtype, data.shape.rank - ids.shape.rank)), name=name)
+    return truediv(total, sqrt(_counts(ids, num_segments, data.dtype, total)), name=name)
 
 
 # ---- sorted ---------------------------------------------------------------------------------------------------------
@@ -348,9 +354,8 @@ def _sorted_errors() -> list[Any]:
 
 
 def _mean_grad(dy: Any, ids: Any) -> Any:
-    rank = dy.shape.rank - 1
-    n = shape(dy)[0] if dy.shape[0] is None else dy.shape[0]
-    counts = cast(_counts(ids, n, "float32" if dy.dtype.is_complex else dy.dtype, rank), dy.dtype)
+    n = dim(dy, 0)
+    counts = cast(_counts(ids, n, "float32" if dy.dtype.is_complex else dy.dtype, dy), dy.dtype)
     return _taken(dy / counts, ids)
 
 

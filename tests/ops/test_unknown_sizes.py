@@ -348,3 +348,35 @@ def test_what_is_added_to_a_variable_of_unknown_shape_has_its_shape(tier: str) -
                 add(fg.ones([6]))
             add(fg.ones([2, 3]))
             assert np.array_equal(variable, np.full([2, 3], 2.0))
+
+
+OF_ANY_RANK: dict[str, F] = {
+    "roll": lambda x: fg.roll(x, [1, -2], [0, -1]),
+    "top_k": lambda x: fg.math.top_k(x, 1)[0],
+    "segment_sum": lambda x: fg.math.segment_sum(x, [0, 0, 1]),
+    "segment_mean": lambda x: fg.math.segment_mean(x, [0, 0, 1]),
+    "segment_max": lambda x: fg.math.segment_max(x, [0, 0, 1]),
+    "unsorted_segment_sum": lambda x: fg.math.unsorted_segment_sum(x, [1, -1, 0], 2),
+    "unsorted_segment_mean": lambda x: fg.math.unsorted_segment_mean(x, [1, 0, 0], 3),
+    "unsorted_segment_sqrt_n": lambda x: fg.math.unsorted_segment_sqrt_n(x, [1, 0, 0], 3),
+    "unsorted_segment_min": lambda x: fg.math.unsorted_segment_min(x, [1, 0, 0], 2),
+    "unsorted_segment_prod": lambda x: fg.math.unsorted_segment_prod(x, [1, 0, 0], 2),
+}
+
+
+@pytest.mark.parametrize("tier", ["first", pytest.param("last", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", OF_ANY_RANK)
+def test_gradients_where_the_rank_is_unknown(name: str, tier: str) -> None:
+    def both(x: Any) -> Any:
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            y = OF_ANY_RANK[name](x)
+            total = fg.reduce_sum(y * y)
+        return y, tape.gradient(total, x)
+
+    with flags.override(tier=tier):
+        traced = fg.function(both, input_signature=[fg.TensorSpec(None)])
+        for shape in ((3, 2, 2), (3, 4)):
+            x = fg.constant(np.random.default_rng(0).normal(size=shape).astype("f"))
+            for found, wanted in zip(traced(x), both(x), strict=True):
+                np.testing.assert_allclose(found, wanted, rtol=1e-5)
