@@ -426,6 +426,16 @@ cdef EagerTensor _loop_broadcast(Primitive prim, EagerTensor x, EagerTensor y):
     return None if all.failed else out
 
 
+cdef tuple _adopt_all(object values):
+    """Tensors of a body's results. An axis of millions makes as many: now and then it is asked for signals."""
+    cdef list tensors = []
+    for value in values:
+        tensors.append(_adopt(value))
+        if not len(tensors) % MANY_RESULTS:
+            PyErr_CheckSignals()
+    return tuple(tensors)
+
+
 cdef object run_body(Primitive prim, tuple inputs, dict attrs):
     """The op's NumPy body on eager tensors (and Cells); its results as tensors. BLAS keeps to this thread meanwhile."""
     cdef list arrays = []
@@ -451,7 +461,7 @@ cdef object run_body(Primitive prim, tuple inputs, dict attrs):
             with np.errstate(all="ignore"):
                 result = prim.body(*arrays, **attrs)
         if prim.returns_many:
-            return tuple([_adopt(value) for value in result])
+            return _adopt_all(result)
         return _adopt(result) if result is not None else None
     except (OpError, ValueError, TypeError, ArithmeticError, IndexError, MemoryError) as error:
         raise op_errors.failed(prim, inputs, attrs, error) from (error if op_errors.TRACEBACKS else None)

@@ -368,7 +368,7 @@ cdef class EagerTensor(Tensor):
     def __iter__(self):
         if self.ndim == 0:
             raise TypeError("Cannot iterate over a scalar tensor.")
-        return iter([self[i] for i in range(self.dims[0])])
+        return _rows(self)
 
     def __bool__(self):
         if self.ndim == 0 and self.block != NULL:
@@ -475,6 +475,17 @@ def bfloat16_as_uint16(capsule):
         return False
     _dlpack_type(capsule)[0] = DLPACK_UINT
     return True
+
+
+cdef object _rows(EagerTensor t):
+    """An iterator over the rows, all of which are made at once; now and then it is asked for signals."""
+    cdef int64_t i
+    cdef list rows = []
+    for i in range(t.dims[0]):
+        rows.append(t[i])
+        if not (i + 1) % MANY_RESULTS:
+            PyErr_CheckSignals()
+    return iter(rows)
 
 
 cdef object _python_scalar(EagerTensor t):

@@ -85,6 +85,7 @@ cdef extern from "Python.h":
     PyObject* PyThreadState_GetDict()
     double PyFloat_AS_DOUBLE(object)
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
+    int PyErr_CheckSignals() except -1
 
 # What C code must know of dtypes, by TensorFlow's code.
 
@@ -101,6 +102,7 @@ cdef enum:
     INT64 = 9
     BOOL = 10
     BFLOAT16 = 14
+    MANY_RESULTS = 4096  # tensors made in one go between looks for signals
 
 
 cdef _fill_dtypes():

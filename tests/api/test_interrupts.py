@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import fastgraph as tf
 from fastgraph.interrupts import deferred
 
 
@@ -79,3 +80,16 @@ def test_a_handler_that_traces_while_the_program_traces(tmp_path: Any) -> None:
     script.write_text(PROGRAM)
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=250, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "fine"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("make", [lambda x: tf.unstack(x), list], ids=["unstack", "iterated"])
+def test_millions_of_tensors_that_are_made_at_once_can_be_interrupted(make: Any) -> None:
+    x = tf.zeros([3_000_000], tf.int32)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            make(x)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
