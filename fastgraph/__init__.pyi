@@ -539,7 +539,7 @@ def size(input: Any, out_type: Any = ..., name: builtins.str | None = None) -> T
 def slice(input_: Any, begin: Any, size: Any, name: builtins.str | None = None) -> Tensor:
     """The block of `size` at `begin`; a size of -1 reaches to the end. t[*s] -> t[*size].
 
-    Raises: InvalidArgumentError if it does not lie inside. Source: tf.slice."""
+    Raises: InvalidArgumentError if it does not lie inside, TypeError for mixed integer types. Source: tf.slice."""
 def sort(values: Any, axis: Any = -1, direction: builtins.str = 'ASCENDING', name: builtins.str | None = None) -> Tensor:
     """The elements along `axis` in order. t[*s] -> t[*s]. Raises: ValueError for another direction. Source: tf.sort."""
 def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: builtins.str | None = None) -> Tensor:

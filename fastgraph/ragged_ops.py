@@ -14,12 +14,11 @@ from fastgraph._primitive import Primitive
 from fastgraph._tensor import Tensor, bind, convert
 from fastgraph.conversion import unsupported
 from fastgraph.dtype import DType, as_dtype, float64, int32, int64
-from fastgraph.indexed_slices import known_extents
-from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.arguments import as_tensor, known_value
 from fastgraph.ops.checks import assert_equal
 from fastgraph.ops.comparison import equal
 from fastgraph.ops.creation import fill, ones, range_, zeros
-from fastgraph.ops.elementwise import cast, maximum, ones_like
+from fastgraph.ops.elementwise import cast, maximum, ones_like, select
 from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat, stack
@@ -92,7 +91,7 @@ def _extent(x: Any, axis: int) -> Any:
 def _kept(lengths: Any, tensor: Any, axis: int) -> Any:
     lengths = as_tensor(lengths, int64)
     lengths.shape.assert_has_rank(1)
-    return sequence_mask(cast(lengths, int64), _extent(tensor, axis))
+    return sequence_mask(lengths, as_tensor(_extent(tensor, axis), int64))  # in whose dtype it compares
 
 
 def _cut(tensor: Any, mask: Any, splits_dtype: DType) -> RaggedTensor:
@@ -135,16 +134,14 @@ def to_dense(rt: RaggedTensor, default_value: Any, wanted: Any) -> Any:
         known[axis] = rt.shape[axis]
     index = stack([cast(column, int64) for column in coordinates(rt)], 1)
     if wanted is not None:
-        limits = wanted.as_list() if hasattr(wanted, "as_list") else wanted
-        limits = list(known_extents(convert(wanted)) or ()) if isinstance(limits, Tensor) else list(limits)
+        limits = _limits(wanted, rank)
         if len(limits) != rank:
             raise invalid(
                 f"rt_input.shape and shape={limits} are incompatible: rt_input.rank = {rank} but shape.rank = "
                 f"{len(limits)}"
             )
-        limits = [None if n is None or n < 0 else int(n) for n in limits]
-        known = [k if n is None else n for k, n in zip(known, limits, strict=True)]
-        own = stack([own[i] if n is None else convert(n, int64) for i, n in enumerate(limits)])
+        known = [k if n is None else None if isinstance(n, Tensor) else n for k, n in zip(known, limits, strict=True)]
+        own = stack([own[i] if n is None else _limit(n, own[i]) for i, n in enumerate(limits)])
         inside = reduce_all(index < own[: rt.ragged_rank + 1], 1)
         index, flat = boolean_mask(index, inside), boolean_mask(flat, inside)
     default = zeros([], rt.dtype) if default_value is None else as_tensor(default_value, rt.dtype)
@@ -158,6 +155,26 @@ def to_dense(rt: RaggedTensor, default_value: Any, wanted: Any) -> Any:
     extents = known if None not in known else own
     dense = tensor_scatter_update_p(_filled(extents, default), index, flat)
     return dense if dense.shape.is_fully_defined() else _with_shape(dense, known)
+
+
+def _limits(wanted: Any, rank: int) -> list[Any]:
+    """The extents that are wanted: ints, None for a tensor's own, and scalar tensors that only a call knows."""
+    limits = wanted.as_list() if hasattr(wanted, "as_list") else wanted
+    if isinstance(limits, Tensor):
+        n = limits.shape[0] if limits.shape.rank == 1 else None
+        limits = [limits[i] for i in range(rank if n is None else n)]
+    found: list[Any] = []
+    for extent in limits:
+        n = known_value(convert(extent)) if isinstance(extent, Tensor) else extent
+        found.append(
+            cast(extent, int64) if n is None and extent is not None else None if n is None or n < 0 else int(n)
+        )
+    return found
+
+
+def _limit(wanted: Any, own: Any) -> Any:
+    """An extent in int64; one that only a call knows may be below 0, which is the tensor's own."""
+    return select(wanted < 0, own, wanted) if isinstance(wanted, Tensor) else convert(wanted, int64)
 
 
 def _filled(extents: Any, default: Any) -> Any:

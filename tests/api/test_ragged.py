@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastgraph as fg
+from fastgraph import flags
 from fastgraph.errors import InvalidArgumentError
 
 RAGGED = settings(max_examples=25, deadline=None)
@@ -405,3 +407,30 @@ def test_neither_import_nor_ops_load_the_composites() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("tier", ["eager", "first"])
+def test_shapes_of_dense_tensors_may_be_tensors(tier: str) -> None:
+    ragged = fg.RaggedTensor.from_row_splits(fg.range(4.0), [0, 1, 4])
+    ways: list[Callable[[Any], Any]] = [
+        lambda n: ragged.to_tensor(shape=[None, n]),
+        lambda n: ragged.to_tensor(shape=[2, n]),
+        lambda n: ragged.to_tensor(shape=fg.stack([2, n])),
+        lambda n: ragged.to_tensor(shape=fg.reshape(fg.stack([-1, n]), [-1])),
+    ]
+    for way in ways:
+        for n, wanted in (
+            (2, [[0, 0], [1, 2]]),
+            (4, [[0, 0, 0, 0], [1, 2, 3, 0]]),
+            (0, [[], []]),
+            (-1, [[0, 0, 0], [1, 2, 3]]),
+        ):
+            function = way if tier == "eager" else fg.function(way)
+            with flags.override(tier="first"):
+                assert function(fg.constant(n)).numpy().tolist() == wanted
+
+
+def test_lengths_of_rows_are_not_cut_to_32_bits() -> None:
+    x, lengths = fg.reshape(fg.range(6), [2, 3]), fg.constant([2**32 + 1, -(2**32) + 1], fg.int64)
+    for way in (fg.RaggedTensor.from_tensor, fg.function(fg.RaggedTensor.from_tensor)):
+        assert way(x, lengths).row_splits.numpy().tolist() == [0, 3, 3]
