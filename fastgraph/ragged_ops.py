@@ -157,12 +157,12 @@ def to_dense(rt: RaggedTensor, default_value: Any, wanted: Any) -> Any:
     return dense if dense.shape.is_fully_defined() else _with_shape(dense, known)
 
 
-def _limits(wanted: Any, rank: int) -> list[Any]:
+def _limits(wanted: Any, rank: int | None) -> list[Any]:
     """The extents that are wanted: ints, None for a tensor's own, and scalar tensors that only a call knows."""
     limits = wanted.as_list() if hasattr(wanted, "as_list") else wanted
     if isinstance(limits, Tensor):
         n = limits.shape[0] if limits.shape.rank == 1 else None
-        limits = [limits[i] for i in range(rank if n is None else n)]
+        limits = [limits[i] for i in range(n if n is not None else rank or 0)]
     found: list[Any] = []
     for extent in limits:
         n = known_value(convert(extent)) if isinstance(extent, Tensor) else extent
