@@ -365,7 +365,7 @@ class _Burst:
                 lines += self.branches(step, at, number, avals, free)
             elif isinstance(step, WhileStep):
                 lines += self.loop_inside(step, at, number, avals, free)
-            elif makes_room(step) or (isinstance(step, ListStep) and writes_row(step)):
+            elif isinstance(step, ListStep) and (makes_room(step) or writes_row(step)):
                 lines += self.room(step, at, number, avals, set(free))
             else:
                 raise _Unfit

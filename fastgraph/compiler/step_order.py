@@ -24,7 +24,7 @@ from fastgraph.shapes import Aval
 def writes_row(step: Step) -> bool:
     """Whether it puts a row into a list."""
     if isinstance(step, ListStep):
-        return step.node.op.step == "dynamic.push"
+        return bool(step.node.op.step == "dynamic.push")
     return isinstance(step, KernelStep) and [node.op.step for node in step.nodes] == ["list_set"]
 
 

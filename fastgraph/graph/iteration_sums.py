@@ -69,9 +69,7 @@ def _is_sum(node: Node) -> bool:
     for total, after in zip(body.inputs[1:n], body.outputs[1:], strict=True):
         if after.node.op.name != "add" or total not in after.node.inputs or (uses[total], uses[after]) != (1, 1):
             return False
-        if any(
-            value.aval.shape != total.aval.shape or None in (total.aval.shape or (None,)) for value in after.node.inputs
-        ):
+        if not total.aval.is_static or any(value.aval.shape != total.aval.shape for value in after.node.inputs):
             return False
     given = set(body.parameters[n:])
     rows = [each for each in body.nodes if each.op.name == "gather"]
