@@ -108,9 +108,12 @@ cdef int _plans_again(Frame* f, int32_t i, CStep* s, Dims* dims, void** plans) n
         try:
             shapes = tuple([_shape_tuple(&dims[j]) for j in range(s.sub.n_carried)])
             pair = (<object>s.spec).again(shapes)
+            if len(pair) != 3:
+                raise ValueError(f"A loop has three plans, got {len(pair)}")
             for plan in pair:
-                <Plan?>plan
-                _hold_recorded(plan)
+                if plan is not None:
+                    <Plan?>plan
+                    _hold_recorded(plan)
             Py_INCREF(pair)
             if plans[0] != NULL:
                 Py_DECREF(<object>plans[0])
@@ -125,9 +128,12 @@ cdef CPlan* _c_plan(void* plan) noexcept nogil:
 
 
 cdef CPlan* _pair_plan(void* pair, int32_t k) noexcept nogil:
-    cdef CPlan* found
+    """One of the plans of a loop; NULL where it has none that does many iterations."""
+    cdef CPlan* found = NULL
     with gil:
-        found = &(<Plan>(<tuple><object>pair)[k]).c
+        plan = (<tuple><object>pair)[k]
+        if plan is not None:
+            found = &(<Plan>plan).c
     return found
 
 

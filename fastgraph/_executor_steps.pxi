@@ -322,6 +322,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     cdef SubPlans* sub = s.sub
     cdef CPlan* cond_plan = sub.first
     cdef CPlan* body_plan = sub.second
+    cdef CPlan* burst_plan = sub.burst
     cdef int32_t n = sub.n_inputs, m = sub.n_carried, j, slot
     cdef int failed = 0
     cdef int32_t n_rows = sub.n_outputs - m  # results that are stacked: one row an iteration
@@ -345,8 +346,8 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
     cdef uint64_t lent = 0
     cdef int32_t due = 1, pause = 1
     cdef int64_t looked = 0
-    if sub.burst != NULL:
-        burst = _frame_take(sub.burst, f.call)  # without memory for it the loop goes step by step
+    if burst_plan != NULL:
+        burst = _frame_take(burst_plan, f.call)  # without memory for it the loop goes step by step
     if memory == NULL or cond == NULL or body == NULL:
         failed = _fail_code(f, i, FAULT_MEMORY, body_plan.arena_bytes)
         n = m = n_rows = 0
@@ -380,10 +381,12 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
             _bind_inputs(burst, data, block)
             _tell_dead(burst, f, sub, lent)
             if _run(burst, caller):
+                if plans != NULL:
+                    _settle(burst)
                 failed = _fail_from(f, i, burst)
                 break
-            count = (<int64_t*>burst.data[sub.burst.outputs[m].slot])[0]
-            if count == 0:  # this iteration fails, or takes long
+            count = (<int64_t*>burst.data[burst_plan.outputs[m].slot])[0]
+            if count == 0:  # this iteration fails, takes long, or finds no room in a list
                 _frame_give(burst)
                 burst = NULL
         if count == 0:
@@ -408,7 +411,7 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         for j in range(m):
             old[j] = block[j]
             block[j] = _take_output(made, j, &data[j])
-            if sub.varying:
+            if sub.varying and made == body:
                 now = _dims_of(body, &body_plan.outputs[j])
                 changed = changed or not _same_dims(&dims[j], now)
                 _set_dims(&dims[j], now.ndim, &now.size[0])
@@ -428,17 +431,22 @@ cdef int _run_loop(Frame* f, int32_t i, CStep* s, bint caller) noexcept nogil:
         if changed:
             _frame_give(cond)
             _frame_give(body)
-            cond = body = NULL
+            if burst != NULL:
+                _frame_give(burst)
+            cond = body = burst = NULL
             failed = _plans_again(f, i, s, dims, &plans)
             if failed:
                 break
             cond_plan = _pair_plan(plans, 0)
             body_plan = _pair_plan(plans, 1)
+            burst_plan = _pair_plan(plans, 2)
             cond = _frame_take(cond_plan, f.call)
             body = _frame_take(body_plan, f.call)
             if cond == NULL or body == NULL:
                 failed = _fail_code(f, i, FAULT_MEMORY, body_plan.arena_bytes)
                 break
+            if burst_plan != NULL:
+                burst = _frame_take(burst_plan, f.call)
         if caller:
             due -= 1
             if due == 0:

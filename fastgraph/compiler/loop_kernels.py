@@ -29,16 +29,25 @@ from fastgraph.compiler.program import (
     CountedStep,
     GemmStep,
     KernelStep,
+    ListStep,
     Program,
     Size,
     Step,
     WhileStep,
 )
 from fastgraph.compiler.sizes import CannotPlan, infer_graph
-from fastgraph.compiler.step_order import list_of, looks_in_vain, may_stop, only_written, writes_last, writes_row
+from fastgraph.compiler.step_order import (
+    looks_in_vain,
+    makes_room,
+    may_stop,
+    only_written,
+    row_of,
+    writes_last,
+    writes_row,
+)
 from fastgraph.dtype import as_dtype
 from fastgraph.graph.ir import Graph, Node, Value
-from fastgraph.primitive import Primitive
+from fastgraph.primitive import Primitive, get
 from fastgraph.shapes import Aval
 
 #: Estimated time of one call: so long a signal may wait.
@@ -100,6 +109,10 @@ class _Burst:
         self.cost = 2.0
         self.inner = self.opaque = False
         self.fixed: frozenset[int] = frozenset()  # what the programs being written take as operands
+        self.lists: dict[int, int] = {}  # states that are lists of any length -> the operands with as many rows
+        #: Of them, and of long arrays, those that the branch or loop being written may write rows of: whether the
+        #: iteration may stop after that, and whether it may be done again then.
+        self.handed: dict[int, tuple[bool, bool]] = {}
 
     def program(self) -> Program:
         """The Program. Raises _Unfit."""
@@ -108,14 +121,14 @@ class _Burst:
         if n > MAX_CARRIED or len(self.test.steps) + len(self.body.steps) > MAX_STEPS:
             raise _Unfit
         avals = [v.aval.without_value() for v in operands]
-        if any(not a.is_static or a.dtype.name in _UNFIT for a in avals[:n]):
+        if any(not (a.is_static or _is_list(a)) or a.dtype.name in _UNFIT for a in avals[:n]):
             raise _Unfit
         for value, aval in zip(operands, avals, strict=True):
             attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": value.node.name}
             placeholder = self.graph.add(value.node.op, (), attrs, avals=(aval,), name=value.node.name)
             self.values.append(placeholder.outputs[0])
         self.graph.inputs = list(self.values)
-        states = [self.keep(aval) for aval in avals[:n]]
+        states = [self.state(k) for k in range(n)]
         count = self.keep(Aval(as_dtype("int64"), (1,)))
         given = [*states, *range(n, len(operands))]
         lines = [f"{self.buffer(count)}[0] = it"]
@@ -232,6 +245,20 @@ class _Burst:
         self.made.append(len(self.values) - 1)
         return len(self.values) - 1
 
+    def state(self, k: int) -> int:
+        """The number of what the kernel makes of carried value k. The schedule asks how many rows a list has."""
+        aval = self.aval(k)
+        if aval.is_static:
+            return self.keep(aval)
+        self.values.append(self.graph.add(get("identity"), (self.values[k],), {}, avals=(aval,)).outputs[0])
+        self.made.append(len(self.values) - 1)
+        self.lists[self.made[-1]] = k
+        return self.made[-1]
+
+    def is_long(self, number: int) -> bool:
+        """Whether a value is never copied."""
+        return not self.aval(number).is_static or (self.aval(number).nbytes or 0) > SMALL
+
     def buffer(self, number: int) -> str:
         """The name of a value's memory in the source."""
         return self.buffers.setdefault(number, f"b{len(self.buffers)}")
@@ -239,7 +266,7 @@ class _Burst:
     def copied(self, source: int, target: int, at: str = "") -> list[str]:
         """Lines that copy a value, to its place `at` in a longer one."""
         size = self.aval(source).size or 0
-        if (self.aval(source).nbytes or 0) > SMALL:
+        if self.is_long(source):
             raise _Unfit
         self.cost += 0.1 * size
         if size == 1 and not at:
@@ -327,20 +354,24 @@ class _Burst:
             if isinstance(step, AliasStep):
                 number[step.outputs[0]] = at(step.inputs[0])
                 continue
+            # What dies with the step, and what is then known of its rows.
+            dead = {k: self.dying(k, number, program, step, later, owned) for k in step.inputs}
+            free = {k: rows for k, rows in dead.items() if rows is not None}
             if isinstance(step, KernelStep) and not isinstance(step, CountedStep):
-                free = {k for k in step.inputs if self.dies(k, number, program, step, later, owned)}
-                lines += self.kernel(step, at, number, avals, free, becomes)
+                lines += self.kernel(step, at, number, avals, set(free), becomes)
             elif isinstance(step, GemmStep):
                 lines += self.product(step, at, number, avals)
             elif isinstance(step, CondStep):
-                lines += self.branches(step, at, number, avals)
+                lines += self.branches(step, at, number, avals, free)
             elif isinstance(step, WhileStep):
-                lines += self.loop_inside(step, at, number, avals)
+                lines += self.loop_inside(step, at, number, avals, free)
+            elif isinstance(step, ListStep) and (makes_room(step) or writes_row(step)):
+                lines += self.room(step, at, number, avals, set(free))
             else:
                 raise _Unfit
         return [at(k) for k in program.outputs], lines
 
-    def dies(
+    def dying(
         self,
         k: int,
         number: dict[int, int],
@@ -348,30 +379,53 @@ class _Burst:
         step: Step,
         later: Sequence[Step],
         owned: frozenset[int],
-    ) -> bool:
-        """Whether nothing after a step looks at operand `k` of it, and its memory is the iteration's own."""
+    ) -> tuple[bool, bool] | None:
+        """Whether the iteration may stop after a step, and be done again although the step has written rows of `k`.
+
+        None if anything after it looks at this operand, or its memory is not the iteration's own.
+        """
         own = number.get(k)
         if own is None or own in self.constants:
-            return False
+            return None
         alike = {other for other, same in number.items() if same == own}
         if any(not alike.isdisjoint(s.inputs) for s in later) or not alike.isdisjoint(program.outputs):
-            return False
-        if own in owned:  # what the iteration began with, needed until nothing can fail any more; or it does no harm
-            stops = any(may_stop(s) and not self.alike(step, s, number) for s in later)
-            return not stops or (writes_row(step) and only_written(program, alike))
-        return own in self.made and own not in self.fixed
+            return None
+        if own in owned or own in self.handed:  # what the iteration began with, needed until nothing can fail any more
+            stops, again = self.handed.get(own, (False, True))
+            stops = stops or any(may_stop(s) and not self.alike(step, s, number) for s in later)
+            again = again and only_written(program, alike)
+            writes = writes_row(step) or isinstance(step, (CondStep, WhileStep))
+            return (stops, again) if (writes and (again or not stops)) or (own in owned and not stops) else None
+        return (False, True) if own in self.made and own not in self.fixed else None
 
     def alike(self, step: Step, other: Step, number: dict[int, int]) -> bool:
         """Whether each writes a row of a list, and where the one finds its place, so does the other."""
         if not (writes_row(step) and writes_row(other)):
             return False
-        assert isinstance(step, KernelStep) and isinstance(other, KernelStep)
-        places = [number.get(s.buffers[1]) for s in (step, other)]
-        lists, row = [number.get(list_of(s)) for s in (step, other)], number.get(other.buffers[0])
-        if row is None or None in places or None in lists or places[0] != places[1]:
+        (one, place, _), (two, at, row) = ([number.get(k) for k in row_of(s)] for s in (step, other))
+        if None in (one, two, place, row) or place != at:
             return False
-        one, two = (self.aval(cast(int, k)).shape or () for k in lists)
-        return one[:1] == two[:1] and two[1:] == self.aval(row).shape
+        first, second = (self.aval(cast(int, k)).shape or (None,) for k in (one, two))
+        known = first[0] is not None and first[0] == second[0]
+        return known and second[1:] == self.aval(cast(int, row)).shape
+
+    def room(self, step: ListStep, at: Any, number: dict[int, int], avals: Sequence[Aval], free: set[int]) -> list[str]:
+        """Lines that go on where a list has room for an element, which the executor gives it else, and write it."""
+        into, index = at(step.inputs[0]), at(step.inputs[1])
+        if into not in self.lists:
+            raise _Unfit
+        self.n_parts += 1
+        place, cast_ = f"k{self.n_parts}", f"cast_{self.aval(index).dtype.name}_int64"
+        self.imports.add(cast_)
+        rows = ast.unparse(self.size(Size(1, ((step.inputs[0], 0),)), number, avals))
+        lines = [f"{place} = {cast_}({self.buffer(index)}[0])", f"if {place} >= {rows}:", "    return 0"]
+        number[step.outputs[0]] = into
+        if not writes_row(step):
+            return lines
+        row = at(step.inputs[2])
+        if step.inputs[0] not in free or (self.aval(into).shape or ())[1:] != self.aval(row).shape:
+            raise _Unfit
+        return [*lines, f"if {place} < 0:", "    return 0", *self.copied(row, into, place)]
 
     def over(
         self, step: KernelStep, at: Any, number: dict[int, int], free: set[int], becomes: Mapping[int, int]
@@ -404,18 +458,19 @@ class _Burst:
         over = self.over(step, at, number, free, becomes)
         for out in step.outputs:
             aval = avals[out]
-            if not aval.is_static:
-                raise _Unfit
             source = over.get(out)
-            if source is not None and source in free and aval.nbytes == self.aval(at(source)).nbytes:
+            if source is not None and source in free and self.as_large(step, aval, self.aval(at(source))):
                 number[out] = at(source)
                 continue
+            if not aval.is_static:
+                raise _Unfit
             number[out] = self.keep(aval)
             if (aval.nbytes or 0) > 4 * SMALL:
                 raise _Unfit
             if source is not None:
                 lines += self.copied(at(source), number[out])
-        if looks_in_vain(step, avals):
+        costs = [k for size in (step.extent, *step.cost_dims) for k, _ in size.dims]
+        if looks_in_vain(step, avals) or any(number.get(k) in self.lists for k in costs):
             raise _Unfit
         is_list = step.nodes[0].op.step == "list_set"
         if not (is_list or any(avals[k].size for k in step.outputs)):
@@ -434,6 +489,12 @@ class _Burst:
         lines += part.lines(step.kernel.source)
         self.imports |= part.imports
         return lines
+
+    def as_large(self, step: Step, aval: Aval, other: Aval) -> bool:
+        """Whether a result fits where an operand lies; a list is as long with another row."""
+        if aval.is_static and other.is_static:
+            return aval.nbytes == other.nbytes
+        return writes_row(step) and _is_list(other) and (aval.shape or ())[1:] == (other.shape or ())[1:]
 
     def product(self, step: GemmStep, at: Any, number: dict[int, int], avals: Sequence[Aval]) -> list[str]:
         """The line that has a product of matrices computed, as it is outside of kernels."""
@@ -497,45 +558,68 @@ class _Burst:
             return ast.Constant(found)
         if found is not None:
             size = Size(found)
-        if any(number.get(k, self.n_operands) >= self.n_operands for k, _ in size.dims):
+        own = [(number.get(k, self.n_operands), axis) for k, axis in size.dims]
+        made = Size(size.constant, tuple([(self.lists.get(k, k), axis) for k, axis in own]))
+        if any(k >= self.n_operands for k, _ in made.dims):
             raise _Unfit
-        made = Size(size.constant, tuple([(number[k], axis) for k, axis in size.dims]))
         if made not in self.sizes:
             self.sizes.append(made)
         return ast.Subscript(ast.Name("sizes", ast.Load()), ast.Constant(self.sizes.index(made)), ast.Load())
 
     def nested(
-        self, program: Program, given: Sequence[int], owned: frozenset[int] = frozenset()
+        self,
+        program: Program,
+        given: Sequence[int],
+        owned: frozenset[int] = frozenset(),
+        handed: Mapping[int, tuple[bool, bool]] | None = None,
     ) -> tuple[list[int], list[str]]:
-        """`inline` for a program whose operands stay as they are, but for those that are `owned`."""
-        around, self.fixed = self.fixed, self.fixed | frozenset(given)
+        """`inline` for a program whose operands stay as they are, but for those `owned` and rows of those `handed`."""
+        around = self.fixed, self.handed
+        self.fixed, self.handed = self.fixed | frozenset(given), dict(handed or {})
         try:
             return self.inline(program, given, owned)
         finally:
-            self.fixed = around
+            self.fixed, self.handed = around
 
-    def branches(self, step: CondStep, at: Any, number: dict[int, int], avals: Sequence[Aval]) -> list[str]:
-        """The lines of a cond."""
+    def branches(
+        self,
+        step: CondStep,
+        at: Any,
+        number: dict[int, int],
+        avals: Sequence[Aval],
+        free: Mapping[int, tuple[bool, bool]],
+    ) -> list[str]:
+        """The lines of a cond. A list that both branches hand on, perhaps with other rows, stays where it is."""
         predicate, *operands = [at(k) for k in step.inputs]
-        results: list[int] = []
-        for k in step.outputs:
+        handed = {own: free[k] for k, own in zip(step.inputs[1:], operands, strict=True) if k in free}
+        handed = {own: rows for own, rows in handed.items() if self.is_long(own) and operands.count(own) == 1}
+        blocks = [self.nested(each, operands, handed=handed) for each in (step.then_program, step.else_program)]
+        for k, *values in zip(step.outputs, *[found for found, _ in blocks], strict=True):
+            if values[0] == values[1] and values[0] in handed:
+                number[k] = values[0]
+                continue
             if not avals[k].is_static:
                 raise _Unfit
             number[k] = self.keep(avals[k])
-            results.append(number[k])
+            for value, (_, text) in zip(values, blocks, strict=True):
+                text += self.copied(value, number[k])
         lines: list[str] = []
-        for header, program in (
-            (f"if {self.buffer(predicate)}[0] != 0:", step.then_program),
-            ("else:", step.else_program),
-        ):
-            found, text = self.nested(program, operands)
-            for value, result in zip(found, results, strict=True):
-                text += self.copied(value, result)
+        for header, (_, text) in zip((f"if {self.buffer(predicate)}[0] != 0:", "else:"), blocks, strict=True):
             lines += [header, *["    " + line for line in text or ["pass"]]]
         return lines
 
-    def loop_inside(self, step: WhileStep, at: Any, number: dict[int, int], avals: Sequence[Aval]) -> list[str]:
-        """The lines of a loop in the body: if it takes long, the iteration is left to the executor."""
+    def loop_inside(
+        self,
+        step: WhileStep,
+        at: Any,
+        number: dict[int, int],
+        avals: Sequence[Aval],
+        free: Mapping[int, tuple[bool, bool]],
+    ) -> list[str]:
+        """The lines of a loop in the body: if it takes long, the iteration is left to the executor.
+
+        Rows of a list are written where it is.
+        """
         n = step.n_carried
         if len(step.outputs) != n or len(step.cond_program.steps) + len(step.body_program.steps) > MAX_STEPS:
             raise _Unfit
@@ -543,18 +627,23 @@ class _Burst:
         lines: list[str] = []
         operands = [at(k) for k in step.inputs]
         states = []
-        for k, source in zip(step.outputs, operands[:n], strict=True):
-            if not avals[k].is_static or avals[k].dtype.name in _UNFIT:
+        handed = {}
+        for k, taken, source in zip(step.outputs, step.inputs, operands[:n], strict=False):
+            if self.is_long(source) and taken in free and operands.count(source) == 1:
+                number[k] = source
+                handed[source] = True, free[taken][1]  # the next iteration may stop
+            elif not avals[k].is_static or avals[k].dtype.name in _UNFIT:
                 raise _Unfit
-            number[k] = self.keep(avals[k])
+            else:
+                number[k] = self.keep(avals[k])
+                lines += self.copied(source, number[k])
             states.append(number[k])
-            lines += self.copied(source, number[k])
         given = [*states, *operands[n:]]
         before = self.cost
         (goes_on,), text = self.nested(step.cond_program, given)
         inside = [*text, f"if {self.buffer(goes_on)}[0] == 0:", "    break"]
         inside += [f"left = left - {MOST // 16 if step.iterates else 1}", "if left < 0:", "    return 0"]
-        after, text = self.nested(step.body_program, given)
+        after, text = self.nested(step.body_program, given, handed=handed)
         inside += [*text, *self.moved(after, states)]
         self.cost = before + 8 * (self.cost - before)
         return [*lines, "while True:", *["    " + line for line in inside]]
@@ -563,6 +652,11 @@ class _Burst:
 def _indented(line: str, instead: Sequence[str]) -> list[str]:
     """`instead` of a line that returns, as far to the right; nothing for other lines."""
     return [line.replace("return 0", each) for each in instead] if line.strip() == "return 0" else []
+
+
+def _is_list(aval: Aval) -> bool:
+    """Whether only the number of rows is not known, and each has an element."""
+    return bool(aval.shape) and None not in aval.shape[1:] and 0 not in aval.shape  # type: ignore[index,operator]
 
 
 def _tensor(value: Any, aval: Aval) -> Any:

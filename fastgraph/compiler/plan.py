@@ -192,7 +192,7 @@ class Branch(StepSpec):
 class Loop(StepSpec):
     """While cond_plan(carried, invariants) is true: carried = body_plan(carried, invariants).
 
-    Where the body may change a carried shape, `again(shapes)` gives the pair of plans for new ones. `burst_plan` does
+    Where the body may change a carried shape, `again(shapes)` gives the three plans for new ones. `burst_plan` does
     many iterations: the next carried values, how many it did (int64[1]), and as many rows of each further result; after
     none, body_plan does one. The carried values in the places `handed` are those of a loop around this one that nobody
     takes later: what is written over them need not be copied.
@@ -203,7 +203,7 @@ class Loop(StepSpec):
     n_carried: int = 0
     inputs: tuple[int, ...] = ()
     outputs: tuple[Operand, ...] = ()
-    again: Callable[[tuple[tuple[int, ...], ...]], tuple[Any, Any]] | None = None
+    again: Callable[[tuple[tuple[int, ...], ...]], tuple[Any, Any, Any]] | None = None
     burst_plan: Any = None
     handed: tuple[int, ...] = ()
 

@@ -18,12 +18,10 @@ from fastgraph.compiler import plan as specs
 from fastgraph.compiler.plan import Place, StepSpec
 from fastgraph.compiler.settled import known_sizes
 from fastgraph.compiler.sizes import CannotPlan, infer_graph
-from fastgraph.compiler.step_specs import StepSpecs, host_plan
+from fastgraph.compiler.step_specs import PLANS_KEPT, StepSpecs, host_plan
 from fastgraph.graph.interpret import run_node
 from fastgraph.graph.ir import Node, Value
 from fastgraph.shapes import Aval
-
-PLANS_KEPT = 64  # per place that asks for plans by run-time shapes
 
 
 class WithRest(StepSpecs):

@@ -20,9 +20,10 @@ from fastgraph.compiler.kernel import KernelSpec
 from fastgraph.compiler.memory import Ended, Tenant, place, place_tightly
 from fastgraph.compiler.plan import Place, PlanSpec, StepSpec
 from fastgraph.compiler.program import AliasStep, Program
-from fastgraph.compiler.rest import PLANS_KEPT, WithRest
+from fastgraph.compiler.rest import WithRest
 from fastgraph.compiler.settled import known_sizes
 from fastgraph.compiler.sizes import CannotPlan, shape_key
+from fastgraph.compiler.step_specs import PLANS_KEPT
 from fastgraph.locks import Lock
 from fastgraph.shapes import Aval
 

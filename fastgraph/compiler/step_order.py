@@ -7,13 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fastgraph.compiler.program import AliasStep, CountedStep, GemmStep, KernelStep, Program, Step
+from fastgraph.compiler.program import (
+    AliasStep,
+    CondStep,
+    CountedStep,
+    GemmStep,
+    KernelStep,
+    ListStep,
+    Program,
+    Step,
+    WhileStep,
+)
 from fastgraph.shapes import Aval
 
 
 def writes_row(step: Step) -> bool:
     """Whether it puts a row into a list."""
+    if isinstance(step, ListStep):
+        return bool(step.node.op.step == "dynamic.push")
     return isinstance(step, KernelStep) and [node.op.step for node in step.nodes] == ["list_set"]
+
+
+def makes_room(step: Step) -> bool:
+    """Whether it only sees to it that a list has room for an element."""
+    return isinstance(step, ListStep) and step.node.op.step == "dynamic.grow"
 
 
 def checks(step: Step) -> bool:
@@ -33,15 +50,44 @@ def looks_in_vain(step: KernelStep, avals: Sequence[Aval | None]) -> bool:
     )
 
 
-def list_of(step: KernelStep) -> int:
-    """The list that a row is written to."""
-    return step.inputs[step.in_place[0][0]]
+def row_of(step: Step) -> tuple[int, int, int]:
+    """The list, the place and the row of a step that writes one."""
+    if isinstance(step, KernelStep):
+        return step.inputs[step.in_place[0][0]], step.buffers[1], step.buffers[0]
+    return step.inputs[0], step.inputs[1], step.inputs[2]
 
 
 def only_written(program: Program, lists: set[int]) -> bool:
-    """Whether rows are all that steps do to these names of a list: an iteration done again then writes the same."""
-    takers = [step for step in program.steps if not lists.isdisjoint(step.inputs)]
-    return all(isinstance(s, KernelStep) and writes_row(s) and lists.isdisjoint(s.buffers[:2]) for s in takers)
+    """Whether rows are all that steps do to these names of a list: an iteration done again then writes the same.
+
+    What is written has another name, by which it may be read: the iteration done again writes it first.
+    """
+    names = set(lists)
+    for step in program.steps:
+        if names.isdisjoint(step.inputs):
+            continue
+        if writes_row(step):
+            if not names.isdisjoint(row_of(step)[1:]):
+                return False
+        elif makes_room(step) or isinstance(step, AliasStep):
+            if not names.isdisjoint(step.inputs[1:]):
+                return False
+            names.update(step.outputs)
+        elif isinstance(step, CondStep):
+            inside = (step.then_program, step.else_program)
+            if step.inputs[0] in names or not all(_only_written_in(each, step.inputs[1:], names) for each in inside):
+                return False
+        elif isinstance(step, WhileStep):
+            if not all(_only_written_in(each, step.inputs, names) for each in (step.cond_program, step.body_program)):
+                return False
+        else:
+            return False
+    return True
+
+
+def _only_written_in(program: Program, given: Sequence[int], names: set[int]) -> bool:
+    parameters = (*program.inputs, *program.captures)
+    return only_written(program, {own for own, outer in zip(parameters, given, strict=True) if outer in names})
 
 
 def _adds_in_place(step: Step) -> bool:
@@ -71,4 +117,4 @@ def may_stop(step: Step) -> bool:
     return not isinstance(step, (AliasStep, GemmStep)) and not (isinstance(step, KernelStep) and not step.fallible)
 
 
-__all__ = ["list_of", "may_stop", "only_written", "writes_last", "writes_row"]
+__all__ = ["makes_room", "may_stop", "only_written", "row_of", "writes_last", "writes_row"]

@@ -5,7 +5,9 @@ Rule: a StepSpec holds numbers alone (slots, sizes, costs), but for what a host 
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Self
@@ -41,6 +43,8 @@ from fastgraph.dtype import string
 from fastgraph.graph.interpret import interpret, run_node
 from fastgraph.graph.ir import Value
 from fastgraph.shapes import Aval
+
+PLANS_KEPT = 64  # per place that asks for plans by run-time shapes
 
 
 class StepSpecs(Placement):
@@ -279,26 +283,34 @@ class StepSpecs(Placement):
         avals = [self.aval(number) for number in step.inputs]
         invariants = avals[n:]
 
-        def plans(shapes: tuple[tuple[int, ...], ...]) -> tuple[Plan, Plan]:
+        def plans(shapes: tuple[tuple[int, ...], ...]) -> tuple[Plan, Plan, Plan | None]:
             carried = [Aval(aval.dtype, shape) for aval, shape in zip(avals, shapes)]
-            arguments = [*carried, *invariants]
-            return self.planner.plan(step.cond_program, arguments), self.planner.plan(
-                step.body_program, arguments, tuple(range(n))
-            )
+            arguments, own = [*carried, *invariants], tuple(range(n))
+            burst = None
+            if step.burst_program is not None:
+                burst = self.planner.plan(step.burst_program, arguments, own)
+            make = self.planner.plan
+            return make(step.cond_program, arguments), make(step.body_program, arguments, own), burst
 
-        def again(shapes: tuple[tuple[int, ...], ...]) -> tuple[Plan, Plan]:
-            try:
-                return plans(shapes)
-            except CannotPlan:  # the ops' bodies say what is wrong
-                carried = [Aval(aval.dtype, shape) for aval, shape in zip(avals, shapes)]
-                made = [graph_plan(p, [*carried, *invariants]) for p in (step.cond_program, step.body_program)]
-                return made[0], made[1]
+        kept: OrderedDict[tuple[tuple[int, ...], ...], tuple[Plan, Plan, Plan | None]] = OrderedDict()
 
-        cond_plan, body_plan = plans(tuple([aval.shape for aval in avals[:n]]))  # type: ignore[misc]
+        def again(shapes: tuple[tuple[int, ...], ...]) -> tuple[Plan, Plan, Plan | None]:
+            found = kept.get(shapes)
+            if found is None:
+                try:
+                    found = plans(shapes)
+                except CannotPlan:  # the ops' bodies say what is wrong
+                    carried = [Aval(aval.dtype, shape) for aval, shape in zip(avals, shapes)]
+                    made = [graph_plan(p, [*carried, *invariants]) for p in (step.cond_program, step.body_program)]
+                    found = made[0], made[1], None
+                kept[shapes] = found
+                while len(kept) > PLANS_KEPT:
+                    with contextlib.suppress(KeyError):  # another thread has done it
+                        kept.popitem(last=False)
+            return found
+
+        cond_plan, body_plan, burst = plans(tuple([aval.shape for aval in avals[:n]]))  # type: ignore[misc]
         stable = all(self.static(number) for number in step.outputs[:n])
-        burst = None
-        if step.burst_program is not None and stable:
-            burst = self.planner.plan(step.burst_program, avals, tuple(range(n)))
         return specs.Loop(
             cond_plan=cond_plan,
             body_plan=body_plan,

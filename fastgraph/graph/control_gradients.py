@@ -246,7 +246,7 @@ class _Rows:
                 flat, dims = _flattened(forward, body, value)
                 save(flat, vector=True)
                 save(dims)
-        if len(body.outputs) == n_carried:  # the number of iterations is then what is needed: rows without elements
+        if not any(_is_empty(value) for value in body.outputs[n_carried:]):  # rows without elements tell how many
             save(body.add(CONST, (), {"value": from_array(np.zeros(0, np.bool_), dtypes.bool_)}).outputs[0])
         if avals:
             node.attrs = {**node.attrs, "body_graph": body}
@@ -263,11 +263,8 @@ class _Rows:
         """The number of iterations, i32[]."""
         joined = self.node.attrs.get("joined", ())
         found = [value for value, i in self.position.items() if i not in joined]
-        # Rather one whose rows are surely alike: others may be there for a stack that nobody asks for.
-        first = next(
-            (value for value in found if value.aval.shape is not None and None not in value.aval.shape), found[0]
-        )
-        return get_slot("shape")(self._tensor(first))[0]
+        # What the rows without elements tell asks for no others.
+        return get_slot("shape")(self._tensor(next(value for value in found if _is_empty(value))))[0]
 
     def row(self, value: Value, at: Any) -> Any:
         """The value in iteration `at`."""
@@ -286,6 +283,10 @@ class _Rows:
         value, dims = next((value, dims) for value, (vector, dims) in self.flattened.items() if vector is flat)
         shapes = self._tensor(dims)
         return reduction.reduce_prod(shapes[:, :_MOST_DIMENSIONS] if value.aval.shape is None else shapes, axis=1)
+
+
+def _is_empty(row: Value) -> bool:
+    return row.aval.dtype == dtypes.bool_ and row.aval.shape == (0,)
 
 
 def _piece(joined: Any, lengths: Any, at: Any) -> Any:

@@ -19,6 +19,7 @@ from fastgraph.graph import prune as pruning
 from fastgraph.graph.accumulation import accumulate
 from fastgraph.graph.duplicates import merge_duplicates
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value
+from fastgraph.graph.iteration_sums import shape_of_rows, sum_at_once
 from fastgraph.graph.rewrite import Application, Rebuild, Row, Rule, compile_row
 from fastgraph.shapes import Aval
 
@@ -361,6 +362,7 @@ def algebra_rules() -> dict[str, list[Rule]]:
             ("prod", _sum_nothing),
             ("custom_gradient_identity", _custom_identity),
             ("cond", _cond_known),
+            ("shape", shape_of_rows),
         )
     return _algebra_rules
 
@@ -511,12 +513,18 @@ def accumulated(graph: Graph) -> Graph:
     return accumulate(graph) if "algebra" in flags.get("passes") else graph
 
 
+def summed(graph: Graph) -> Graph:
+    """Let gradients' loops that only add up be ops on all iterations."""
+    made = sum_at_once(graph) if "algebra" in flags.get("passes") else graph
+    return graph if made is graph else simplify(made)
+
+
 def merged(graph: Graph) -> Graph:
     """Let loops take and stack every value once."""
     return merge_duplicates(graph) if "cse" in flags.get("passes") and _has_subgraphs(graph) else graph
 
 
-PASSES: tuple[Pass, ...] = (inline, prune, simplify, accumulated, merged, prune)
+PASSES: tuple[Pass, ...] = (inline, prune, simplify, summed, accumulated, merged, prune)
 
 
 def optimise(graph: Graph, observe: Callable[[str, Graph], None] | None = None) -> Graph:

@@ -11,6 +11,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph import flags
+from fastgraph.compiler.program import WhileStep, programs
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +89,47 @@ def twice(x: Any, n: Any) -> Any:
     return fg.stack(values)
 
 
-ALL = [plain, carried, conditional, until, last, nested, kept, twice]
+def written(x: Any, n: Any) -> Any:
+    values = fg.TensorArray(fg.float32, size=n, element_shape=x.shape)
+    for i in fg.range(n):
+        values = values.write(n - 1 - i, x * fg.cast(i, fg.float32))
+    return values.stack()
+
+
+def dynamic(x: Any, n: Any) -> Any:
+    values = fg.TensorArray(fg.float32, size=0, dynamic_size=True)
+    for i in fg.range(n):
+        values = values.write(i, x * fg.cast(i, fg.float32))
+    return values.stack()
+
+
+def beginnings(x: Any, n: Any) -> Any:
+    """What the list was between two loops is another name's."""
+    values = []
+    for i in fg.range(n):
+        if i % 2 == 0:
+            values.append(x)
+    before = fg.stack(values)
+    for i in fg.range(n):
+        if i % 3 == 0:
+            values.append(x * fg.cast(i, fg.float32))
+    return fg.concat([before, fg.stack(values)], 0)
+
+
+def of_two(x: Any, n: Any) -> Any:
+    """Two lists, one of pairs; a loop inside appends a number of times that data decide."""
+    pairs, others = [(x, 0)], [x]
+    for i in fg.range(n):
+        for j in fg.range(i % 3):
+            pairs.append((x * fg.cast(j, fg.float32), i))
+            if j == 1:
+                others.append(x - fg.cast(i, fg.float32))
+    numbers = fg.stack([fg.cast(k, fg.float32) for _, k in pairs])
+    return fg.concat([fg.stack([y for y, _ in pairs]) + numbers[:, None], fg.stack(others)], 0)
+
+
+KERNELS = [plain, carried, conditional, until, last, nested, written, dynamic]
+ALL = [*KERNELS, kept, twice, beginnings, of_two]
 X = np.float32([1.5, -2.0, 0.25])
 
 
@@ -115,7 +156,7 @@ def test_values(function: Callable[..., Any]) -> None:
         np.testing.assert_allclose(staged(function)(X, 30), wanted, rtol=2e-5)
 
 
-@pytest.mark.parametrize("function", [plain, carried, conditional, nested])
+@pytest.mark.parametrize("function", [plain, carried, conditional, nested, last, written, dynamic])
 def test_gradients(function: Callable[..., Any]) -> None:
     def slope(x: Any, n: Any) -> Any:
         with fg.GradientTape() as tape:
@@ -127,7 +168,31 @@ def test_gradients(function: Callable[..., Any]) -> None:
     np.testing.assert_allclose(staged(slope)(X, 6), wanted, rtol=2e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("function", [plain, carried, conditional, until, last, nested])
+@pytest.mark.parametrize("function", KERNELS)
+def test_their_loops_are_kernels(function: Callable[..., Any]) -> None:
+    concrete = staged(function).get_concrete_function()
+    concrete(X, 3)
+    loops = [s for each in programs(concrete.executable.program) for s in each.steps if isinstance(s, WhileStep)]
+    assert loops and all(step.burst_program is not None for step in loops)
+
+
+def test_an_iteration_that_fails_after_an_append() -> None:
+    def divided(x: Any, n: Any) -> Any:
+        values, found = [], x
+        for i in fg.range(n):
+            if i % 2 == 0:
+                values.append(x * fg.cast(i, fg.float32))
+            found += fg.cast(60 // (20 - i), fg.float32)
+        return fg.concat([fg.stack(values), [found]], 0)
+
+    made = staged(divided)
+    np.testing.assert_allclose(made(X, 20), eagerly(divided, fg.constant(X), fg.constant(20)), rtol=1e-6)
+    with pytest.raises(fg.errors.InvalidArgumentError, match="division by zero|Integer division"):
+        made(X, 22)
+    np.testing.assert_allclose(made(X, 20), eagerly(divided, fg.constant(X), fg.constant(20)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("function", [plain, carried, conditional, until, last, nested, written])
 def test_their_cost_is_linear(function: Callable[..., Any]) -> None:
     """4000 elements of 4 kB: to copy the list at each of them would be to move 32 GB."""
     made, x = staged(function, 1000), np.ones(1000, np.float32)

@@ -324,11 +324,11 @@ def test_a_loop_whose_shapes_change() -> None:
         twice = lambda t: [from_array(np.concatenate([as_array(t)] * 2))]
         b.step(HostCall(operands=(b.operand(x),), outputs=(b.operand(longer),), function=twice), (x,), (longer,))
         b.output(longer)
-        return c.plan(), b.plan()
+        return c.plan(), b.plan(), None
 
     b = Builder()
     x, out = b.input((1,)), b.given((), dynamic=True)
-    cond, body = plans(((1,),))
+    cond, body, _ = plans(((1,),))
     step = Loop(cond_plan=cond, body_plan=body, n_carried=1, inputs=(x,), outputs=(b.operand(out),), again=plans)
     b.step(step, (x,), (out,))
     b.output(out)

@@ -385,3 +385,23 @@ def test_rows_saved_for_a_gradient_go_from_the_plain_call():
     assert len(flow(graph, "while").outputs) > 2
     assert len(flow(passes.optimise(graph), "while").outputs) == 2
     assert float(f(x)) == float(y)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 2)])
+def test_gradients_that_only_add_up_are_no_loops(shape):
+    def f(x, n):
+        with fg.GradientTape() as tape:
+            tape.watch(x)
+            rows = []
+            for i in fg.range(n):
+                rows.append(fg.sin(x) * x * fg.cast(i, fg.float32))
+            total = fg.reduce_sum(fg.stack(rows))
+        return tape.gradient(total, x)
+
+    graph = graph_of(fg.autograph.to_graph(f), fg.TensorSpec(shape, fg.float32), fg.TensorSpec([], fg.int32))
+    new = ir.verify(passes.optimise(graph))
+    (forward,) = [node for node in new.nodes if node.op.name == "while"]
+    assert (None, 0) in [value.aval.shape for value in forward.outputs]  # which tell how many there are
+    x = np.full(shape, 0.7, np.float32)
+    for n in (0, 1, 7):
+        np.testing.assert_allclose(run(new, x, np.int32(n))[0], run(graph, x, np.int32(n))[0], rtol=1e-5)
