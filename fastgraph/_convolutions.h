@@ -168,10 +168,6 @@ static __attribute__((noinline, noclone, target("avx2,f16c"))) void fg_narrowed(
     }
 }
 
-#define FG_INLINE static inline __attribute__((always_inline))
-/* Rows come in threes, whose addresses are base, base + row, base + 2 * row: one register for three. */
-#define FG_ROW(r) (q[(r) / 3] + ((r) % 3) * a_row)
-
 #define FG_LANES FG_FLOAT_512
 #include "_lanes.h"
 #include "_convolutions_of_width.h"
