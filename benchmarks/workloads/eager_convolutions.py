@@ -50,7 +50,7 @@ def data(kind, dims, window, f, stride, half, what, small):
     results = {"conv": f, "transposed": f, "depthwise": c * f}.get(kind, c)
     filter = {"conv": (c, f), "transposed": (f, c), "depthwise": (c, f)}.get(kind, ())
     x = rng.standard_normal(dims, np.float32)
-    if kind == "max":  # no two of a window are equal: TensorFlow's max_pool3d would give each the gradient
+    if kind == "max":  # no two of a window are equal: some libraries give each the gradient of max_pool3d
         place = 0  # in a window that begins at a multiple of its extent: others have the same numbers in another order
         for n, k in zip(np.indices(dims[1:-1]), window, strict=True):
             place = place * k + n % k
