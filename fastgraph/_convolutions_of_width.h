@@ -63,6 +63,8 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int apart
             NAME(sums)(R, 2, 0, 0, MASK_OF(0), s, a, b, c, add);                                                       \
         else if (n > LANES)                                                                                            \
             NAME(sums)(R, 2, 1, 0, MASK_OF(n - LANES), s, a, b, c, add);                                               \
+        else if (n == LANES)                                                                                           \
+            NAME(sums)(R, 1, 0, 0, MASK_OF(0), s, a, b, c, add);                                                       \
         else                                                                                                           \
             NAME(sums)(R, 1, 1, 0, MASK_OF(n), s, a, b, c, add);                                                       \
     }                                                                                                                  \
