@@ -202,7 +202,7 @@ FG_TILES static void fg_tile_put(const fg_tile_done *d) {
 }
 
 /* What a tile sees, as it is stored: [taps, lines, columns, channels and zeros]. */
-static void fg_tile_seen(const fg_sweep *w, const int64_t *at, int64_t image, int64_t c0, int64_t high, int64_t wide,
+FG_TILES static void fg_tile_seen(const fg_sweep *w, const int64_t *at, int64_t image, int64_t c0, int64_t high, int64_t wide,
                          uint16_t *room) {
     const fg_axis *x = w->axis;
     const uint16_t *source = (const uint16_t *)w->source + image * w->source_image + c0;
@@ -223,10 +223,12 @@ static void fg_tile_seen(const fg_sweep *w, const int64_t *at, int64_t image, in
                 memcpy(room + left * n, from, (right - left) * n * 2);
                 continue;
             }
-            for (int64_t j = left; j < right; j++, from += x[2].source) {
-                memcpy(room + j * n, from, w->c * 2);
-                memset(room + j * n + w->c, 0, (n - w->c) * 2);
-            }
+            for (int64_t j = left; j < right; j++, from += x[2].source)
+                for (int64_t k = 0; k < n; k += 32) { /* a call for a few numbers would take longer than they do */
+                    int64_t some = fg_most(0, fg_least(32, w->c - k)), all = fg_least(32, n - k);
+                    __m512i numbers = _mm512_maskz_loadu_epi16((__mmask32)((1ull << some) - 1), from + k);
+                    _mm512_mask_storeu_epi16(room + j * n + k, (__mmask32)((1ull << all) - 1), numbers);
+                }
         }
 }
 
