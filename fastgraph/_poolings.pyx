@@ -72,8 +72,9 @@ def pooled(
     """What of windows over an array of shape `dims` (and `out`, batch and channels among both); None: NumPy must do it.
 
     "max" (which begins with `low`) and "mean" take x of `dims` and give `out`; "spread" gives the gradient of the
-    maximum from x and `given` of `out`, to its first place, "spread to each" (with `low`) to all, "pick" what of `given` of `dims` stands where the maxima of x do; "share" the
-    gradient of the mean from `given` of `out`. Raises: ValueError for sizes that do not fit.
+    maximum from x and `given` of `out`, to its first place, "spread to each" (with `low`) to all, "pick" what of
+    `given` of `dims` stands where the maxima of x do; "share" the gradient of the mean from `given` of `out`.
+    Raises: ValueError for sizes that do not fit.
     """
     cdef fg_pool w
     cdef int rank = len(dims) - 2, i, at, number = _ways[what]
