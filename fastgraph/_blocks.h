@@ -76,130 +76,36 @@ static inline __attribute__((target("avx2"))) void fg_turn_double(double *to, in
     }
 }
 
-/* Rows come in threes, whose addresses are base, base + row, base + 2 * row: one register for three. */
-#define FG_ROW(r) (q[(r) / 3] + ((r) % 3) * a_row)
-#define FG_INLINE static inline __attribute__((always_inline))
-
-#define T float
-#define LANES 16
-#define MOST 14
-#define TARGET "avx512f"
-#define NAME(x) x##_512
-#define TILE 8
-#define TURN fg_turn
-typedef __m512 V_512;
-typedef __mmask16 M_512;
-#define LOAD(p) _mm512_loadu_ps(p)
-#define LOAD_PART(p, mask) _mm512_maskz_loadu_ps(mask, p)
-#define STORE(p, v) _mm512_storeu_ps(p, v)
-#define STORE_PART(p, mask, v) _mm512_mask_storeu_ps(p, mask, v)
-#define SET1(x) _mm512_set1_ps(x)
-#define ZERO _mm512_setzero_ps()
-#define FMA(x, y, z) _mm512_fmadd_ps(x, y, z)
-#define MASK_OF(n) ((__mmask16)((1u << (n)) - 1))
+#define FG_LANES FG_FLOAT_512
+#include "_lanes.h"
 #include "_blocks_of_width.h"
-
-#define T float
-#define LANES 8
-#define MOST 6
-#define TARGET "avx2,fma"
-#define NAME(x) x##_256
-#define TILE 8
-#define TURN fg_turn
-typedef __m256 V_256;
-typedef __m256i M_256;
-#define LOAD(p) _mm256_loadu_ps(p)
-#define LOAD_PART(p, mask) _mm256_maskload_ps(p, mask)
-#define STORE(p, v) _mm256_storeu_ps(p, v)
-#define STORE_PART(p, mask, v) _mm256_maskstore_ps(p, mask, v)
-#define SET1(x) _mm256_set1_ps(x)
-#define ZERO _mm256_setzero_ps()
-#define FMA(x, y, z) _mm256_fmadd_ps(x, y, z)
-#define MASK_OF(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#include "_no_lanes.h"
+#define FG_LANES FG_FLOAT_256
+#include "_lanes.h"
 #include "_blocks_of_width.h"
-
-#define T double
-#define LANES 8
-#define MOST 14
-#define TARGET "avx512f"
-#define NAME(x) x##_512_double
-#define TILE 4
-#define TURN fg_turn_double
-typedef __m512d V_512_double;
-typedef __mmask8 M_512_double;
-#define LOAD(p) _mm512_loadu_pd(p)
-#define LOAD_PART(p, mask) _mm512_maskz_loadu_pd(mask, p)
-#define STORE(p, v) _mm512_storeu_pd(p, v)
-#define STORE_PART(p, mask, v) _mm512_mask_storeu_pd(p, mask, v)
-#define SET1(x) _mm512_set1_pd(x)
-#define ZERO _mm512_setzero_pd()
-#define FMA(x, y, z) _mm512_fmadd_pd(x, y, z)
-#define MASK_OF(n) ((__mmask8)((1u << (n)) - 1))
+#include "_no_lanes.h"
+#define FG_LANES FG_DOUBLE_512
+#include "_lanes.h"
 #include "_blocks_of_width.h"
-
-#define T double
-#define LANES 4
-#define MOST 6
-#define TARGET "avx2,fma"
-#define NAME(x) x##_256_double
-#define TILE 4
-#define TURN fg_turn_double
-typedef __m256d V_256_double;
-typedef __m256i M_256_double;
-#define LOAD(p) _mm256_loadu_pd(p)
-#define LOAD_PART(p, mask) _mm256_maskload_pd(p, mask)
-#define STORE(p, v) _mm256_storeu_pd(p, v)
-#define STORE_PART(p, mask, v) _mm256_maskstore_pd(p, mask, v)
-#define SET1(x) _mm256_set1_pd(x)
-#define ZERO _mm256_setzero_pd()
-#define FMA(x, y, z) _mm256_fmadd_pd(x, y, z)
-#define MASK_OF(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x((int64_t)(n)), _mm256_setr_epi64x(0, 1, 2, 3))
+#include "_no_lanes.h"
+#define FG_LANES FG_DOUBLE_256
+#include "_lanes.h"
 #include "_blocks_of_width.h"
-
-/* Integers: the same bits with a sign and without, and without one they may overflow. */
-#define T uint32_t
-#define LANES 16
-#define MOST 14
-#define TARGET "avx512f"
-#define NAME(x) x##_512_int
-#define TILE 8
-#define TURN(to, to_row, from, from_row) fg_turn((float *)(to), to_row, (const float *)(from), from_row)
-typedef __m512i V_512_int;
-typedef __mmask16 M_512_int;
-#define LOAD(p) _mm512_loadu_si512(p)
-#define LOAD_PART(p, mask) _mm512_maskz_loadu_epi32(mask, p)
-#define STORE(p, v) _mm512_storeu_si512(p, v)
-#define STORE_PART(p, mask, v) _mm512_mask_storeu_epi32(p, mask, v)
-#define SET1(x) _mm512_set1_epi32((int)(x))
-#define ZERO _mm512_setzero_si512()
-#define FMA(x, y, z) _mm512_add_epi32(_mm512_mullo_epi32(x, y), z)
-#define MASK_OF(n) ((__mmask16)((1u << (n)) - 1))
+#include "_no_lanes.h"
+#define FG_LANES FG_INT_512
+#include "_lanes.h"
 #include "_blocks_of_width.h"
-
-#define T uint32_t
-#define LANES 8
-#define MOST 6
-#define TARGET "avx2,fma"
-#define NAME(x) x##_256_int
-#define TILE 8
-#define TURN(to, to_row, from, from_row) fg_turn((float *)(to), to_row, (const float *)(from), from_row)
-typedef __m256i V_256_int;
-typedef __m256i M_256_int;
-#define LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
-#define LOAD_PART(p, mask) _mm256_maskload_epi32((const int *)(p), mask)
-#define STORE(p, v) _mm256_storeu_si256((__m256i *)(p), v)
-#define STORE_PART(p, mask, v) _mm256_maskstore_epi32((int *)(p), mask, v)
-#define SET1(x) _mm256_set1_epi32((int)(x))
-#define ZERO _mm256_setzero_si256()
-#define FMA(x, y, z) _mm256_add_epi32(_mm256_mullo_epi32(x, y), z)
-#define MASK_OF(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#include "_no_lanes.h"
+#define FG_LANES FG_INT_256
+#include "_lanes.h"
 #include "_blocks_of_width.h"
+#include "_no_lanes.h"
 
 /* 512, 256 or 0: the vectors of this CPU that there are blocks for. */
 static int fg_block_bits(void) {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f")) return 512;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 256 : 0;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") ? 256 : 0;
 }
 
 /* Whether a product is one of a small matrix by a vector. */

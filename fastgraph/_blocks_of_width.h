@@ -1,9 +1,6 @@
-/* The blocks of _blocks.h for vectors of one width: V and M are a vector and a mask, LANES its numbers (of type T), MOST
- * how many rows of two vectors of sums leave registers enough. Included once for each width and type. */
+/* The blocks of _blocks.h for vectors of one width and type (see _lanes.h). */
 
 #define INLINE FG_INLINE __attribute__((target(TARGET)))
-#define V NAME(V)
-#define M NAME(M)
 
 /* R rows of sums, N vectors of them; the last vector is a part of one if `part`. `more`: what c holds is added to. */
 INLINE void NAME(block)(const int R, const int N, const int part, M mask, const T *a, int64_t a_row, int64_t a_col,
@@ -149,20 +146,3 @@ static __attribute__((target(TARGET))) void NAME(fg_product)(void *room, const T
 }
 
 #undef INLINE
-#undef T
-#undef TILE
-#undef TURN
-#undef V
-#undef M
-#undef LANES
-#undef MOST
-#undef TARGET
-#undef NAME
-#undef LOAD
-#undef LOAD_PART
-#undef STORE
-#undef STORE_PART
-#undef SET1
-#undef ZERO
-#undef FMA
-#undef MASK_OF

@@ -1,9 +1,9 @@
 /* Convolutions whose sums stay in vector registers, for eager calls: results, gradients to inputs and to filters.
  *
  * Rule: all of them are one sweep: places along three axes, each of which sees some taps of a source; what lies outside is
- * zero. A tile of places is computed at a time: the part of the source that it sees is copied with zeros around it (and
- * widened, if it is of 16 bits) unless all of it lies inside, and blocks of rows of sums go over it, tap by tap and channel
- * by channel in order. Tiles are cut by shape alone, so the bits do not depend on threads. Where every channel is a group
+ * zero. A tile of places is computed at a time, in blocks of rows of sums that go tap by tap and channel by channel in
+ * order: the part of the source that a block sees is copied with zeros around it (and widened, if it is of 16 bits) unless
+ * all of it lies inside. Tiles are cut by shape alone, so the bits do not depend on threads. Where every channel is a group
  * of its own ("apart"), the lanes are channels and nothing is broadcast. */
 #ifndef FG_CONVOLUTIONS_H
 #define FG_CONVOLUTIONS_H
@@ -70,6 +70,8 @@ typedef struct {
 #define FG_PLACES 1024         /* places of a tile at most */
 #define FG_CHUNK_PLACES 256    /* the same where sums go over places: the nearest cache holds two vectors of each */
 #define FG_TILE_WIDE 112
+#define FG_FEW_TAPS 16
+#define FG_AHEAD 8
 
 static inline int64_t fg_least(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t fg_most(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -167,10 +169,6 @@ static __attribute__((noinline, noclone, target("avx2,f16c"))) void fg_narrowed(
         for (; i < n; i++) to[i] = _cvtss_sh(from[i], 0);
     }
 }
-
-#define FG_INLINE static inline __attribute__((always_inline))
-/* Rows come in threes, whose addresses are base, base + row, base + 2 * row: one register for three. */
-#define FG_ROW(r) (q[(r) / 3] + ((r) % 3) * a_row)
 
 #define FG_LANES FG_FLOAT_512
 #include "_lanes.h"

@@ -8,7 +8,7 @@ dtype. Arrays: x [batch, *spatial, c], filter [*window, c / groups, f], as in op
 
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint16_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -16,6 +16,9 @@ import numpy as np
 from cpython.ref cimport Py_INCREF
 from fastgraph._buffer cimport Block, Buffer, block_new, block_release
 from fastgraph._pool cimport pool_share, pool_threads
+
+cdef extern from "stdlib.h" nogil:
+    int posix_memalign(void** made, size_t alignment, size_t nbytes)
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
@@ -72,7 +75,6 @@ cdef enum:
     PAUSE = 20000000000    # those after which it is asked whether somebody interrupts: 0.1 to 0.3 s
     TILED = 1000000        # those from which on registers of tiles do it
     FEW = 64               # places up to which a filter is read where it lies: laying it out would cost as much
-    LANES_APART = 64       # channels of a tile where each is a group of its own
     MOST_ROOM = 1 << 28    # numbers of a tile from which on NumPy does it
 
 cdef struct Sizes:         # of a convolution over three axes
@@ -237,17 +239,19 @@ cdef bint _long_lines_last(fg_sweep* w) noexcept:
 cdef bint _cut(fg_sweep* w, double work) noexcept:
     """Cut a sweep into tiles and parts. False where a tile would be too large."""
     cdef int64_t wide = fg_panel_wide(_bits, w.is_double), tiles, lanes
+    cdef fg_axis* rows = &w.axis[1]
     w.part = w.f
     if w.apart:
-        lanes = wide // w.fold * w.fold
-        if w.f > 2 * LANES_APART:
-            w.part = max(lanes, LANES_APART // lanes * lanes)
+        w.part = min(w.f, wide // w.fold * w.fold)
         w.parts = (w.f + w.part - 1) // w.part
     lanes = w.part if w.apart else w.c
     # In floating point: what far apart taps see may be more than 64 bits count.
     if <double>w.axis[0].taps * fg_seen(&w.axis[1], 1) * fg_seen(&w.axis[2], min(w.axis[2].m, 28)) * lanes > MOST_ROOM:
         return False
     fg_cut(w, lanes)
+    while not w.to_filter and rows.tile > 4 and work / (fg_tiles(w) * w.groups * w.parts) > 1.5 * PIECE:
+        rows.tile = (rows.tile + 1) // 2  # threads that take large pieces wait for each other
+        rows.tiles = (rows.m + rows.tile - 1) // rows.tile
     tiles = fg_tiles(w) * w.groups
     if not w.apart and not w.to_filter:
         while tiles * w.parts < 16 and work / (tiles * w.parts) > 2 * PIECE and w.part > 2 * wide:
@@ -329,12 +333,12 @@ cdef void _lay_part(void* context, int64_t first, int64_t last) noexcept nogil:
 
 
 cdef class _Room:
-    """Memory for the time of a call."""
+    """Memory for the time of a call, in whole lines of the cache: what crosses two of them is read twice."""
     cdef void* data
 
     def __cinit__(self, int64_t nbytes):
-        self.data = malloc(max(nbytes, 1))
-        if self.data == NULL:
+        if posix_memalign(&self.data, 64, max(nbytes, 1)) != 0:
+            self.data = NULL
             raise MemoryError(f"no memory for {nbytes} bytes")
 
     def __dealloc__(self):
@@ -394,7 +398,9 @@ cdef bint _by_tiles(fg_sweep* w, fg_layout* y, const void* filter, double work) 
     of.source = filter
     share(_lay_tiles_part, &of, panels * y.groups, <double>panels * y.groups * fg_tile_panel(w) * 8)
     w.filter = room.data
-    share(_tile_part, w, fg_tiles(w) * w.groups * w.parts, work / 8)
+    # Of short sums most of the time goes to the results.
+    work = work / 4 + 16.0 * w.batch * w.axis[0].m * w.axis[1].m * columns.m * w.f * w.groups
+    share(_tile_part, w, fg_tiles(w) * w.groups * w.parts, work)
     return True
 
 

@@ -22,7 +22,16 @@ static int fg_has_tiles(void) {
     return syscall(SYS_arch_prctl, 0x1023, 18) == 0; /* ARCH_REQ_XCOMP_PERM of the tiles' data */
 }
 
-/* How the taps of a line are cut: channels with those of zeros, pieces of a run. */
+/* Lines of the cache that a piece of 32 places takes to be loaded, places of c channels, pieces of `each`. */
+static int64_t fg_piece_lines(int64_t c, int64_t each, int64_t pieces) {
+    int64_t crossing = 0, n = 0;
+    for (int64_t i = 0; i < 32; i++)
+        for (int64_t q = 0; q < fg_least(pieces, 8); q++, n++) crossing += (2 * (i * c + q * each)) % 64 + 2 * each > 64;
+    return 32 + 32 * crossing / n;
+}
+
+/* How the taps of a line are cut: channels with those of zeros, pieces of a run. A line of the cache is loaded in a cycle,
+ * and a piece is multiplied in 64, in which 32 of its filter are loaded too: where places cross lines, zeros may pay. */
 static void fg_cut_runs(fg_sweep *w) {
     int64_t joined = w->axis[2].gap == 1 ? w->axis[2].taps : 1, best = INT64_MAX;
     for (int64_t c = w->c; c < w->c + 32; c++)
@@ -33,6 +42,12 @@ static void fg_cut_runs(fg_sweep *w) {
                 w->tile_run = run;
                 w->tile_pieces = pieces;
             }
+    int64_t whole = (w->c + 31) / 32 * 32, pieces = joined * whole / 32;
+    if (pieces * 64 < best * (32 + fg_piece_lines(w->tile_c, w->tile_run / best, best))) {
+        w->tile_c = whole;
+        w->tile_run = joined * whole;
+        w->tile_pieces = pieces;
+    }
 }
 
 /* Numbers of a panel of 32 results. */
@@ -89,9 +104,12 @@ typedef struct {
     uint8_t rows[16];
 } fg_tile_config;
 
-/* 32 places (16, unless `two`) times 32 results. a: the first place; b: the panel. */
-FG_TILES static void fg_tile_sums(const fg_run *run, const fg_run *end, int64_t pieces, int64_t each, const uint16_t *a,
-                                  int64_t a_row, const uint16_t *b, float *out, int two) {
+/* 16 * M places times 16 * N results, M * N up to 4; all sums in registers. a: the first place; b: the panel; out:
+ * [places, results], of which all M * N blocks are stored. */
+FG_TILES static inline __attribute__((always_inline)) void fg_tile_sums(const int M, const int N, const fg_run *run,
+                                                                        const fg_run *end, int64_t pieces, int64_t each,
+                                                                        const uint16_t *a, int64_t a_row,
+                                                                        const uint16_t *b, float *out) {
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
@@ -100,27 +118,91 @@ FG_TILES static void fg_tile_sums(const fg_run *run, const fg_run *end, int64_t 
         const uint16_t *from = a + run->a;
         for (int64_t q = 0; q < pieces; q++, from += each, b += 32 * each) {
             _tile_loadd(6, b, 64);
-            _tile_loadd(7, b + 16 * each, 64);
             _tile_loadd(4, from, 2 * a_row);
             _tile_dpbf16ps(0, 4, 6);
-            _tile_dpbf16ps(1, 4, 7);
-            if (two) {
+            if (N == 2) {
+                _tile_loadd(7, b + 16 * each, 64);
+                _tile_dpbf16ps(1, 4, 7);
+            }
+            if (M > 1) {
                 _tile_loadd(5, from + 16 * a_row, 2 * a_row);
-                _tile_dpbf16ps(2, 5, 6);
-                _tile_dpbf16ps(3, 5, 7);
+                if (N == 2) {
+                    _tile_dpbf16ps(2, 5, 6);
+                    _tile_dpbf16ps(3, 5, 7);
+                } else
+                    _tile_dpbf16ps(1, 5, 6);
+            }
+            if (M > 2) {
+                _tile_loadd(4, from + 32 * a_row, 2 * a_row);
+                _tile_dpbf16ps(2, 4, 6);
+            }
+            if (M > 3) {
+                _tile_loadd(5, from + 48 * a_row, 2 * a_row);
+                _tile_dpbf16ps(3, 5, 6);
             }
         }
     }
-    _tile_stored(0, out, 128);
-    _tile_stored(1, out + 16, 128);
-    if (two) {
-        _tile_stored(2, out + 16 * 32, 128);
-        _tile_stored(3, out + 16 * 32 + 16, 128);
+    _tile_stored(0, out, 64 * N);
+    if (N == 2) {
+        _tile_stored(1, out + 16, 128);
+        if (M > 1) _tile_stored(2, out + 512, 128);
+        if (M > 1) _tile_stored(3, out + 528, 128);
+    } else {
+        if (M > 1) _tile_stored(1, out + 256, 64);
+        if (M > 2) _tile_stored(2, out + 512, 64);
+        if (M > 3) _tile_stored(3, out + 768, 64);
+    }
+}
+
+#define FG_TILE_SUMS(M, N)                                                                                             \
+    FG_TILES static __attribute__((noinline)) void fg_tile_sums_##M##N(const fg_run *run, const fg_run *end,           \
+                                                                       int64_t pieces, int64_t each, const uint16_t *a, \
+                                                                       int64_t a_row, const uint16_t *b, float *out) { \
+        fg_tile_sums(M, N, run, end, pieces, each, a, a_row, b, out);                                                  \
+    }
+FG_TILE_SUMS(1, 1) FG_TILE_SUMS(2, 1) FG_TILE_SUMS(3, 1) FG_TILE_SUMS(4, 1) FG_TILE_SUMS(1, 2) FG_TILE_SUMS(2, 2)
+#undef FG_TILE_SUMS
+
+typedef void (*fg_tile_sums_t)(const fg_run *, const fg_run *, int64_t, int64_t, const uint16_t *, int64_t,
+                               const uint16_t *, float *);
+static const fg_tile_sums_t fg_all_tile_sums[2][4] = {
+    {fg_tile_sums_11, fg_tile_sums_21, fg_tile_sums_31, fg_tile_sums_41}, {fg_tile_sums_12, fg_tile_sums_22}};
+
+/* Sums of places one after the other, and where they belong: lines of `wide` places, from the first of one to that of
+ * the next `columns` sums. */
+typedef struct {
+    const float *sums;
+    uint16_t *target; /* of the first line */
+    int64_t some, down, across, wide, columns, line, place, results;
+    __mmask32 mask;   /* results that there are */
+} fg_tile_done;
+
+/* Narrow and store them; those between lines are dropped. */
+FG_TILES static void fg_tile_put(const fg_tile_done *d) {
+    const float *sums = d->sums;
+    int64_t across = d->across, step = d->results;
+    uint16_t *line = d->target + d->down * d->line;
+    for (int64_t left = d->some; left > 0; line += d->line, across = 0) {
+        int64_t all = fg_least(left, d->columns - across), n = fg_least(all, d->wide - across);
+        uint16_t *to = line + across * d->place;
+        const float *from = sums;
+        if (step == 32)
+            for (int64_t k = 0; k < n; k++, to += d->place, from += 32) {
+                __m512bh both = _mm512_cvtne2ps_pbh(_mm512_load_ps(from + 16), _mm512_load_ps(from));
+                _mm512_mask_storeu_epi16(to, d->mask, (__m512i)both);
+            }
+        else
+            for (int64_t k = 0; k < n; k++, to += d->place, from += 16) {
+                __m256i narrow = (__m256i)_mm512_cvtneps_pbh(_mm512_load_ps(from));
+                _mm512_mask_storeu_epi16(to, d->mask, _mm512_castsi256_si512(narrow));
+            }
+        sums += all * step;
+        left -= all;
     }
 }
 
 /* What a tile sees, as it is stored: [taps, lines, columns, channels and zeros]. */
-static void fg_tile_seen(const fg_sweep *w, const int64_t *at, int64_t image, int64_t c0, int64_t high, int64_t wide,
+FG_TILES static void fg_tile_seen(const fg_sweep *w, const int64_t *at, int64_t image, int64_t c0, int64_t high, int64_t wide,
                          uint16_t *room) {
     const fg_axis *x = w->axis;
     const uint16_t *source = (const uint16_t *)w->source + image * w->source_image + c0;
@@ -141,10 +223,12 @@ static void fg_tile_seen(const fg_sweep *w, const int64_t *at, int64_t image, in
                 memcpy(room + left * n, from, (right - left) * n * 2);
                 continue;
             }
-            for (int64_t j = left; j < right; j++, from += x[2].source) {
-                memcpy(room + j * n, from, w->c * 2);
-                memset(room + j * n + w->c, 0, (n - w->c) * 2);
-            }
+            for (int64_t j = left; j < right; j++, from += x[2].source)
+                for (int64_t k = 0; k < n; k += 32) { /* a call for a few numbers would take longer than they do */
+                    int64_t some = fg_most(0, fg_least(32, w->c - k)), all = fg_least(32, n - k);
+                    __m512i numbers = _mm512_maskz_loadu_epi16((__mmask32)((1ull << some) - 1), from + k);
+                    _mm512_mask_storeu_epi16(room + j * n + k, (__mmask32)((1ull << all) - 1), numbers);
+                }
         }
 }
 
@@ -171,22 +255,33 @@ FG_TILES static void fg_tile_unit(const fg_sweep *w, int64_t unit, uint16_t *roo
     int64_t columns = fg_seen(x + 2, wide), long_line = (high - 1) * columns + wide;
     int flat = x[1].step == 1 && x[2].step == 1 && fg_pieces(long_line, 32) < high * fg_pieces(wide, 32);
     int64_t lines_of = flat ? 1 : high, line = flat ? long_line : wide;
+    fg_tile_done done = {0};
+    done.wide = wide;
+    done.columns = flat ? columns : wide;
+    done.line = x[1].target;
+    done.place = x[2].target;
+    float *other = out + 1024;
     for (int64_t f = part * w->part; f < f1; f += 32) {
-        __mmask32 mask = (__mmask32)((1ull << fg_least(f1 - f, 32)) - 1);
+        int64_t halves = f1 - f > 16 ? 2 : 1, places = 64 / halves;
         for (int64_t j = 0; j < lines_of; j++)
-            for (int64_t i = 0; i < line; i += 32) {
-                int64_t some = fg_least(line - i, 32);
-                fg_tile_sums(runs, end, w->tile_pieces, each, room + j * x[1].step * row + i * a_row, a_row,
-                             filter + f / 32 * panel, out, some > 16);
-                int64_t down = flat ? i / columns : j, across = flat ? i % columns : i;
-                for (int64_t k = 0; k < some; k++) {
-                    __m512bh both = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(out + k * 32 + 16), _mm512_loadu_ps(out + k * 32));
-                    if (across < wide)
-                        _mm512_mask_storeu_epi16(target + f + down * x[1].target + across * x[2].target, mask, (__m512i)both);
-                    if (++across == columns && flat) across = 0, down++;
-                }
+            for (int64_t i = 0; i < line; i += places) {
+                int64_t some = fg_least(line - i, places);
+                fg_all_tile_sums[halves - 1][(some - 1) / 16](runs, end, w->tile_pieces, each,
+                                                              room + j * x[1].step * row + i * a_row, a_row,
+                                                              filter + f / 32 * panel, out);
+                fg_tile_put(&done); /* those before, while these are on their way */
+                done.sums = out;
+                done.target = target + f;
+                done.some = some;
+                done.down = flat ? i / columns : j;
+                done.across = flat ? i % columns : i;
+                done.results = 16 * halves;
+                done.mask = (__mmask32)((1ull << fg_least(f1 - f, 32)) - 1);
+                out = other;
+                other = (float *)done.sums;
             }
     }
+    fg_tile_put(&done);
 }
 
 FG_TILES static void fg_tile_units(fg_sweep *w, int64_t first, int64_t last) {
@@ -195,11 +290,10 @@ FG_TILES static void fg_tile_units(fg_sweep *w, int64_t first, int64_t last) {
     int64_t n_runs = w->axis[0].taps * w->axis[1].taps * w->axis[2].taps;
     void *room;
     n = (n + 31) / 32 * 32;
-    if (posix_memalign(&room, 64, 1024 * sizeof(float) + n * 2 + n_runs * sizeof(fg_run)) != 0) {
+    if (posix_memalign(&room, 64, 2048 * sizeof(float) + n * 2 + n_runs * sizeof(fg_run)) != 0) {
         w->failed = 1;
         return;
     }
-    memset((char *)room + 4096, 0, n * 2);
     fg_tile_config config;
     int64_t each = w->tile_run / w->tile_pieces;
     memset(&config, 0, sizeof(config));
@@ -210,7 +304,7 @@ FG_TILES static void fg_tile_units(fg_sweep *w, int64_t first, int64_t last) {
     }
     _tile_loadconfig(&config);
     for (; first < last; first++)
-        fg_tile_unit(w, first, (uint16_t *)room + 2048, (float *)room, (fg_run *)(void *)((char *)room + 4096 + n * 2));
+        fg_tile_unit(w, first, (uint16_t *)room + 4096, (float *)room, (fg_run *)(void *)((char *)room + 8192 + n * 2));
     _tile_release();
     free(room);
 }

@@ -19,6 +19,10 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int apart
         for (int64_t p = run->n; p > 0; p--) {
             V y0 = N == 1 && part ? LOAD_PART(y, mask) : LOAD(y);
             V y1 = N == 1 ? y0 : part ? LOAD_PART(y + LANES, mask) : LOAD(y + LANES);
+            if (!apart) { /* a filter is often larger than the nearest cache */
+                __builtin_prefetch(y + FG_AHEAD * b_row);
+                if (N == 2) __builtin_prefetch(y + FG_AHEAD * b_row + LANES);
+            }
 #pragma GCC unroll 16
             for (int r = 0; r < R; r++) {
                 if (apart) {
@@ -59,6 +63,8 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int apart
             NAME(sums)(R, 2, 0, 0, MASK_OF(0), s, a, b, c, add);                                                       \
         else if (n > LANES)                                                                                            \
             NAME(sums)(R, 2, 1, 0, MASK_OF(n - LANES), s, a, b, c, add);                                               \
+        else if (n == LANES)                                                                                           \
+            NAME(sums)(R, 1, 0, 0, MASK_OF(0), s, a, b, c, add);                                                       \
         else                                                                                                           \
             NAME(sums)(R, 1, 1, 0, MASK_OF(n), s, a, b, c, add);                                                       \
     }                                                                                                                  \
@@ -129,11 +135,21 @@ LOCAL void NAME(fg_lay)(const fg_layout *y, void *to_, const void *from_, int64_
     }
 }
 
-LOCAL void NAME(wide_copy)(T *to, const char *from, int64_t at, int64_t n, int kind) {
-    if (kind == FG_NATIVE)
-        memcpy(to, (const T *)from + at, n * sizeof(T));
+/* n numbers from number `at` on, widened if they are of 16 bits. */
+INLINE void NAME(wide_copy)(T *to, const char *from, int64_t at, int64_t n, int kind) {
+    int64_t i = 0;
+    if (kind == FG_NATIVE) {
+        const T *numbers = (const T *)(const void *)from + at;
+        for (; i + LANES <= n; i += LANES) STORE(to + i, LOAD(numbers + i));
+        if (i < n) STORE_PART(to + i, MASK_OF(n - i), LOAD_PART(numbers + i, MASK_OF(n - i)));
+        return;
+    }
+    const uint16_t *halves = (const uint16_t *)(const void *)from + at;
+    if (kind == FG_BRAIN)
+        for (; i + LANES <= n; i += LANES) STORE(to + i, LOAD_BRAIN(halves + i));
     else
-        fg_widened((float *)(void *)to, (const uint16_t *)from + at, n, kind);
+        for (; i + LANES <= n; i += LANES) STORE(to + i, LOAD_HALF(halves + i));
+    if (i < n) fg_widened((float *)(void *)(to + i), halves + i, n - i, kind);
 }
 
 /* Where a tile begins. */
@@ -160,17 +176,50 @@ typedef struct {
     int64_t plane, row, column;
 } NAME(view);
 
+/* Columns [low, low + wide) of a line, channels [c0, c0 + n): zeros outside, one after the other. */
+LOCAL void NAME(line_seen)(const fg_sweep *w, int64_t image, int64_t plane, int64_t line, int64_t low, int64_t wide,
+                           int64_t c0, int64_t n, T *room) {
+    const fg_axis *x = w->axis;
+    const char *source = (const char *)w->source;
+    if (plane < 0 || plane >= x[0].n || line < 0 || line >= x[1].n) {
+        memset(room, 0, wide * n * sizeof(T));
+        return;
+    }
+    int64_t left = fg_least(fg_most(-low, 0), wide), right = fg_most(fg_least(x[2].n - low, wide), left);
+    int64_t from = image + plane * x[0].source + line * x[1].source + (low + left) * x[2].source;
+    if (left) memset(room, 0, left * n * sizeof(T));
+    if (right < wide) memset(room + right * n, 0, (wide - right) * n * sizeof(T));
+    if (w->repeat == 1) {
+        if (x[2].source == n)
+            NAME(wide_copy)(room + left * n, source, from, (right - left) * n, w->kind);
+        else
+            for (int64_t j = left; j < right; j++, from += x[2].source)
+                NAME(wide_copy)(room + j * n, source, from + c0, n == WIDE ? WIDE : n, w->kind);
+        return;
+    }
+    for (int64_t j = left; j < right; j++, from += x[2].source) {
+        T one[1];
+        for (int64_t l = c0; l < c0 + n;) { /* lanes of one channel */
+            int64_t channel = l / w->repeat, end = fg_least((channel + 1) * w->repeat, c0 + n);
+            NAME(wide_copy)(one, source, from + channel, 1, w->kind);
+            for (; l < end; l++) room[j * n + l - c0] = one[0];
+        }
+    }
+}
+
+/* Whether the columns of a line, lines and planes from `low` on all lie inside, as they are computed with. */
+LOCAL int NAME(lies_inside)(const fg_sweep *w, const int64_t *low, int64_t high, int64_t wide) {
+    const fg_axis *x = w->axis;
+    return w->kind == FG_NATIVE && w->repeat == 1 && low[0] >= 0 && low[0] + (x[0].taps - 1) * x[0].gap < x[0].n &&
+           low[1] >= 0 && low[1] + high <= x[1].n && low[2] >= 0 && low[2] + wide <= x[2].n;
+}
+
 LOCAL NAME(view) NAME(seen)(const fg_sweep *w, const NAME(tile) *t, int64_t c0, int64_t n, T *room) {
     const fg_axis *x = w->axis;
-    int64_t high = fg_seen(x + 1, t->high), wide = fg_seen(x + 2, t->wide), low[3];
-    int inside = w->kind == FG_NATIVE && w->repeat == 1;
+    int64_t high = fg_seen(x + 1, t->high), wide = fg_seen(x + 2, t->wide), low[3], image = t->image * w->source_image;
     for (int i = 0; i < 3; i++) low[i] = t->at[i] * x[i].step + x[i].first;
-    inside = inside && low[0] >= 0 && low[0] + (x[0].taps - 1) * x[0].gap < x[0].n && low[1] >= 0 && low[1] + high <= x[1].n &&
-             low[2] >= 0 && low[2] + wide <= x[2].n;
-    const char *source = (const char *)w->source;
-    int64_t image = t->image * w->source_image;
     NAME(view) view;
-    if (inside) {
+    if (NAME(lies_inside)(w, low, high, wide)) {
         view.from = (const T *)w->source + image + low[0] * x[0].source + low[1] * x[1].source + low[2] * x[2].source + c0;
         view.plane = x[0].gap * x[0].source;
         view.row = x[1].source;
@@ -181,35 +230,9 @@ LOCAL NAME(view) NAME(seen)(const fg_sweep *w, const NAME(tile) *t, int64_t c0, 
     view.column = n;
     view.row = wide * n;
     view.plane = high * view.row;
-    int64_t left = fg_least(fg_most(-low[2], 0), wide), right = fg_most(fg_least(x[2].n - low[2], wide), left);
-    int whole = n == w->channels && w->repeat == 1 && x[2].source == n;
     for (int64_t t0 = 0; t0 < x[0].taps; t0++)
-        for (int64_t i = 0; i < high; i++, room += view.row) {
-            int64_t plane = low[0] + t0 * x[0].gap, line = low[1] + i;
-            if (plane < 0 || plane >= x[0].n || line < 0 || line >= x[1].n) {
-                memset(room, 0, view.row * sizeof(T));
-                continue;
-            }
-            int64_t from = image + plane * x[0].source + line * x[1].source + (low[2] + left) * x[2].source;
-            memset(room, 0, left * n * sizeof(T));
-            memset(room + right * n, 0, (wide - right) * n * sizeof(T));
-            if (whole) {
-                NAME(wide_copy)(room + left * n, source, from, (right - left) * n, w->kind);
-                continue;
-            }
-            for (int64_t j = left; j < right; j++, from += x[2].source) {
-                if (w->repeat == 1) {
-                    NAME(wide_copy)(room + j * n, source, from + c0, n, w->kind);
-                    continue;
-                }
-                T one[1];
-                for (int64_t l = c0; l < c0 + n;) { /* lanes of one channel */
-                    int64_t channel = l / w->repeat, end = fg_least((channel + 1) * w->repeat, c0 + n);
-                    NAME(wide_copy)(one, source, from + channel, 1, w->kind);
-                    for (; l < end; l++) room[j * n + l - c0] = one[0];
-                }
-            }
-        }
+        for (int64_t i = 0; i < high; i++, room += view.row)
+            NAME(line_seen)(w, image, low[0] + t0 * x[0].gap, low[1] + i, low[2], wide, c0, n, room);
     return view;
 }
 
@@ -234,51 +257,96 @@ LOCAL void NAME(put)(const fg_sweep *w, T *sums, int64_t at, int64_t n) {
         fg_narrowed((uint16_t *)w->target + at, (const float *)(const void *)sums, n, w->kind);
 }
 
+/* A block of places in a line, and those below it: what they see is copied a line at a time, into the place of a line that
+ * is seen no more, unless it can be used where it lies. */
+typedef struct {
+    int64_t image, low[3], wide, c0, n; /* low: of what the first place sees; wide: columns that the block does */
+    int64_t ring, next;                 /* lines kept of each plane, and the first that was not yet copied */
+    T *room;
+} NAME(strip);
+
+/* Let `s` know what the block sees from line `line` of it on, and where; the address of its first number. */
+LOCAL const T *NAME(strip_seen)(const fg_sweep *w, NAME(strip) *p, int64_t line, fg_sums *s, fg_run *run) {
+    const fg_axis *x = w->axis;
+    int64_t low[3] = {p->low[0], p->low[1] + line, p->low[2]}, each = w->apart ? 1 : w->c, taps = x[2].taps;
+    /* Of lanes apart each number serves each tap once: they lie together, which a few taps do not repay. */
+    int inside = (!w->apart || x[0].taps * x[1].taps * taps <= FG_FEW_TAPS) && NAME(lies_inside)(w, low, p->ring, p->wide);
+    int64_t column = inside ? x[2].source : p->n, row = p->wide * p->n;
+    int64_t first = line % p->ring; /* where the first line stands */
+    if (!inside)
+        for (p->next = fg_most(p->next, line); p->next < line + p->ring; p->next++) {
+            int64_t at = first + p->next - line;
+            for (int64_t t0 = 0; t0 < x[0].taps; t0++)
+                NAME(line_seen)(w, p->image, low[0] + t0 * x[0].gap, p->low[1] + p->next, low[2], p->wide, p->c0, p->n,
+                                p->room + (t0 * p->ring + (at < p->ring ? at : at - p->ring)) * row);
+        }
+    int joined = w->apart || (x[2].gap == 1 && column == w->c); /* the channels of all taps of a line are a run */
+    s->runs = run;
+    for (int64_t t0 = 0, tap = 0; t0 < x[0].taps; t0++)
+        for (int64_t t1 = 0; t1 < x[1].taps; t1++) {
+            int64_t at = first + t1 * x[1].gap;
+            at = inside ? t0 * x[0].gap * x[0].source + t1 * x[1].gap * x[1].source
+                        : (t0 * p->ring + (at < p->ring ? at : at - p->ring)) * row;
+            for (int64_t t2 = 0; t2 < taps; t2 += joined ? taps : 1, tap += joined ? taps : 1, run++) {
+                run->a = at + t2 * x[2].gap * column;
+                run->b = tap * each * w->filter_row;
+                run->n = joined ? taps * each : each;
+            }
+        }
+    s->end = run;
+    s->a_row = x[2].step * column;
+    s->a_col = w->apart ? x[2].gap * column : 1;
+    if (!inside) return p->room;
+    return (const T *)w->source + p->image + low[0] * x[0].source + low[1] * x[1].source + low[2] * x[2].source + p->c0;
+}
+
 LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg_run *runs) {
     const fg_axis *x = w->axis;
     NAME(tile) t = NAME(tile_of)(w, unit / (w->groups * w->parts));
     int64_t part = unit % w->parts, group = unit / w->parts % w->groups;
-    int64_t f0 = part * w->part, f1 = fg_least(f0 + w->part, w->f), taps = x[2].taps;
-    NAME(view) view = w->apart ? NAME(seen)(w, &t, f0, f1 - f0, room) : NAME(seen)(w, &t, group * w->c, w->c, room);
-    fg_sums s;
-    fg_run *end = runs;
-    int joined = w->apart || (x[2].gap == 1 && view.column == w->c); /* the channels of all taps of a line are a run */
-    int64_t each = w->apart ? 1 : w->c;
-    for (int64_t t0 = 0, tap = 0; t0 < x[0].taps; t0++)
-        for (int64_t t1 = 0; t1 < x[1].taps; t1++)
-            for (int64_t t2 = 0; t2 < taps; t2 += joined ? taps : 1, tap += joined ? taps : 1, end++) {
-                end->a = t0 * view.plane + t1 * x[1].gap * view.row + t2 * x[2].gap * view.column;
-                end->b = tap * each * w->filter_row;
-                end->n = joined ? taps * each : each;
-            }
-    s.runs = runs;
-    s.end = end;
-    s.a_row = x[2].step * view.column;
-    s.a_col = w->apart ? x[2].gap * view.column : 1;
-    s.b_row = w->filter_row;
+    int64_t f0 = part * w->part, f1 = fg_least(f0 + w->part, w->f);
     int through = w->kind != FG_NATIVE || w->fold > 1;
     int64_t some = w->fold > 1 ? WIDE / w->fold * w->fold : WIDE; /* panels */
-    s.c_row = through ? WIDE : x[2].target;
+    int64_t blocks = fg_pieces(t.wide, MOST);                     /* as even as can be */
     const T *filter = (const T *)w->filter + group * w->group_panels;
     int64_t corner = t.image * w->target_image + t.at[0] * x[0].target + t.at[1] * x[1].target + t.at[2] * x[2].target;
+    fg_sums s;
+    NAME(strip) p;
+    s.b_row = w->filter_row;
+    s.c_row = through ? WIDE : x[2].target;
+    p.image = t.image * w->source_image;
+    p.ring = fg_seen(x + 1, 1);
+    p.room = room;
     for (int64_t f = f0; f < f1; f += some) {
-        int64_t n = fg_least(some, f1 - f);
+        int64_t n = fg_least(some, f1 - f), to = corner + (w->apart ? f / w->fold : group * w->f + f);
         const T *b = filter + (w->apart ? f : f / WIDE * w->panel);
-        const T *a = view.from + (w->apart ? f - f0 : 0);
-        for (int64_t j = 0; j < t.high; j++) {
-            int64_t to = corner + j * x[1].target + (w->apart ? f / w->fold : group * w->f + f);
-            T *c = through ? out : (T *)w->target + to;
-            NAME(rows_of_sums)(&s, w->apart, a + j * x[1].step * view.row, b, c, t.wide, n, 0);
-            if (through)
-                for (int64_t i = 0; i < t.wide; i++) NAME(put)(w, out + i * WIDE, to + i * x[2].target, n);
+        p.c0 = w->apart ? f : group * w->c;
+        p.n = w->apart ? n : w->c;
+        /* Down the lines, then to the next columns: most of what a block sees is what the one above it saw. */
+        for (int64_t block = 0, i = 0, rows; block < blocks; block++, i += rows) {
+            rows = t.wide / blocks + (block < t.wide % blocks);
+            for (int k = 0; k < 3; k++) p.low[k] = (t.at[k] + (k == 2 ? i : 0)) * x[k].step + x[k].first;
+            p.wide = fg_seen(x + 2, rows);
+            p.next = 0;
+            for (int64_t j = 0; j < t.high; j++) {
+                int64_t at = to + j * x[1].target + i * x[2].target;
+                const T *a = NAME(strip_seen)(w, &p, j * x[1].step, &s, runs);
+                T *c = through ? out : (T *)w->target + at;
+                NAME(all_sums)[w->apart][rows](&s, a, b, c, n, 0);
+                if (through)
+                    for (int64_t k = 0; k < rows; k++) NAME(put)(w, out + k * WIDE, at + k * x[2].target, n);
+            }
         }
     }
 }
 
 LOCAL void NAME(fg_sweep_units)(fg_sweep *w, int64_t first, int64_t last) {
-    int64_t size = NAME(room_of)(w, w->apart ? w->part : w->c), out = w->axis[2].tile * WIDE;
+    int64_t lanes = w->apart ? fg_least(w->part, WIDE) : w->c, out = MOST * WIDE;
+    int64_t columns = fg_seen(w->axis + 2, fg_least(MOST, w->axis[2].tile));
+    int64_t size = w->axis[0].taps * fg_seen(w->axis + 1, 1) * columns * lanes;
     int64_t n_runs = w->axis[0].taps * w->axis[1].taps * w->axis[2].taps;
     void *room;
+    size = (size + 15) / 16 * 16;
     if (posix_memalign(&room, 64, (size + out + 64) * sizeof(T) + n_runs * sizeof(fg_run)) != 0) {
         w->failed = 1;
         return;

@@ -3,7 +3,8 @@
 
 Rule: pool threads never touch Python, and a thread that opens a region works in it itself, so every region finishes
 even when no other thread is free. An idle pool sleeps: threads spin for a few microseconds after work and then wait on
-a condition variable. A forked child begins with an empty pool of its own.
+a condition variable; a little longer where regions follow each other so fast that they would be woken again at once,
+which costs an op as much, and nobody else wants the core. A forked child begins with an empty pool of its own.
 """
 
 import atexit
@@ -18,6 +19,9 @@ from fastgraph import flags
 cdef enum:
     MAX_THREADS = 256
     SPIN_NS = 20000   # a wake-up through the kernel costs 5-10 us: spin a little longer than that
+    LONG_NS = 100000  # of a core that sleeps, up to 50: spin so long where the work before came so soon
+    TAKEN_NS = 50000  # a gap between two looks at the clock: somebody else had the core
+    WARY = 100        # how many times no longer spin follows that
 
 cdef struct Pool:
     pthread_mutex_t mutex
@@ -52,8 +56,8 @@ cdef Region* _choose() noexcept nogil:
 
 cdef void* _worker(void* argument) noexcept nogil:
     cdef Region* region
-    cdef int32_t epoch, spins
-    cdef int64_t until
+    cdef int32_t epoch, spins, wary = 0
+    cdef int64_t idle, now, before, spin = SPIN_NS
     pthread_mutex_lock(&pool.mutex)
     while True:
         if pool.stopped or pool.alive > pool.wanted:
@@ -71,18 +75,24 @@ cdef void* _worker(void* argument) noexcept nogil:
             continue
         epoch = pool.epoch
         pthread_mutex_unlock(&pool.mutex)
-        until = fg_now_ns() + SPIN_NS
+        idle = now = fg_now_ns()
         spins = 0
         while fg_load32(&pool.epoch) == epoch:
             fg_pause()
             spins += 1
-            if spins & 63 == 0 and fg_now_ns() > until:
-                break
+            if spins & 63 == 0:
+                before, now = now, fg_now_ns()
+                if now - before > TAKEN_NS:
+                    wary = WARY
+                if now - idle > (SPIN_NS if wary > 0 else spin):
+                    break
         pthread_mutex_lock(&pool.mutex)
         while pool.epoch == epoch and not pool.stopped and pool.alive <= pool.wanted:
             fg_store32(&pool.sleeping, pool.sleeping + 1)
             pthread_cond_wait(&pool.work, &pool.mutex)
             fg_store32(&pool.sleeping, pool.sleeping - 1)
+        wary -= wary > 0
+        spin = LONG_NS if fg_now_ns() - idle < LONG_NS else SPIN_NS
     fg_store32(&pool.alive, pool.alive - 1)
     pthread_mutex_unlock(&pool.mutex)
     return NULL

@@ -21,11 +21,14 @@ cdef extern from "_poolings.h" nogil:
         int kind, is_double, what
         fg_pool_axis[3] axis
         int64_t batch, c, part, parts
+        int cut
+        int64_t slab, slabs
         const void* x
         const void* given
         void* y
         double low
         int failed
+    int64_t fg_pool_room(const fg_pool* w)
     void fg_pool_units(int bits, fg_pool* w, int64_t first, int64_t last)
 
 cnp.import_array()
@@ -34,13 +37,32 @@ cdef dict _ways = {"max": FG_MAX, "mean": FG_MEAN, "spread": FG_SPREAD, "spread 
                    "pick": FG_PICK, "share": FG_SHARE}
 
 cdef enum:
-    MANY_IMAGES = 16       # from so many on, a unit is all channels of an image
-    LANES = 32             # channels of a unit otherwise
-    NEAR = 131072          # numbers of a unit that is widened, if it can be so few
+    MANY = 32              # units that there should be for threads to share
+    CHANNELS = 256         # of a unit at most
+    NEAR = 65536           # numbers of a unit that is widened, if it can be so few
 
 
 cdef void _part(void* context, int64_t first, int64_t last) noexcept nogil:
     fg_pool_units(bits(), <fg_pool*>context, first, last)
+
+
+cdef void _cut(fg_pool* w, bint back) noexcept:
+    """Cut the result into units: images, channels, and slabs of an image's lines."""
+    cdef int64_t lines, least
+    cdef fg_pool_axis* axis
+    w.part = min(w.c, CHANNELS)
+    w.parts = (w.c + w.part - 1) // w.part
+    w.cut = 0
+    while w.cut < 2 and w.axis[w.cut].n == 1 and w.axis[w.cut].m == 1:
+        w.cut += 1
+    axis = &w.axis[w.cut]
+    w.slab = lines = axis.n if back else axis.m
+    w.slabs = 1
+    # What windows of two slabs share is looked at twice.
+    least = min(lines, 4 * max(axis.window, axis.step) if back else 1)
+    while w.slab > least and (w.batch * w.parts * w.slabs < MANY or (w.kind != FG_NATIVE and fg_pool_room(w) > NEAR)):
+        w.slab = max(least, (w.slab + 1) // 2)
+        w.slabs = (lines + w.slab - 1) // w.slab
 
 
 def pooled(
@@ -51,8 +73,8 @@ def pooled(
 
     "max" (which begins with `low`) and "mean" take x of `dims` and give `out`; "spread" gives the gradient of the
     maximum from x and `given` of `out`, to its first place, "spread to each" (with `low`) to all, "pick" what of
-    `given` of `dims` stands where the maxima of x do; "share" the gradient of the mean from `given` of `out`. Raises:
-    ValueError for sizes that do not fit.
+    `given` of `dims` stands where the maxima of x do; "share" the gradient of the mean from `given` of `out`.
+    Raises: ValueError for sizes that do not fit.
     """
     cdef fg_pool w
     cdef int rank = len(dims) - 2, i, at, number = _ways[what]
@@ -94,11 +116,7 @@ def pooled(
         return result
     w.what = number
     w.batch, w.c, w.low, w.failed = batch, c, low, 0
-    w.part = c if batch >= MANY_IMAGES else LANES
-    while w.kind != FG_NATIVE and w.part > LANES and w.part * (pixels + windows) > NEAR:
-        w.part = (w.part + 1) // 2
-    w.part = min(w.part, c)
-    w.parts = (c + w.part - 1) // w.part
+    _cut(&w, back)
     if x is not None:
         x = np.ascontiguousarray(x)
         w.x = cnp.PyArray_DATA(x)
@@ -110,7 +128,7 @@ def pooled(
     else:
         w.given = NULL
     w.y = cnp.PyArray_DATA(<cnp.ndarray>result)
-    share(_part, &w, batch * w.parts, (2.0 * windows * taps + 2.0 * pixels) * batch * c)
+    share(_part, &w, batch * w.parts * w.slabs, (2.0 * windows * taps + 2.0 * pixels) * batch * c)
     if w.failed:
         raise MemoryError("no memory for an image of a pooling")
     return result

@@ -49,10 +49,17 @@ def data(kind, dims, window, f, stride, half, what, small):
     steps = [n * stride if kind == "transposed" else -(-n // stride) for n in dims[1:-1]]
     results = {"conv": f, "transposed": f, "depthwise": c * f}.get(kind, c)
     filter = {"conv": (c, f), "transposed": (f, c), "depthwise": (c, f)}.get(kind, ())
+    x = rng.standard_normal(dims, np.float32)
+    if kind == "max":  # no two of a window are equal: some libraries give each the gradient of max_pool3d
+        place = 0  # in a window that begins at a multiple of its extent: others have the same numbers in another order
+        for n, k in zip(np.indices(dims[1:-1]), window, strict=True):
+            place = place * k + n % k
+        ranks = rng.permuted(np.tile(np.arange(np.prod(window)), (dims[0], c, 1)), axis=-1)
+        x = np.moveaxis(ranks[:, :, place], 1, -1).astype(np.float32)
     scale = np.float32(np.prod(window) * (1 if kind == "depthwise" else c)) ** np.float32(0.5)
     return {
         "kind": kind, "what": what, "stride": stride, "half": half, "window": window,
-        "x": rng.standard_normal(dims, np.float32),
+        "x": np.ascontiguousarray(x),
         "w": rng.standard_normal((*window, *filter), np.float32) / scale,
         "dy": rng.standard_normal((dims[0], *steps, results), np.float32),
     }  # fmt: skip
