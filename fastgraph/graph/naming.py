@@ -14,7 +14,7 @@ UNNAMED = ""
 #: (primitive, input) -> TensorFlow's name of the argument, where it is another.
 ARGUMENT_NAMES = {
     **{(name, 0): "input" for name in ("sum", "mean", "max", "min", "prod", "any", "all", "conv2d", "conv3d")},
-    **{(name, 0): "input" for name in ("conv2d_filter_grad", "max_pool", "where_index")},
+    **{(name, 0): "input" for name in ("conv2d_filter_grad", "conv3d_filter_grad", "max_pool", "where_index")},
     **{(name, 2): "out_backprop" for n in (2, 3) for name in (f"conv{n}d_input_grad", f"conv{n}d_filter_grad")},
     **{(name, 0): "features" for name in ("cross_entropy", "sparse_cross_entropy")},
     ("avg_pool", 0): "value",
