@@ -82,6 +82,7 @@ from fastgraph.graph.control_flow import while_loop as while_loop
 from fastgraph.graph.differentiate import AggregationMethod as AggregationMethod
 from fastgraph.graph.differentiate import gradients as gradients
 from fastgraph.graph.differentiate import hessians as hessians
+from fastgraph.graph.imported_values import make_ndarray as make_ndarray
 from fastgraph.graph.importing import import_graph_def as import_graph_def
 from fastgraph.graph.loops import foldl as foldl
 from fastgraph.graph.loops import foldr as foldr

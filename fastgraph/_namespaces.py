@@ -26,6 +26,8 @@ NAMESPACES: dict[str, str] = {
     "autograph": "Python control flow on tensors",
     "autograph.experimental": "how AutoGraph treats single functions",
     "bitwise": "operations on the bits of integers",
+    "compat.v1": "names of TensorFlow 1 that have no other",
+    "compat.v1.train": "event files, read",
     "config": "devices, threads, and how Functions run",
     "config.experimental": "settings that may still change",
     "config.optimizer": "which passes run over graphs",
@@ -94,6 +96,8 @@ PUBLIC: dict[str, str] = {
     "Operation": "graph.operation:Operation",
     **_same("graph.events", "SummaryWriter create_file_writer graph scalar", ("summary",)),
     **_same("graph.events", "get_step set_step", ("summary.experimental",)),
+    "compat.v1.train.summary_iterator": "graph.events:summary_iterator",
+    "make_ndarray": "graph.imported_values:make_ndarray",
     **_same("staging.graph_summaries", "trace_export trace_off trace_on", ("summary",)),
     **_same("graph.importing", "import_graph_def", ("", "graph_util")),
     **_same("graph.loops", "map_fn scan foldl foldr"),
@@ -379,7 +383,8 @@ def missing(namespace: str, name: str) -> AttributeError:
     """Return the error for a name that is not there: NotBuiltError, with a substitute, if TensorFlow has it."""
     dotted = _join(namespace, name)
     known = tensorflow_names()
-    if name not in known.get(namespace, ()) and dotted not in known:
+    of_old = f"{namespace}.".startswith("compat.v1.") and not name.startswith("_")  # whose names are not listed
+    if name not in known.get(namespace, ()) and dotted not in known and not of_old:
         module = f"{ROOT}.{namespace}" if namespace else ROOT
         text = f"module {module!r} has no attribute {name!r}"
         close = [] if name.startswith("_") else _close(name, _names_in(namespace), 0.75)
@@ -447,6 +452,8 @@ def lookup(namespace: str) -> tuple[Callable[[str], Any], Callable[[], list[str]
 
     def __getattr__(name: str) -> Any:
         dotted = _join(namespace, name)
+        if dotted in NAMESPACES:
+            return sys.modules[f"{ROOT}.{dotted}"]
         if dotted not in FILES and os.path.exists(f"{folder}/{name}.py"):
             raise AttributeError(f"module '{ROOT}.{namespace}' has no attribute {name!r}")
         module = _import(dotted) if dotted in FILES else None
@@ -455,7 +462,8 @@ def lookup(namespace: str) -> tuple[Callable[[str], Any], Callable[[], list[str]
         return module
 
     def __dir__() -> list[str]:
-        below = [full.removeprefix(f"{namespace}.") for full in FILES if full.startswith(f"{namespace}.")]
+        every = [*FILES, *NAMESPACES]
+        below = [full.removeprefix(f"{namespace}.") for full in every if full.startswith(f"{namespace}.")]
         return sorted({*public_in_file(file_module(namespace)), *(name for name in below if "." not in name)})
 
     return __getattr__, __dir__
@@ -501,9 +509,9 @@ def install(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[],
         module.__path__ = []
         sys.modules[full] = module
         parent, _, last = dotted.rpartition(".")
-        if parent:
+        if parent in NAMESPACES:
             setattr(sys.modules[f"{ROOT}.{parent}"], last, module)
-        else:
+        elif not parent:  # that of a file is found by it: see lookup
             package[last] = module
 
     sys.meta_path.append(_UnknownModules)

@@ -140,7 +140,7 @@ PUBLIC: dict[str, str] = {
     ),
     "counting": "histogram_fixed_width math.bincount math.confusion_matrix math.invert_permutation unravel_index",
     "creation": "eye fill linalg.eye linspace ones range zeros",
-    "ctc": "nn.ctc_loss",
+    "ctc": "nn.ctc_loss nn.ctc_unique_labels",
     "distributions": (
         "random.gamma random.poisson random.stateless_binomial random.stateless_gamma "
         "random.stateless_parameterized_truncated_normal random.stateless_poisson"

@@ -11,7 +11,7 @@ from fastgraph import nesting
 from fastgraph import primitive as primitives
 from fastgraph._tape import ForwardRecorder
 from fastgraph._tensor import Tensor, convert
-from fastgraph.gradient import UnconnectedGradients, is_trainable, is_variable, note_source
+from fastgraph.gradient import UnconnectedGradients, is_trainable, is_variable
 from fastgraph.logs import get_logger
 
 
@@ -55,7 +55,6 @@ class ForwardAccumulator(ForwardRecorder):
                 raise ValueError(
                     f"ForwardAccumulator: the tangent of a primal of shape {primal.shape} has shape {given.shape}"
                 )
-            note_source(item)
             self.hold(item, given)
 
     def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:

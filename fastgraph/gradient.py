@@ -30,13 +30,6 @@ class UnconnectedGradients(enum.Enum):
     ZERO = "zero"
 
 
-def note_source(item: Any) -> None:
-    """Tell the graph under construction that gradients with respect to one of its tensors may be asked for."""
-    sources = getattr(getattr(item, "trace", None), "sources", None)
-    if sources is not None:
-        sources.add(item.value)
-
-
 class GradientTape(Tape):
     """Records ops for automatic differentiation. Source: tf.GradientTape.
 
@@ -69,7 +62,6 @@ class GradientTape(Tape):
                     "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r",
                     item.dtype,
                 )
-            note_source(item)
             self.watch_one(item)
 
     @contextmanager

@@ -91,7 +91,11 @@ class TensorArray:
     @property
     def element_shape(self) -> TensorShape:
         """What the shapes of its entries are compatible with."""
-        return TensorShape(self._element_shape)
+        return TensorShape(self._element())
+
+    def _element(self) -> Shape:
+        """What is known of its entries' shapes: a method, so that the property of the class is that of graphs too."""
+        return self._element_shape
 
     @property
     def handle(self) -> None:

@@ -280,10 +280,8 @@ class TracedTensorArray(TensorArray):
 
     # What it is.
 
-    @property
-    def element_shape(self) -> TensorShape:
-        """What the shapes of its entries are compatible with."""
-        return TensorShape(self._shape.element)
+    def _element(self) -> Any:
+        return self._shape.element
 
     @property
     def flow(self) -> Any:

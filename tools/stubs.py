@@ -110,7 +110,8 @@ def file_of(namespace: str) -> Path:
 def generate() -> dict[Path, str]:
     """Return {stub file: its text}."""
     ops = namespaces.op_names()
-    stubs = {space: Stub(space) for space in ("", *namespaces.NAMESPACES)}
+    # Below a module that is a file no folder can stand.
+    stubs = {space: Stub(space) for space in ("", *namespaces.NAMESPACES) if not space.startswith("compat.")}
     for module in sorted({*namespaces.NAMESPACES, *namespaces.FILES}):
         space, _, last = module.rpartition(".")
         if space in stubs:
@@ -118,6 +119,8 @@ def generate() -> dict[Path, str]:
             stubs[space].imports.add(f"from {home} import {last} as {last}")
     for public, home in sorted(namespaces.PUBLIC.items()):
         space, _, last = public.rpartition(".")
+        if space not in stubs:
+            continue
         module, _, attribute = TYPED.get(public, home).partition(":")
         if attribute == "NEWAXIS":
             stubs[space].lines.append(f"{last}: None")

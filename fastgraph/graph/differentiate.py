@@ -17,7 +17,7 @@ from fastgraph import nesting
 from fastgraph._tape import ForwardRecorder, Tape
 from fastgraph._tensor import bind, convert, current_state, current_trace, get_slot
 from fastgraph.gradient import UnconnectedGradients
-from fastgraph.graph.ir import Graph, Node, Value, subgraphs
+from fastgraph.graph.ir import Graph, Node, Value
 from fastgraph.graph.structure import CALL, rules
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor
 from fastgraph.primitive import public_function, register_public
@@ -310,7 +310,7 @@ def gradients(
     ys, xs: a symbolic tensor (or Variable) or a list of them; grad_ys: cotangents of the ys (None: ones);
     stop_gradients: tensors that count as constants, xs among them as independent. An x that no y depends on has None,
     or zeros with unconnected_gradients "zero". `gate_gradients` and `aggregation_method` change nothing here.
-    Raises RuntimeError in eager mode, NotImplementedError for a constant that a graph inside has used already.
+    Raises RuntimeError in eager mode.
     """
     trace: Any = current_trace()
     if trace is None:
@@ -320,7 +320,6 @@ def gradients(
     targets = [_origin(convert(y)) for y in nesting.flatten(ys)]
     leaves = nesting.flatten(xs)
     sources = [_origin(x) for x in leaves]
-    _refuse_copies(targets, sources)
     seeds = [None] * len(targets) if grad_ys is None else nesting.flatten(grad_ys)
     if len(seeds) != len(targets):
         raise ValueError(f"gradients: {len(seeds)} grad_ys were given for {len(targets)} ys")
@@ -332,25 +331,6 @@ def gradients(
         zeros_like = get_slot("zeros_like")
         found = [zeros_like(convert(x)) if made is None else made for x, made in zip(leaves, found, strict=True)]
     return list(found)
-
-
-def _refuse_copies(targets: Sequence[Any], sources: Sequence[Any]) -> None:
-    """NotImplementedError where the targets come from graphs inside that have copies of constants among the sources."""
-    constants = [x for x in sources if isinstance(x, SymbolicTensor) and x.value in x.trace.copied]
-    stack = [y.value.node for y in targets if constants and isinstance(y, SymbolicTensor)]
-    seen: set[Node] = set()
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        stack += [value.node for value in node.inputs]
-        for x in constants:
-            if any(x.trace.has_copies(graph, (x.value,)) for graph, _ in subgraphs(node)):
-                raise NotImplementedError(
-                    f"gradients with respect to {x!r}, which is a constant to {node.name}: take tf.identity of it "
-                    "where it is made, or watch it there with a tf.GradientTape"
-                )
 
 
 def _origin(item: Any) -> Any:

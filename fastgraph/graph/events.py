@@ -1,4 +1,4 @@
-"""Event files: graphs and scalars for TensorBoard.
+"""Event files: graphs and scalars for TensorBoard, written, and their events read again.
 
 Rule: a file is a row of records (length, content, their checksums), its first the format's version, and is whole after
 every record. Source: tf.summary.
@@ -19,6 +19,7 @@ import numpy as np
 from fastgraph._tensor import convert, current_state, from_array
 from fastgraph.dtype import bool_, float32, int64
 from fastgraph.errors import (
+    DataLossError,
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
@@ -27,8 +28,9 @@ from fastgraph.errors import (
     UnknownError,
 )
 from fastgraph.graph import graphdef
+from fastgraph.graph.messages import Message
 from fastgraph.graph.operation import Graph
-from fastgraph.graph.protocol import field, serialized, varint
+from fastgraph.graph.protocol import field, parsed, serialized, varint
 from fastgraph.locks import Lock
 from fastgraph.names import current_scope
 from fastgraph.primitive import public_function
@@ -68,11 +70,13 @@ def crc32c(content: bytes) -> int:
 def record(content: bytes) -> bytes:
     """Return a record: the length and the content, each with its checksum (turned, as the format wants)."""
 
-    def checked(part: bytes) -> bytes:
-        crc = crc32c(part)
-        return part + struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+    return _checked(struct.pack("<Q", len(content))) + _checked(content)
 
-    return checked(struct.pack("<Q", len(content))) + checked(content)
+
+def _checked(part: bytes) -> bytes:
+    """Bytes and their checksum."""
+    crc = crc32c(part)
+    return part + struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
 
 
 def _event(number: int, content: bytes, step: int = 0) -> bytes:
@@ -230,3 +234,66 @@ def graph(graph_data: Any) -> bool:
         raise ValueError(f"'graph_data' is not tf.Graph or tf.compat.v1.GraphDef: {graph_data!r}")
     writer.write(4, content)
     return True
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Reading
+
+_HEAD = 12  # bytes: the length and its checksum
+_PART = 1 << 20  # read at once: what a damaged length asks for is not there
+
+
+class SummaryIterator:
+    """The events of a file, one after the other. Where the file has grown since its end, `next` goes on."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        with _opening(path):
+            self._file = open(path, "rb")  # noqa: SIM115  it is closed with the iterator
+        self._at = 0  # where the next record begins
+
+    def __iter__(self) -> SummaryIterator:
+        return self
+
+    def __next__(self) -> Message:
+        begin = self._at
+        self._file.seek(begin)
+        head = self._read(_HEAD)
+        if len(head) < _HEAD:  # as much as TensorFlow takes for the end: somebody is writing there
+            raise StopIteration
+        (size,) = struct.unpack("<Q", self._verified(head, _HEAD, begin))
+        content = self._verified(self._read(size + 4), size + 4, begin + _HEAD)
+        self._at = begin + _HEAD + size + 4
+        try:
+            return parsed(content, "Event")
+        except ValueError as error:
+            raise DataLossError(None, None, f"corrupted record at {begin}: {error}") from None
+
+    def _read(self, size: int) -> bytes:
+        """So many bytes, or fewer at the end of the file."""
+        parts = []
+        with _opening(self.path):
+            while size and (part := self._file.read(min(size, _PART))):
+                parts.append(part)
+                size -= len(part)
+        return b"".join(parts)
+
+    def _verified(self, part: bytes, size: int, at: int) -> bytes:
+        """`size` bytes without the checksum at their end. Raises DataLossError if it is another, or they are fewer."""
+        if len(part) != size:
+            text = f"truncated record at {self._at}' failed with Read less bytes than requested"
+            raise DataLossError(None, None, text)
+        if _checked(part[:-4]) != part:
+            text = f"corrupted record at {at}" + ("" if at else " (Is this even a TFRecord file?)")
+            raise DataLossError(None, None, text)
+        return part[:-4]
+
+
+def summary_iterator(path: Any) -> SummaryIterator:
+    """Return an iterator over the events of a file: messages with the fields of TensorFlow's protocol buffers.
+
+    `event.summary.value[i]` has tag, simple_value, tensor (see make_ndarray), metadata. Raises NotFoundError if there
+    is no such file; the iterator raises DataLossError where a record is damaged or cut off, and says at which byte it
+    begins. Source: tf.compat.v1.train.summary_iterator.
+    """
+    return SummaryIterator(os.fspath(path))

@@ -201,6 +201,8 @@ ROWS: dict[str, str] = {
     "conv2d_input_grad": f"Conv2DBackpropInput {_CONVOLUTION}",
     "conv2d_filter_grad": f"Conv2DBackpropFilter {_CONVOLUTION}",
     "conv3d": f"Conv3D {_CONVOLUTION}",
+    "conv3d_input_grad": f"Conv3DBackpropInputV2 {_CONVOLUTION}",
+    "conv3d_filter_grad": f"Conv3DBackpropFilterV2 {_CONVOLUTION}",
     "max_pool": f"MaxPool {_POOL}",
     "avg_pool": f"AvgPool {_POOL}",
     "avg_pool_grad": f"AvgPoolGrad {_POOL}",

@@ -224,7 +224,8 @@ def _custom_gradient(node: Node) -> list[Definition]:
 
 
 def _apart(node: Node) -> list[Definition]:
-    return [Definition(node, "Identity", node.inputs, {"T": node.inputs[0].aval.dtype})]
+    """The first input itself: what checks it here, TensorFlow's own operations check."""
+    return [Definition(node, "Identity", node.inputs[:1], {"T": node.inputs[0].aval.dtype})]
 
 
 _BATCHED = Row("BatchMatMulV2", {"adj_x": ("transpose_a", ""), "adj_y": ("transpose_b", "")}, {}, ())
@@ -458,6 +459,7 @@ STRUCTURE: dict[str, Callable[[Node], list[Definition]]] = {
     "recursive_call": _recursive_call,
     "custom_gradient_identity": _custom_gradient,
     "apart": _apart,
+    "within": _apart,
     "matmul": _matmul,
     "pad": _pad,
     "ones_like": _alike,

@@ -12,10 +12,10 @@ import numpy as np
 
 from fastgraph.gradient import GradientTape
 from fastgraph.graph.imported_values import fixed
-from fastgraph.ops import convolutions, normalization, pools
+from fastgraph.ops import averages, convolutions, normalization, patches, pools
 from fastgraph.primitive import public_function
 
-Make = Callable[[str, list[Any], dict[str, Any]], Any]
+Make = Callable[[Any, list[Any], dict[str, Any]], Any]
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
@@ -62,14 +62,39 @@ def _bias(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return public_function("reduce_sum")(dy, [i for i in range(rank) if i != at], name=name)
 
 
-def _max_pool(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    x, _, dy = inputs
-    layout = attrs.get("data_format", "NHWC")
+def pool(function: Callable[..., Any], layout: str) -> Make:
+    """A pooling of the attributes; `layout` is what data_format is if nothing is said."""
 
-    def pool(x: Any) -> Any:
-        return pools.max_pool2d(x, attrs["ksize"], attrs["strides"], explicit(attrs), layout)
+    def make(name: str | None, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        given = attrs.get("data_format", layout)
+        return function(inputs[0], attrs["ksize"], attrs["strides"], explicit(attrs), given, name)
 
-    return slopes_of(pool, [x], dy)[0]
+    return make
+
+
+def _max_pool(forward: Make) -> Make:
+    """x, y, dy -> dx."""
+    return lambda name, inputs, attrs: slopes_of(lambda x: forward(None, [x], attrs), inputs[:1], inputs[2])[0]
+
+
+def _max_pool_twice(backward: Make) -> Make:
+    """x, y, the gradient to dx -> that to dy, which dx is linear in."""
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        x, y, g = inputs
+        return slopes_of(lambda dy: backward(name, [x, y, dy], attrs), [public_function("zeros_like")(y)], g)[0]
+
+    return make
+
+
+def _of_shape(forward: Make) -> Make:
+    """An operation of one tensor that is linear: the shape of that, dy -> dx."""
+
+    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        zeros = public_function("zeros")(inputs[0], inputs[1].dtype)
+        return slopes_of(lambda x: forward(None, [x], attrs), [zeros], inputs[1])[0]
+
+    return make
 
 
 def _mirror_pad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
@@ -109,6 +134,16 @@ def _batch_norm_grad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any
     return [*slopes_of(forward, [x, scale, zeros], dy), nothing, nothing]
 
 
+def conv(function: Callable[..., Any], layout: str) -> Make:
+    """A convolution of the attributes; `layout` is what data_format is if nothing is said."""
+
+    def make(name: str | None, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        given, dilations = attrs.get("data_format", layout), attrs.get("dilations", [1] * len(layout))
+        return function(*inputs, attrs["strides"], explicit(attrs), given, dilations, name)
+
+    return make
+
+
 def depthwise(name: str | None, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     layout, dilations = attrs.get("data_format", "NHWC"), attrs.get("dilations", [1, 1, 1, 1])
     at = 1 if layout == "NHWC" else 2
@@ -117,15 +152,25 @@ def depthwise(name: str | None, inputs: list[Any], attrs: dict[str, Any]) -> Any
     )
 
 
-def _depthwise_grad(which: int) -> Make:
-    """The gradient to the image (0) or the filter (1); of that one the shape is given."""
+def _of_one(forward: Callable[..., Any], which: int, *, by_shape: bool = True) -> Make:
+    """image, filter, dy -> the gradient to the image (0) or the filter (1); of that one the shape is given."""
 
     def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
         given, dy = list(inputs[:2]), inputs[2]
-        given[which] = public_function("zeros")(given[which], dy.dtype)
-        return slopes_of(lambda *both: depthwise(None, list(both), attrs), given, dy)[which]
+        if by_shape:
+            given[which] = public_function("zeros")(given[which], dy.dtype)
+        return slopes_of(lambda *both: forward(None, list(both), attrs), given, dy)[which]
 
     return make
+
+
+def dilation(name: str | None, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    return patches.dilation2d(*inputs, attrs["strides"], attrs["padding"], "NHWC", attrs["rates"], name)
+
+
+def local_response(name: str | None, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    said = {key: attrs[key] for key in ("depth_radius", "bias", "alpha", "beta") if key in attrs}
+    return averages.local_response_normalization(inputs[0], **said, name=name)
 
 
 def _cross_entropy(forward: str) -> Make:
@@ -143,20 +188,42 @@ def _cross_entropy(forward: str) -> Make:
     return make
 
 
+CONV2D, CONV3D = conv(convolutions.conv2d, "NHWC"), conv(convolutions.conv3d, "NDHWC")
+MAX_POOL, MAX_POOL_3D = pool(pools.max_pool2d, "NHWC"), pool(pools.max_pool3d, "NDHWC")
+AVG_POOL, AVG_POOL_3D = pool(pools.avg_pool2d, "NHWC"), pool(pools.avg_pool3d, "NDHWC")
+
 GRADIENTS: dict[str, Make] = {
+    "AvgPool3DGrad": _of_shape(AVG_POOL_3D),
     "BiasAddGrad": _bias,
-    "DepthwiseConv2dNativeBackpropFilter": _depthwise_grad(1),
-    "DepthwiseConv2dNativeBackpropInput": _depthwise_grad(0),
+    "DepthwiseConv2dNativeBackpropFilter": _of_one(depthwise, 1),
+    "DepthwiseConv2dNativeBackpropInput": _of_one(depthwise, 0),
+    "Dilation2DBackpropFilter": _of_one(dilation, 1, by_shape=False),
+    "Dilation2DBackpropInput": _of_one(dilation, 0, by_shape=False),
     "EluGrad": _of_output(lambda y: _where(y < 0, y + 1, _ones(y))),
     "FusedBatchNormGradV2": _batch_norm_grad,
     "FusedBatchNormGradV3": _batch_norm_grad,
     "Inv": lambda name, inputs, attrs: public_function("math.reciprocal")(inputs[0], name),
     "InvGrad": lambda name, inputs, attrs: -inputs[1] * inputs[0] * inputs[0],
-    "MaxPoolGrad": _max_pool,
+    "LRNGrad": lambda name, inputs, attrs: slopes_of(
+        lambda x: local_response(None, [x], attrs), [inputs[1]], inputs[0]
+    )[0],
+    "MaxPool3DGrad": _max_pool(MAX_POOL_3D),
+    "MaxPool3DGradGrad": _max_pool_twice(_max_pool(MAX_POOL_3D)),
+    "MaxPoolGrad": _max_pool(MAX_POOL),
+    "MaxPoolGradGrad": _max_pool_twice(_max_pool(MAX_POOL)),
     "MirrorPadGrad": _mirror_pad,
     "SeluGrad": _of_output(lambda y: _where(y < 0, y + _SELU_SCALE * _SELU_ALPHA, _SELU_SCALE * _ones(y))),
     "SoftmaxCrossEntropyWithLogits": _cross_entropy("nn.softmax_cross_entropy_with_logits"),
     "SoftplusGrad": _of_input(lambda x: public_function("math.softplus")(x)),
     "SoftsignGrad": _of_input(lambda x: public_function("nn.softsign")(x)),
     "SparseSoftmaxCrossEntropyWithLogits": _cross_entropy("nn.sparse_softmax_cross_entropy_with_logits"),
+}
+
+#: Of types that a row has, for the attributes that it does not: other layouts, paddings that are numbers.
+GRADIENT_VARIANTS: dict[str, Make] = {
+    "AvgPoolGrad": _of_shape(AVG_POOL),
+    "Conv2DBackpropFilter": _of_one(CONV2D, 1),
+    "Conv2DBackpropInput": _of_one(CONV2D, 0),
+    "Conv3DBackpropFilterV2": _of_one(CONV3D, 1),
+    "Conv3DBackpropInputV2": _of_one(CONV3D, 0),
 }

@@ -11,13 +11,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastgraph._tensor import convert, current_trace
+from fastgraph.conversion import constant
+from fastgraph.dtype import as_dtype
 from fastgraph.errors import NotFoundError
 from fastgraph.gradient import GradientTape
-from fastgraph.graph.imported_gradients import GRADIENTS, batch_norm, depthwise, explicit
+from fastgraph.graph.imported_gradients import (
+    AVG_POOL,
+    AVG_POOL_3D,
+    CONV2D,
+    CONV3D,
+    GRADIENT_VARIANTS,
+    GRADIENTS,
+    MAX_POOL,
+    MAX_POOL_3D,
+    batch_norm,
+    depthwise,
+    dilation,
+    local_response,
+)
 from fastgraph.graph.imported_lists import LISTS
 from fastgraph.graph.imported_random import RANDOM
 from fastgraph.graph.imported_values import fixed
-from fastgraph.ops import contraction, convolutions, joining, movement, nnops, padding, pools
+from fastgraph.ops import contraction, joining, movement, nnops, padding
 from fastgraph.ops.arguments import known_value
 from fastgraph.ops.einsum import einsum
 from fastgraph.ops.families import bind_named
@@ -106,17 +121,18 @@ def _pad(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
     return padding.pad(inputs[0], fixed(inputs[1], f"Node '{name}': the paddings"), name=name)
 
 
-def _conv2d(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-    layout, dilations = attrs.get("data_format", "NHWC"), attrs.get("dilations", [1, 1, 1, 1])
-    return convolutions.conv2d(*inputs, attrs["strides"], explicit(attrs), layout, dilations, name)
-
-
-def _pool(function: Callable[..., Any]) -> Callable[[str, list[Any], dict[str, Any]], Any]:
-    def make(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-        layout = attrs.get("data_format", "NHWC")
-        return function(inputs[0], attrs["ksize"], attrs["strides"], explicit(attrs), layout, name)
-
-    return make
+def _list_diff(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+    """What is in the first vector and not in the second, and where. t[n], t[m] -> t[k], i[k]."""
+    known = [known_value(each) for each in inputs]
+    kind = as_dtype(attrs.get("out_idx", "int32"))
+    if all(each is not None for each in known):
+        x, y = [np.array(each) for each in known]
+        places = np.flatnonzero(~np.isin(x, y))
+        return [constant(x[places], inputs[0].dtype), constant(places.astype(kind.numpy_dtype))]
+    both = public_function("equal")(public_function("expand_dims")(inputs[0], 1), inputs[1])
+    new = public_function("logical_not")(public_function("reduce_any")(both, 1))
+    places = public_function("reshape")(public_function("where")(new), [-1])
+    return [public_function("boolean_mask")(inputs[0], new), public_function("cast")(places, kind)]
 
 
 def _public(function: str, *names: str) -> Callable[[str, list[Any], dict[str, Any]], Any]:
@@ -166,6 +182,7 @@ def _concat_offset(name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
 
 #: Types that no row has.
 COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
+    "AvgPool3D": AVG_POOL_3D,
     "Add": lambda name, inputs, attrs: bind_named(name, get("add"), tuple(inputs), {}),
     "BiasAdd": lambda name, inputs, attrs: nnops.bias_add(*inputs, attrs.get("data_format", "NHWC"), name),
     "BatchMatMul": _batched,
@@ -174,6 +191,7 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "BatchMatMulV3": _batched,
     "ConcatOffset": _concat_offset,
     "DepthwiseConv2dNative": depthwise,
+    "Dilation2D": dilation,
     "Einsum": lambda name, inputs, attrs: einsum(attrs["equation"], *inputs, name=name),
     "FusedBatchNorm": batch_norm,
     "FusedBatchNormV3": batch_norm,
@@ -187,8 +205,11 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
     "IRFFT2D": _public("signal.irfft2d"),
     "IRFFT3D": _public("signal.irfft3d"),
     "IdentityN": lambda name, inputs, attrs: [bind_named(None, get("identity"), (each,), {}) for each in inputs],
+    "LRN": local_response,
+    "ListDiff": _list_diff,
     "LowerBound": _search("left"),
     "MatrixDiagV3": _matrix_diag,
+    "MaxPool3D": MAX_POOL_3D,
     "Pad": _pad,
     "PrintV2": lambda name, inputs, attrs: print_(inputs[0], end=attrs.get("end", "\n")),
     "PreventGradient": lambda name, inputs, attrs: bind_named(name, get("identity"), tuple(inputs), {}),
@@ -220,13 +241,15 @@ COMPOSITES: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
 
 #: Types that a row has, for the attributes that it does not.
 VARIANTS: dict[str, Callable[[str, list[Any], dict[str, Any]], Any]] = {
-    "Conv2D": _conv2d,
+    "Conv2D": CONV2D,
+    "Conv3D": CONV3D,
     "PadV2": lambda name, inputs, attrs: public_function("pad")(
         inputs[0], inputs[1], constant_values=inputs[2], name=name
     ),
     "Tile": _public("tile"),
-    "MaxPool": _pool(pools.max_pool2d),
-    "AvgPool": _pool(pools.avg_pool2d),
+    "MaxPool": MAX_POOL,
+    "AvgPool": AVG_POOL,
     "Equal": lambda name, inputs, attrs: inputs[0] == inputs[1],  # False where the shapes do not fit
     "NotEqual": lambda name, inputs, attrs: inputs[0] != inputs[1],
+    **GRADIENT_VARIANTS,
 }

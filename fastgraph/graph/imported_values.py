@@ -11,7 +11,7 @@ from fastgraph._tensor import EagerTensor, from_array
 from fastgraph.dtype import DType, as_dtype
 from fastgraph.errors import NotFoundError
 from fastgraph.graph.graphdef_ops import Dims
-from fastgraph.graph.messages import Enum, Later, Message, TensorShapeProto
+from fastgraph.graph.messages import Enum, Later, Message, TensorProto, TensorShapeProto
 from fastgraph.op_errors import enum_name
 from fastgraph.ops.arguments import known_value
 
@@ -113,3 +113,12 @@ def fixed(tensor: Any, what: str) -> Any:
     if found is None:
         raise NotFoundError(None, None, f"{what} must be a constant")
     return np.array(found)
+
+
+def make_ndarray(tensor: Any) -> np.ndarray:
+    """Return the elements of a TensorProto as an array; strings are bytes. Source: tf.make_ndarray.
+
+    Raises ValueError if there are more or fewer than its shape has, NotFoundError for types that have no equal here.
+    """
+    message = tensor if isinstance(tensor, Message) else TensorProto.FromString(tensor.SerializeToString())
+    return np.array(tensor_of(message).numpy(), object if message.dtype == Enum("DT_STRING") else None)

@@ -46,7 +46,7 @@ class Field(NamedTuple):
     kind: str
     repeated: bool
     key: str | None
-    oneof: bool  # one of those of which at most one is set
+    oneof: str  # the group of those of which at most one is set, or ""
 
 
 class Descriptor(NamedTuple):
@@ -57,15 +57,16 @@ class Descriptor(NamedTuple):
     fields: tuple[Field, ...]
 
 
-#: Message -> "name=number:kind", "*" for many, "key>kind" for a map.
+#: Message -> "name=number:kind", "*" for many, "key>kind" for a map, "group|name" for one of which at most one is set.
 _TABLE = {
     "GraphDef": "node=1:NodeDef* library=2:FunctionDefLibrary version=3:int versions=4:VersionDef",
     "VersionDef": "producer=1:int min_consumer=2:int bad_consumers=3:int*",
     "NodeDef": "name=1:text op=2:text input=3:text* device=4:text attr=5:text>AttrValue "
     "experimental_debug_info=6:ExperimentalDebugInfo",
     "ExperimentalDebugInfo": "original_node_names=1:text* original_func_names=2:text*",
-    "AttrValue": "list=1:ListValue s=2:bytes i=3:int f=4:float b=5:bool type=6:type shape=7:TensorShapeProto "
-    "tensor=8:TensorProto placeholder=9:text func=10:NameAttrList",
+    "AttrValue": "value|list=1:ListValue value|s=2:bytes value|i=3:int value|f=4:float value|b=5:bool "
+    "value|type=6:type "
+    "value|shape=7:TensorShapeProto value|tensor=8:TensorProto value|placeholder=9:text value|func=10:NameAttrList",
     "ListValue": "s=2:bytes* i=3:int* f=4:float* b=5:bool* type=6:type* shape=7:TensorShapeProto* "
     "tensor=8:TensorProto* func=9:NameAttrList*",
     "NameAttrList": "name=1:text attr=2:text>AttrValue",
@@ -83,16 +84,36 @@ _TABLE = {
     "OpDef": "name=1:text input_arg=2:ArgDef* output_arg=3:ArgDef* summary=5:text description=6:text "
     "is_stateful=17:bool control_output=20:text*",
     "ArgDef": "name=1:text description=2:text type=3:type type_attr=4:text number_attr=5:text type_list_attr=6:text",
+    # Event files
+    "Event": "wall_time=1:double step=2:int what|file_version=3:text what|graph_def=4:bytes what|summary=5:Summary "
+    "what|log_message=6:LogMessage what|session_log=7:SessionLog what|tagged_run_metadata=8:TaggedRunMetadata "
+    "what|meta_graph_def=9:bytes source_metadata=10:SourceMetadata",
+    "Summary": "value=1:Value*",
+    "Value": "tag=1:text value|simple_value=2:float value|obsolete_old_style_histogram=3:bytes value|image=4:Image "
+    "value|histo=5:HistogramProto value|audio=6:Audio node_name=7:text value|tensor=8:TensorProto "
+    "metadata=9:SummaryMetadata",
+    "SummaryMetadata": "plugin_data=1:PluginData display_name=2:text summary_description=3:text data_class=4:int",
+    "PluginData": "plugin_name=1:text content=2:bytes",
+    "Image": "height=1:int width=2:int colorspace=3:int encoded_image_string=4:bytes",
+    "Audio": "sample_rate=1:float num_channels=2:int length_frames=3:int encoded_audio_string=4:bytes "
+    "content_type=5:text",
+    "HistogramProto": "min=1:double max=2:double num=3:double sum=4:double sum_squares=5:double bucket_limit=6:double* "
+    "bucket=7:double*",
+    "LogMessage": "level=1:int message=2:text",
+    "SessionLog": "status=1:int checkpoint_path=2:text msg=3:text",
+    "TaggedRunMetadata": "tag=1:text run_metadata=2:bytes",
+    "SourceMetadata": "writer=1:text",
 }
 _DEFAULTS = {"text": "", "bytes": b"", "int": 0, "float": 0.0, "double": 0.0, "bool": False, "type": Enum(0)}
 
 
-def _field(text: str, oneof: bool) -> Field:
-    name, _, rest = text.partition("=")
+def _field(text: str) -> Field:
+    group, _, rest = text.rpartition("|")
+    name, _, rest = rest.partition("=")
     number, _, kind = rest.partition(":")
     key, arrow, value = kind.partition(">")
     return Field(name, int(number), (value if arrow else kind).rstrip("*"), kind.endswith("*"),
-                 key if arrow else None, oneof)  # fmt: skip
+                 key if arrow else None, group)  # fmt: skip
 
 
 class Messages(list[Any]):
@@ -254,7 +275,7 @@ class Message:
 
     def WhichOneof(self, group: str) -> str | None:
         """Return which of the fields that exclude each other is set, None for none. Raises ValueError."""
-        if group != "value" or not any(field.oneof for field in self._fields.values()):
+        if not group or not any(field.oneof == group for field in self._fields.values()):
             raise ValueError(f'Protocol message {type(self).__name__} has no oneof "{group}" field.')
         return next((field.name for field, _ in self._set() if field.oneof), None)
 
@@ -268,7 +289,7 @@ class Message:
 
     def ClearField(self, name: str) -> None:
         """Unset a field, or all that exclude each other. Raises ValueError for a name of none."""
-        if name == "value" and any(field.oneof for field in self._fields.values()):
+        if name not in self._fields and any(field.oneof == name != "" for field in self._fields.values()):
             self._settle()
             self._drop_others("")
             return
@@ -420,7 +441,7 @@ def _checked(field: Field, value: Any) -> Any:
 
 
 def _kind(name: str) -> type[Message]:
-    fields = [_field(text, name == "AttrValue") for text in _TABLE[name].split()]
+    fields = [_field(text) for text in _TABLE[name].split()]
     fields.sort(key=lambda field: field.number)
     held = [(f.name, f) for f in fields if f.kind in _TABLE and (f.repeated or f.key is not None)]
     words = ", ".join([f"`{field.name}`" for field in fields])

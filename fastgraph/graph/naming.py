@@ -14,14 +14,14 @@ UNNAMED = ""
 #: (primitive, input) -> TensorFlow's name of the argument, where it is another.
 ARGUMENT_NAMES = {
     **{(name, 0): "input" for name in ("sum", "mean", "max", "min", "prod", "any", "all", "conv2d", "conv3d")},
-    **{(name, 0): "input" for name in ("conv2d_filter_grad", "max_pool", "where_index")},
-    **{(name, 2): "out_backprop" for name in ("conv2d_input_grad", "conv2d_filter_grad")},
+    **{(name, 0): "input" for name in ("conv2d_filter_grad", "conv3d_filter_grad", "max_pool", "where_index")},
+    **{(name, 2): "out_backprop" for n in (2, 3) for name in (f"conv{n}d_input_grad", f"conv{n}d_filter_grad")},
     **{(name, 0): "features" for name in ("cross_entropy", "sparse_cross_entropy")},
     ("avg_pool", 0): "value",
     ("avg_pool_grad", 0): "orig_input_shape",
     ("avg_pool_grad", 1): "grad",
-    ("conv2d_filter_grad", 1): "filter_sizes",
-    ("conv2d_input_grad", 0): "input_sizes",
+    **{(f"conv{n}d_filter_grad", 1): "filter_sizes" for n in (2, 3)},
+    **{(f"conv{n}d_input_grad", 0): "input_sizes" for n in (2, 3)},
     ("fill_dynamic", 1): "dims",
     ("pad", 1): "constant_values",
     ("select", 1): "t",

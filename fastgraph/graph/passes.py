@@ -1,4 +1,4 @@
-"""The passes over graphs: prune, inline, fold, cse, algebra; and `optimise`, which is all of them.
+"""The passes over graphs: prune, inline, own_constants, fold, cse, algebra; and `optimise`, which is all of them.
 
 Rule: a pass is a function `Graph -> Graph` that leaves its argument alone, and subgraphs are passed through it too.
 """
@@ -477,7 +477,11 @@ def _bind_captures(graph: Graph) -> Graph:
     """Replace the uses of captured eager tensors, which never change, by constants."""
     from fastgraph._tensor import EagerTensor
 
-    held = {value: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)}
+    return _bound(graph, {value: tensor for tensor, value in graph.captures if isinstance(tensor, EagerTensor)})
+
+
+def _bound(graph: Graph, held: dict[Value, Any]) -> Graph:
+    """Return a graph that uses constants in the place of these of its parameters, and has the parameters still."""
     if not held:
         return graph
     result = Graph(graph.name)
@@ -499,6 +503,33 @@ def _bind_captures(graph: Graph) -> Graph:
     result.inputs = [mapping[value] for value in graph.inputs]
     result.captures = [(tensor, mapping[value]) for tensor, value in graph.captures]
     return result
+
+
+def own_constants(graph: Graph) -> Graph:
+    """Give branches and bodies constants of their own for those that they take from around them."""
+    if "fold" not in flags.get("passes") or not _has_subgraphs(graph):
+        return graph
+    taking = {node: places for node in graph.nodes if (places := _constant_places(node))}
+    if not taking and not any(_has_subgraphs(inner) for node in graph.nodes for inner, _ in ir.subgraphs(node)):
+        return graph
+    result, _ = ir.copy(graph)
+    for node, before in zip(result.nodes, graph.nodes, strict=True):
+        places = taking.get(before, {})
+        for name, attr in node.attrs.items():
+            if isinstance(attr, Graph):
+                inner = _bound(attr, {attr.inputs[i]: tensor for i, tensor in places.items()})
+                node.attrs = {**node.attrs, name: own_constants(inner)}
+    return result
+
+
+def _constant_places(node: Node) -> dict[int, Any]:
+    """Which inputs of the subgraphs of a branch or loop are the same constant in every run of them, and its value."""
+    if node.op.name not in ("cond", "while"):
+        return {}
+    first = 1 if node.op.name == "cond" else 0
+    own: int = node.attrs.get("n_carried", 0)
+    given = enumerate(node.inputs[first + own :], start=own)
+    return {i: value.node.attrs["value"] for i, value in given if value.node.op is ir_const()}
 
 
 def ir_const() -> Any:
@@ -524,7 +555,7 @@ def merged(graph: Graph) -> Graph:
     return merge_duplicates(graph) if "cse" in flags.get("passes") and _has_subgraphs(graph) else graph
 
 
-PASSES: tuple[Pass, ...] = (inline, prune, simplify, summed, accumulated, merged, prune)
+PASSES: tuple[Pass, ...] = (inline, own_constants, prune, simplify, summed, accumulated, merged, prune)
 
 
 def optimise(graph: Graph, observe: Callable[[str, Graph], None] | None = None) -> Graph:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-from collections.abc import Iterable
 from types import CodeType
 from typing import Any
 
@@ -20,7 +19,7 @@ from fastgraph._tensor import EagerTensor, Tensor, Trace, current_state, current
 from fastgraph.dtype import DType
 from fastgraph.errors import InaccessibleTensorError, InternalError, OperatorNotAllowedInGraphError
 from fastgraph.graph import operation
-from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name, subgraphs
+from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name
 from fastgraph.graph.naming import UNNAMED, Reserved, argument_name, tensor_place
 from fastgraph.graph.operation import Operation, consumers, operation_of
 from fastgraph.graph.structure import CONST, CUSTOM, PLACEHOLDER, register_backward
@@ -385,8 +384,6 @@ class GraphTrace(Trace):
         self.flattened: dict[Value, tuple[Value, Value]] = {}  # of a loop's body: what its gradient saves as vectors
         self.n_random_ops = 0  # what tells a function's random ops apart
         self.draws_eagerly = False  # traced for one call: its random ops take what eager ones would
-        self.sources: set[Value] = set()  # what gradients are asked for: no constants to the graphs inside
-        self.copied: dict[Value, list[Graph]] = {}  # constants here: the graphs inside that have copies of them
         self.generators: list[Any] = []  # the cells of random ops, which nothing else keeps
         self.spare_generators: list[Any] = []  # of an earlier trace of the same function, for its random ops
         self.same_lists: Any = None  # of a function: which lists may be one, where a tensor has decided which
@@ -599,17 +596,6 @@ class GraphTrace(Trace):
         """Return what comes from outside: the value here, and the one (of a tensor or Cell the id) it stands for."""
         return {value: key for key, value in self._captured.items()}
 
-    def has_copies(self, graph: Graph, values: Iterable[Value]) -> bool:
-        """Say whether a graph, or one inside it, has copies of these constants: gradients do not find them there."""
-        having = {each for value in values for each in self.copied.get(value, ())}
-        stack = [graph] if having else []
-        while stack:
-            each = stack.pop()
-            if each in having:
-                return True
-            stack += [inner for node in each.nodes for inner, _ in subgraphs(node)]
-        return False
-
     def reaches(self, tensor: SymbolicTensor) -> bool:
         """Say whether a tensor of a trace may be used here."""
         trace: GraphTrace | None = self
@@ -621,13 +607,11 @@ class GraphTrace(Trace):
         if self.sealed:
             raise InternalError(None, None, f"graph {self.graph.name!r} is finished and cannot capture {tensor!r}")
         is_cell = isinstance(tensor, Cell)
-        is_const = isinstance(tensor, SymbolicTensor) and tensor.value.node.op is CONST
-        if is_const and tensor.value not in tensor.trace.sources:
+        if isinstance(tensor, SymbolicTensor) and self._may_copy(tensor):
             node = self.graph.add(CONST, (), tensor.value.node.attrs, name=UNNAMED, source=tensor.value.node.source)
             self._captured[key] = node.outputs[0]
             self._outside[node.outputs[0]] = tensor
             self._unnamed = True
-            tensor.trace.copied.setdefault(tensor.value, []).append(self.graph)
             return node.outputs[0]
         name = "resource" if is_cell else tensor.name.partition(":")[0] if isinstance(tensor, SymbolicTensor) else ""
         attrs = {"dtype": aval.dtype, "shape": aval.shape, "name": name}
@@ -655,6 +639,15 @@ class GraphTrace(Trace):
         else:  # who asks for gradients of an eager one has it
             self._outside[value] = tensor if isinstance(tensor, SymbolicTensor) else weakref.ref(tensor)
         return value
+
+    def _may_copy(self, tensor: SymbolicTensor) -> bool:
+        """Say whether a tensor of a graph around this one is a constant for which nobody asks gradients."""
+        if tensor.value.node.op is not CONST:
+            return False
+        dtype = tensor.dtype
+        return not (dtype.is_floating or dtype.is_complex) or (
+            self.kind == "backward" and tensor.trace is self.parent  # of a graph that is finished
+        )
 
     def _residual(self, tensor: Any) -> Value | None:
         """Return the value of the forward graph that a backward graph gets for `tensor`, None if it has none there."""

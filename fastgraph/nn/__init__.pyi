@@ -110,6 +110,10 @@ def ctc_loss(labels: Any, logits: Any, label_length: Any, logit_length: Any, log
     i[n, l], f[t, n, c] (f[n, t, c] if not logits_time_major), i[n], i[n] -> f[n]. The blank is class 0, or blank_index.
     Raises: ValueError for lengths left out or a blank that is no class; InvalidArgumentError for shapes that do not
     fit and labels that are no classes or no integers. Source: Graves et al. 2006; tf.nn.ctc_loss."""
+def ctc_unique_labels(labels: Any, name: builtins.str | None = None) -> builtins.list[Any]:
+    """The different labels of each row in the order in which they come, 0 after them; and which each label is.
+
+    t[n, l] -> i64[n, l], i32[n, l]. Raises: ValueError for another rank. Source: tf.nn.ctc_unique_labels."""
 def depth_to_space(input: Any, block_size: builtins.int, data_format: builtins.str = 'NHWC', name: builtins.str | None = None) -> Tensor:
     """Channels as blocks of block_size x block_size pixels. t[n, h, w, b * b * c] -> t[n, h * b, w * b, c].
 

@@ -15,9 +15,10 @@ import numpy as np
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int
-from fastgraph.ops.elementwise import cast
+from fastgraph.ops.elementwise import cast, identity
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
 from fastgraph.ops.movement import expand_dims_p, transpose_p
+from fastgraph.primitive import public_function
 from fastgraph.shapes import Aval
 
 #: The logarithm of what cannot be.
@@ -203,3 +204,27 @@ def ctc_loss(
     lengths = [cast(as_tensor(n), as_dtype("int32")) for n in (label_length, logit_length)]
     numbers = cast(of_dtypes(as_tensor(labels), "integer"), as_dtype("int32"))
     return named(name, ctc_p, x, numbers, *lengths, blank=blank)[0]
+
+
+@public("nn.ctc_unique_labels")
+def ctc_unique_labels(labels: Any, name: str | None = None) -> list[Any]:
+    """The different labels of each row in the order in which they come, 0 after them; and which each label is.
+
+    t[n, l] -> i64[n, l], i32[n, l]. Raises: ValueError for another rank. Source: tf.nn.ctc_unique_labels.
+    """
+    x = as_tensor(labels)
+    x.shape.assert_has_rank(2)
+    op = public_function
+    places = op("range")(op("shape")(x)[1])
+    same = op("equal")(expand_dims_p(x, axes=(2,)), expand_dims_p(x, axes=(1,)))
+    # The first label that is like each one, and how many others come before it.
+    first = op("reduce_min")(op("where")(same, places, _LAST), -1)
+    new = op("equal")(first, places)
+    number = op("cumsum")(cast(new, "int32"), axis=1) - 1
+    which = op("gather")(number, first, axis=1, batch_dims=1)
+    taken = op("logical_and")(expand_dims_p(new, axes=(2,)), op("equal")(expand_dims_p(number, axes=(2,)), places))
+    found = op("where")(taken, expand_dims_p(cast(x, "int64"), axes=(2,)), as_tensor(0, as_dtype("int64")))
+    return [op("reduce_sum")(found, 1), named(name, identity, which)]
+
+
+_LAST = 2**31 - 1

@@ -20,8 +20,8 @@ from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import whole
 from fastgraph.ops.families import public, shape_text
 from fastgraph.ops.partial_values import following
-from fastgraph.ops.run_time import with_extents
-from fastgraph.primitive import Primitive, register
+from fastgraph.ops.run_time import checked, with_extents
+from fastgraph.primitive import Primitive, public_function, register
 from fastgraph.shapes import Aval
 
 Spec = tuple[tuple[Any, ...], ...]
@@ -524,6 +524,22 @@ def _count(vector: Any) -> int | None:
     return shape[0] if shape.rank else None
 
 
+def _filled_up(x: Any, begin: Any, end: Any, strides: Any) -> tuple[Any, Any, Any]:
+    """Vectors of which nobody knows the length, with whole axes of x after them. i[n], i[n], i[n] -> i[rank] each."""
+    begin, end = convert(begin), convert(end)
+    rank, kind, op = x.shape.rank, begin.dtype, public_function
+    if rank is None:
+        raise NotImplementedError("strided_slice needs bounds whose number is known while a function is traced")
+    n = checked(op("size")(begin), 0, rank, "Index out of range using input dim {most}; input has only {most} dims")
+    rest = op("range")(op("cast")(n, kind), convert(rank, kind), convert(1, kind))
+    ones, zeros = op("ones_like"), op("zeros_like")
+    given = ones(begin) if strides is None else with_extents(convert(strides), {0: n})
+    sizes = op("shape")(x, kind)[n:]
+    every = (begin, zeros(rest)), (with_extents(end, {0: n}), sizes), (given, ones(rest))
+    made = [op("reshape")(op("concat")(parts, 0), [rank]) for parts in every]
+    return made[0], made[1], made[2]
+
+
 def _unequal(*shapes: Any) -> Exception:
     text = "Expected begin, end, and strides to be 1D equal size tensors, but got shapes {}, {}, and {} instead."
     text = text.format(*[shape_text(tuple(s)) for s in shapes])
@@ -558,6 +574,9 @@ def strided_slice_public(
     stops: list[Any] = []
     steps: list[Any] = []
     counts = [_count(v) for v in (begin, end, strides) if v is not None]
+    if not ellipsis_mask | new_axis_mask | shrink_axis_mask and all(n is None for n in counts):
+        begin, end, strides = _filled_up(convert(input_), begin, end, strides)
+        counts = [_count(begin)]
     count = next((n for n in counts if n is not None), None)
     first, second = _entries(begin, count, starts), _entries(end, count, stops)
     third = [1] * len(first) if strides is None else _entries(strides, count, steps)

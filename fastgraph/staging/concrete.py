@@ -149,15 +149,6 @@ class ConcreteFunction(FastCall):
             trace = trace.outer
         return None
 
-    def lacks_sources(self) -> bool:
-        """Say whether there are copies in it of constants of the traces here that gradients were asked for since."""
-        trace = current_state().trace
-        while isinstance(trace, GraphTrace):
-            if trace.sources and trace.has_copies(self._trace.graph, trace.sources):
-                return True
-            trace = trace.outer
-        return False
-
     def set_external_captures(self, captures: Sequence[Any]) -> None:
         """Let the graph use other tensors and Variables from outside, one for each of `captured_inputs`.
 

@@ -273,13 +273,13 @@ class Function(MethodCall):
         if self._parameters.input_signature is not None:
             arguments.key = _SIGNATURE
             self._parameters.rename(arguments)
-        found = _with_sources(self._traces.find(arguments.key)) or recursion.find(self, arguments.key)
+        found = self._traces.find(arguments.key) or recursion.find(self, arguments.key)
         if found is None:
             found = self._find_within(arguments.key)
         has_traced = False
         if found is None:
             with self._turn.held():
-                found = _with_sources(self._traces.find(arguments.key))  # another thread may have been faster
+                found = self._traces.find(arguments.key)  # another thread may have been faster
                 if found is None:
                     found, has_traced = self._trace_for(arguments), True
         return found, arguments.leaves, has_traced
@@ -327,7 +327,7 @@ class Function(MethodCall):
         around = trace if isinstance(trace, GraphTrace) else None
         while around is not None:
             found = around.within.get((id(self), key))
-            if found is not None and _with_sources(found[1]) is not None:
+            if found is not None:
                 return cast("ConcreteFunction", found[1])
             around = around.outer
         return None
@@ -561,11 +561,6 @@ def _shapes_in(key: Any, specs: list[Any]) -> list[Any]:
 
 def _placeholder_name(name: str) -> str:
     return _plain(name.lstrip("*"))
-
-
-def _with_sources(found: ConcreteFunction | None) -> ConcreteFunction | None:
-    """Return a trace, unless it has copies of constants of traces here that gradients were asked for since."""
-    return None if found is not None and found.lacks_sources() else found
 
 
 #: What `experimental_attributes` may say; it changes nothing here.

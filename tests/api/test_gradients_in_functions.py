@@ -9,6 +9,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph import flags, testing
+from fastgraph.graph import passes
 
 
 def derivative(f, x, order):
@@ -389,7 +390,6 @@ def test_gradients_of_concat_and_scan_of_unknown_rank(tier, axis):
 
 
 def test_a_constant_that_is_watched_reaches_what_is_traced_inside():
-    """Other constants are copied into branches, loops and functions, so that what follows from them is known there."""
 
     @fg.function
     def gradients():
@@ -442,33 +442,70 @@ def test_a_function_that_was_traced_before_its_constant_was_watched():
     assert float(gradient(False)) == 4 and float(gradient(True)) == 12
 
 
-def test_gradients_of_constants_that_graphs_inside_have_copies_of_are_refused():
+def _looped(x, y):
+    return fg.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), (0, y))[1]
+
+
+def _branched(x, y):
+    return fg.cond(y > 0, lambda: fg.cond(y > 1, lambda: x * x * x, lambda: x), lambda: y)
+
+
+def _called(x, y):
+    return fg.function(lambda a: a * x * x)(y)
+
+
+def _all(x, y):
+    inner = fg.function(lambda a: fg.cond(a > 0, lambda: _looped(x, a) * x, lambda: x))
+    return fg.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, inner(y)), (0, y))[1]
+
+
+@pytest.mark.parametrize("tier", ["first", "last"])
+@pytest.mark.parametrize("eager", [False, True])
+def test_gradients_by_constants_that_only_graphs_inside_use(tier, eager):
+    """By tf.gradients and by tapes, of both orders: 2 ** k has the slopes k 2 ** (k - 1) and k (k - 1) 2 ** (k - 2)."""
+    makes = {_looped: 3, _branched: 3, _called: 2, _all: 8}
+    outer = fg.constant(2.0)
+
     @fg.function
-    def gradients(make, of):
-        x = fg.constant(2.0)
-        y = make(x)
-        return fg.gradients(y, of(x))
-
-    def loop(x):
-        return fg.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), (0, x))[1]
-
-    for make in (
-        loop,
-        lambda x: fg.cond(x > 0, lambda: fg.cond(x > 1, lambda: x * x, lambda: x), lambda: x),
-        lambda x: fg.function(lambda a: a * x)(x),
-    ):
-        with pytest.raises(NotImplementedError, match="tf.identity of it where it is made"):
-            gradients(make, lambda x: x)
+    def asked(make):
+        x, y = outer if eager else fg.constant(2.0), fg.constant(1.5)
+        z = make(x, y)
+        first = fg.gradients(z, x)[0]
+        return first, fg.gradients(first, x)[0], fg.gradients(make(x, y), [y, x], stop_gradients=[x])[0]
 
     @fg.function
-    def of_an_identity():
-        x = fg.identity(fg.constant(2.0))
-        return fg.gradients(loop(x), x)[0]
+    def taped(make):
+        x, y = outer if eager else fg.constant(2.0), fg.constant(1.5)
+        with fg.GradientTape(persistent=True) as second, fg.GradientTape() as tape:
+            second.watch([x, y])
+            tape.watch(x)
+            z = make(x, y)
+        with second:
+            first = tape.gradient(z, x)
+        return first, second.gradient(first, x), second.gradient(z, y, unconnected_gradients="zero")
+
+    with flags.override(tier=tier, worker=False):
+        for make, k in makes.items():
+            factor = 1.0 if make is _branched else 1.5
+            slope = 0.0 if make is _branched else 2.0**k
+            for gradients in (asked, taped):
+                first, second, of_y = gradients(make)
+                assert float(first) == factor * k * 2 ** (k - 1), make
+                assert float(second) == factor * k * (k - 1) * 2 ** (k - 2), make
+                assert (0.0 if of_y is None else float(of_y)) == slope, make
+
+
+def test_constants_from_around_are_constants_inside_when_compiled():
+    """In the graph as traced a branch or loop takes them, as in TensorFlow; its kernels have them written in."""
 
     @fg.function
-    def beside():
-        x = fg.constant(2.0)
-        loop(x)
-        return fg.gradients(x * x, x)[0]
+    def looped(y):
+        x, rows = fg.constant(2.0), fg.constant([1.0, 2.0])
+        return fg.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x + fg.reduce_sum(rows)), (0, y))[1]
 
-    assert float(of_an_identity()) == 32 and float(beside()) == 4
+    graph = looped.get_concrete_function(fg.TensorSpec([])).graph.ir
+    (traced,) = [node for node in graph.nodes if node.op.name == "while"]
+    (node,) = [node for node in passes.optimise(graph).nodes if node.op.name == "while"]
+    assert len(traced.inputs) == 4 and len(node.inputs) == 2
+    assert "sum" not in [inner.op.name for inner in node.attrs["body_graph"].nodes]
+    assert float(looped(1.0)) == 29

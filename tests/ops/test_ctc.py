@@ -112,3 +112,12 @@ def test_no_labels_no_frames_and_labels_that_do_not_fit() -> None:
 def test_errors(call: Callable[[], Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_unique_labels() -> None:
+    """As TensorFlow gives them: in the order in which they come, and which each label is."""
+    labels = np.int32([[1, 2, 2, 0], [3, 3, -1, 0]])
+    for function in (tf.nn.ctc_unique_labels, tf.function(tf.nn.ctc_unique_labels)):
+        unique, which = function(labels)
+        assert unique.dtype == tf.int64 and unique.numpy().tolist() == [[1, 2, 0, 0], [3, -1, 0, 0]]
+        assert which.dtype == tf.int32 and which.numpy().tolist() == [[0, 1, 1, 2], [0, 0, 1, 2]]

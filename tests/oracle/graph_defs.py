@@ -319,6 +319,12 @@ def other_cases(tf: Any, a: Callable[..., np.ndarray]) -> Iterator[Case]:
         [a(3)], None,
     )  # fmt: skip
     matrix = [tf.TensorSpec([None, None])]
+    numbers = [tf.TensorSpec([4, 3]), tf.TensorSpec([], tf.int32), tf.TensorSpec([2, 2], tf.int32)]
+    yield (
+        "integers that only a call knows",
+        lambda x, n, p: (tf.pad(x, p), tf.math.top_k(x, n), tf.linalg.band_part(x, n, n), tf.tile(x, [1, n])),
+        [a(4, 3), np.array(2, np.int32), np.array([[1, 0], [0, 2]], np.int32)], numbers,
+    )  # fmt: skip
     yield "masks", lambda x: (tf.boolean_mask(x, x > 0.0), tf.boolean_mask(x, x[:, 0] > 0.0)), [a(4, 3)], matrix
     yield (
         "Fourier transforms",
