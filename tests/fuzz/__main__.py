@@ -14,6 +14,7 @@ import contextlib
 import platform
 import sys
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -124,6 +125,7 @@ def main() -> int:
     parser.add_argument("--flow", action="store_true", help="programs with if, while, for, break, continue, return")
     parser.add_argument("--report", type=Path, metavar="OUT", help="write the report there")
     options = parser.parse_args()
+    warnings.filterwarnings("error", ".*runs uncompiled")  # what is not compiled is not looked at
     if options.flow:
         failures, counts = fuzz_flow(options.seconds, options.seed, options.programs, modes)
         report = "\n".join([f"fuzz of control flow from seed {options.seed}: {counts}", *failures])
