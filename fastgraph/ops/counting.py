@@ -196,6 +196,8 @@ def confusion_matrix(
                 assert_less(given, cast(num_classes, "int64"), message=f"`{what}` out of bound")
     n = maximum(reduce_max(labels), reduce_max(predictions)) + 1 if num_classes is None else cast(num_classes, "int64")
     counted = ones_like(predictions, dtype=dtype) if weights is None else cast(weights, dtype)
+    if weights is not None:
+        predictions.shape.assert_is_compatible_with(counted.shape)
     known = static_int(n)
     sides = stack([n, n]) if known is None else [known, known]
     return scatter_nd(stack([labels, predictions], axis=1), counted, sides, name=name)

@@ -353,6 +353,8 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     if not known or number >= 2:
         points = select(steps < number - 1, points, stop)
     points = select(steps > 0, points, start)  # the ends as they are, infinite ones too
+    if current_trace() is None and not -rank - 1 <= axis <= rank:
+        raise invalid(f"Tried to expand dim index {axis} for tensor with {rank} dimensions.")
     at = canonical_axis(axis, rank + 1)
     if at:
         points = transpose_p(points, perm=(*range(1, at + 1), 0, *range(at + 1, rank + 1)))

@@ -93,6 +93,9 @@ def _diag_shape(shape: Dims, k: Span, rows: int, columns: int) -> Dims:
             "range."
         )
     longest = shape[-1]
+    for size_of, n in (("rows", rows), ("columns", columns)):
+        if n < -1:  # -1 stands for the fewest
+            raise ValueError(f"The number of {size_of} is too small.")
     if longest is None:
         size: tuple[int | None, int | None] = (None if rows < 0 else rows, None if columns < 0 else columns)
     else:

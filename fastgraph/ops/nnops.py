@@ -558,8 +558,10 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 def global_norm(t_list: Any, name: str | None = None) -> Any:
     """The norm of all elements of a list of tensors (None is passed over; of none 0). f[*s]... -> f[].
 
-    Source: tf.linalg.global_norm.
+    Raises: TypeError for one tensor. Source: tf.linalg.global_norm.
     """
+    if not isinstance(t_list, Sequence) or isinstance(t_list, str):
+        raise TypeError(f"`t_list` should be a sequence of tensors. Received {type(t_list)}.")
     values = [as_tensor(t.values if isinstance(t, IndexedSlices) else t) for t in t_list if t is not None]
     squares = [reduce_sum(t * t) for t in values]
     return sqrt(add_n(squares) if squares else as_tensor(0.0), name=name)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastgraph._tensor import current_trace
+from fastgraph._tensor import Tensor, current_trace
 from fastgraph.dtype import as_dtype, float32, int32
 from fastgraph.errors import InvalidArgumentError, ResourceExhaustedError
 from fastgraph.ops.arguments import as_tensor, index_vector, named, of_dtypes, static_int, whole
@@ -22,7 +22,7 @@ from fastgraph.ops.creation import fill, range_
 from fastgraph.ops.elementwise import cast, clip_by_value, floor, ones_like, zeros_like
 from fastgraph.ops.families import Array, canonical_axis, custom, invalid, public, shape_text
 from fastgraph.ops.gathering import boolean_mask
-from fastgraph.ops.joining import concat, stack
+from fastgraph.ops.joining import concat, stack, unstack
 from fastgraph.ops.movement import reshape, shape, size, transpose_p
 from fastgraph.ops.ranking import top_k
 from fastgraph.ops.reduction import reduce_max, reduce_sum
@@ -129,6 +129,7 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Any:
     i[*s]..., t[*s, *r]... -> t[n, *r].
     Raises: InvalidArgumentError for negative indices, or shapes that do not fit. Source: tf.dynamic_stitch.
     """
+    indices, data = (unstack(x) if isinstance(x, Tensor) else x for x in (indices, data))
     if not indices or len(indices) != len(data):
         raise _bad(
             f"dynamic_stitch needs as many indices as data, and at least one, got {len(indices)} and {len(data)}"

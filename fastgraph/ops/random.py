@@ -70,7 +70,11 @@ def uniform_of(source: Source, size: Extents, low: Any, high: Any, target: DType
     low_, high_ = as_tensor(low, target), as_tensor(high, target)
     if target.is_integer:
         scalar_bounds(low_, high_, op)
-        if known_value(low_) is None or known_value(high_) is None:
+        least = known_value(low_)
+        if least is not None and known_value(high_) is None:  # a check of what is known would be left out with it
+            text = f"Need minval < maxval, got {int(least)} >= {{}}"
+            high_ = cast(checked(high_, min(int(least) + 1, 2**63 - 1), 2**63 - 1, text), high_.dtype)
+        elif least is None:
             most = maximum(wide(high_), 1 - 2**63) - 1
             low_ = cast(checked(low_, -(2**63), most, "Need minval < maxval, got {} > {most}"), low_.dtype)
         word = as_dtype("uint64" if target.size == 8 else "uint32")

@@ -14,7 +14,7 @@ from fastgraph._tensor import Tensor
 from fastgraph.conversion import unsupported
 from fastgraph.dtype import DType, as_dtype, int32
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, known_value, named, static_int
+from fastgraph.ops.arguments import as_tensor, has_dtype, known_value, named, static_int
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.elementwise import cast, floordiv, maximum
 from fastgraph.ops.families import Array, Dims, custom, invalid, public
@@ -245,7 +245,7 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
     Never for a target out of range or where something is not finite.
     Raises: InvalidArgumentError for shapes that do not fit. Source: tf.math.in_top_k.
     """
-    targets = as_tensor(targets)
+    targets = as_tensor(targets, k.dtype if has_dtype(k) else None)
     return named(name, in_top_k_p, predictions, targets, as_tensor(k, targets.dtype))
 
 

@@ -159,10 +159,11 @@ def _lower_broadcast_args(b: Any, node: Any) -> list[Any]:
 )
 def broadcast_args(s0: Array, s1: Array) -> Any:
     """The extents to which two shapes broadcast. i[m], i[n] -> i[max(m, n)]."""
-    try:
-        return np.array(np.broadcast_shapes(tuple(s0.tolist()), tuple(s1.tolist())), s0.dtype)
-    except ValueError:
-        raise invalid(f"Incompatible shapes: {shape_text(s0.tolist())} vs. {shape_text(s1.tolist())}") from None
+    rank = max(s0.size, s1.size)
+    m, n = (np.concatenate([np.ones(rank - s.size, s.dtype), s.reshape(-1)]) for s in (s0, s1))
+    if not ((m == n) | (m == 1) | (n == 1)).all():  # NumPy's own shapes know no extents below 0
+        raise invalid(f"Incompatible shapes: {shape_text(s0.tolist())} vs. {shape_text(s1.tolist())}")
+    return np.where(m == 1, n, m)
 
 
 @public("broadcast_dynamic_shape")

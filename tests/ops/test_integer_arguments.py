@@ -6,6 +6,7 @@ The table is generated from the oracle's calls. Compared with TensorFlow too, an
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from fastgraph import flags
 from tests.ops.argument_programs import Program, differences
 from tests.ops.hostile import memory_limit
 from tests.oracle.argument_runner import ArgumentRunner
-from tests.oracle.arguments import Place, differ, places, reason
+from tests.oracle.arguments import Place, compare, differ, places, reason, report
 from tests.oracle.runner import packed
 
 X = np.arange(12.0, dtype=np.float32).reshape(4, 3)
@@ -73,8 +74,33 @@ ROWS: list[tuple[str, Any, Any, Any]] = [
     ("tf.slice(x, n, [2, 3])", [-(2**63), 0], "int64", "Expected begin"),
     ("tf.bitwise.left_shift([1, 3], n)", 40, "int32", None),
     ("tf.random.uniform([3], n, 2, tf.int32)", 2, "int32", "Need minval < maxval"),
+    ("tf.random.uniform([3], 0, n, tf.int32)", -1, "int32", "Need minval < maxval"),
+    ("tf.random.stateless_uniform([3], [1, 2], 0, n, tf.int32)", 0, "int32", "Need minval < maxval"),
+    ("tf.broadcast_dynamic_shape(n, tf.constant([1]))", [-1, 4], "int32", None),
+    ("tf.math.in_top_k([0, 1], [[.1, .9], [.2, .8]], n)", 1, "int64", None),
     ("tf.one_hot([0], n)", 2**32 + 1, "int64", "depth must be|OOM"),
 ]
+
+
+EAGER: list[tuple[Any, Any, str]] = [
+    (lambda: tf.linalg.diag([1, 2], num_rows=tf.constant(-2)), tf.errors.InvalidArgumentError, "rows is too small"),
+    (lambda: tf.linalg.diag([1, 2], num_cols=tf.constant(-7)), tf.errors.InvalidArgumentError, "columns is too small"),
+    (lambda: tf.linalg.global_norm(tf.constant([1.0])), TypeError, "should be a sequence"),
+    (lambda: tf.linspace([1.0], [2.0], 3, axis=2), tf.errors.InvalidArgumentError, "Tried to expand dim index 2"),
+    (lambda: tf.math.confusion_matrix([1, 2], [1, 0], weights=[1.0]), ValueError, "incompatible"),
+    (lambda: tf.dynamic_stitch(tf.constant([[0, 1]]), [X, X]), tf.errors.InvalidArgumentError, "as many indices"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), EAGER, ids=[row[2] for row in EAGER])
+def test_what_eager_mode_refuses(call: Any, error: Any, text: str) -> None:
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_tensors_of_indices_are_stitched() -> None:
+    stitched = tf.dynamic_stitch(tf.constant([[0, 2], [1, 3]]), [tf.constant([1.0, 3.0]), tf.constant([2.0, 4.0])])
+    assert stitched.numpy().tolist() == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("tier", ["first", pytest.param("last", marks=pytest.mark.slow)])
@@ -93,6 +119,27 @@ def test_written_rows(text: str, value: Any, dtype: str, wanted: Any, tier: str)
         else:
             got = staged(tf.constant(X), n).numpy()
             np.testing.assert_array_equal(got, f(tf.constant(X), n).numpy() if wanted is None else X[wanted])
+
+
+def test_a_difference_is_told_and_results_that_are_kept_are_not_computed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = "n + tf.constant(int(not tf.executing_eagerly()), n.dtype)"
+    wanted = [
+        Place(name, "n", f"tf.roll(x, {n}, 0)", {"x": packed(X)}, np.asarray(1), "values")
+        for name, n in (("right", "n"), ("wrong", moved))
+    ]
+    first = compare(wanted, None, False, tmp_path)
+    assert first.unexplained and {d.place.name for d in first.unexplained} == {"wrong"}
+    assert first.counts["eager"] == first.counts["static/first"] + first.counts["unknown/first"] > 50
+    assert f"results that differ: {len(first.differences)}; without a reason: {len(first.unexplained)}" in report(first)
+    monkeypatch.setattr("tests.oracle.arguments.run", None)
+    again = compare(wanted, None, False, tmp_path)
+    assert again.counts == first.counts and [str(d.value) for d in again.differences] == [
+        str(d.value) for d in first.differences
+    ]
+    with pytest.raises(TypeError):
+        compare(wanted, None, True, tmp_path)  # kernels were not run
 
 
 def test_random_programs_of_integer_arguments() -> None:

@@ -5,7 +5,104 @@ from __future__ import annotations
 import re
 
 TENSORFLOW = "eager from TensorFlow"
+#: What TensorFlow says of an int64 where its op has an int32, and of a tensor where it has a Python number or list.
+_INT32 = (
+    r".* is not (ValueError|TypeError): .*(requested dtype int32 for Tensor|must be of type tf.int32; got tf.int64)"
+)
+_LITERAL = r".* is not TypeError: (Expected (list|int) for|.*must be an int)"
 ROWS: list[tuple[str, str, str, str, str]] = [
+    (
+        r".*",
+        r".*",
+        TENSORFLOW,
+        _INT32,
+        "TensorFlow asks for an int32; an int64 is taken, or what is wrong with it is said",
+    ),
+    (
+        r".*",
+        r".*",
+        TENSORFLOW,
+        r".* is not InvalidArgumentError: cannot compute .* expected to be a int32",
+        "TensorFlow asks for an int32; an int64 is taken, or what is wrong with it is said",
+    ),
+    (
+        r".*",
+        r".*",
+        TENSORFLOW,
+        _LITERAL,
+        "TensorFlow asks for Python's numbers; a tensor that is known is taken, or checked",
+    ),
+    (
+        r".*",
+        r".*",
+        TENSORFLOW,
+        r".* is not NotFoundError: Could not find device",
+        "TensorFlow has no kernel of it for the CPU",
+    ),
+    (
+        r".*",
+        r".*",
+        TENSORFLOW,
+        r"(2 results are not 1|3 results are not [12])$",
+        "TensorFlow has no gradient of it, or cannot compute it",
+    ),
+    (
+        r".*",
+        r".*",
+        "from eager",
+        r"not traced: NotImplementedError .*(known while|while a function is traced)",
+        "not built: must be known while tracing; docs/differences.md",
+    ),
+    (
+        r".*",
+        r".*",
+        TENSORFLOW,
+        r".* is not (crash|AbortedError)",
+        "TensorFlow ends, or fails inside, for want of a check",
+    ),
+    (
+        r".*",
+        r".*",
+        TENSORFLOW,
+        r".* is not TypeError: (Cannot iterate over a scalar tensor|Tensor is unhashable)",
+        "TensorFlow asks for Python's numbers; a tensor that is known is taken, or checked",
+    ),
+    (
+        r"boolean_mask",
+        r"axis",
+        TENSORFLOW,
+        r"values is not ValueError: Shapes \(\)",
+        "an axis counted from the end: TensorFlow compares the shape behind it",
+    ),
+    (
+        r"boolean_mask|gather",
+        r"axis",
+        TENSORFLOW,
+        r".* is not (TypeError: only integer scalar|ValueError: The truth value of an empty)",
+        "TensorFlow gives a vector as an axis to NumPy, which complains",
+    ),
+    (r"broadcast_dynamic_shape", r".*", TENSORFLOW, r"InvalidArgumentError is not values", "extents below 0"),
+    (
+        r"gather|nn\.embedding_lookup",
+        r".*",
+        TENSORFLOW,
+        r"InvalidArgumentError is not values: .* not in \[0, ",
+        "indices into nothing",
+    ),
+    (
+        r"gather",
+        r"batch_dims",
+        "",
+        r"(InvalidArgumentError|not traced: TypeError) is not values",
+        "with axis=0 TensorFlow does not read batch_dims",
+    ),
+    (
+        r"(linalg\.)?tensordot",
+        r"axes",
+        TENSORFLOW,
+        r"(TypeError|ValueError) is not (InvalidArgumentError|values)",
+        "TensorFlow takes the first two elements of a tensor, whatever it has; two lists are asked for",
+    ),
     (r"fill", r"dims", "from eager", r"InvalidArgumentError is not values", "a scalar that is known is one extent"),
     (
         r"nn\.(atrous_conv2d_transpose|collapse_repeated|sparse_softmax.*)",

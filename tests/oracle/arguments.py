@@ -1,27 +1,35 @@
 """Every integer argument of every op, with values of every kind: the same value or the same error, however it is run.
 
-    PEER_TENSORFLOW=/path/to/its/python python -m tests.oracle.arguments [--only PATTERN] [--kernels]
+    PEER_TENSORFLOW=/path/to/its/python python -m tests.oracle.arguments [--only PATTERN] [--kernels] [--keep FOLDER]
+        [--report docs/arguments.md]
 
 The integers of the oracle's calls (literals, and tensors of integers that are no data) become tensors that are known
 only when a Function runs: negative, 0, beyond the end, 2**31, 2**32 + 1; int32 and int64; one element of a vector and all
 of them. Compared are eager mode, Functions with known and with unknown shapes on their first tier and, with `--kernels`,
 on kernels, and TensorFlow. Exit status 1 if results differ without a written reason (tests/oracle/argument_reasons.py).
+
+With `--keep`, results are written to a folder name by name, and those that lie there are not computed again: a run that
+was broken off goes on, and after a change only the files of what it changed are deleted (`plain.NAME`, `kernels.NAME`;
+`tensorflow.NAME` stays).
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import pickle
 import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import fastgraph
 from tests.oracle import processes
 from tests.oracle.argument_reasons import reason
 from tests.oracle.compare import arrays_differ
@@ -165,7 +173,12 @@ def _replaced(text: str, node: ast.expr) -> str:
     return text[: node.col_offset] + "n" + text[end:]
 
 
-# ---- comparing ------------------------------------------------------------------------------------------------------
+# ---- running --------------------------------------------------------------------------------------------------------
+
+#: What is run: eager mode and the first tier, kernels, and TensorFlow's eager mode and whether it can trace.
+PLAIN, KERNELS, TENSORFLOW = "plain", "kernels", "tensorflow"
+#: Names whose calls one process runs.
+PIECE = 24
 
 
 def run(library: str, python: str, cases: list[Any]) -> list[list[dict[str, Any]]]:
@@ -179,6 +192,32 @@ def run(library: str, python: str, cases: list[Any]) -> list[list[dict[str, Any]
         for i in crashed:
             found[i] = [next(each) for _ in cases[i][2]]
     return found
+
+
+def kept(what: str, python: str, cases: dict[str, list[Any]], folder: Path | None) -> dict[str, list[Any]]:
+    """The results of names' cases: those in the folder of the same cases, and else run, and written there."""
+    found: dict[str, list[Any]] = {}
+    if folder is not None:
+        for name, own in cases.items():
+            path = folder / f"{what}.{name}"
+            if path.exists():
+                same, results = pickle.loads(path.read_bytes())
+                if same == own:
+                    found[name] = results
+    missing = {name: own for name, own in cases.items() if name not in found}
+    if missing:
+        library = "tensorflow" if what == TENSORFLOW else "fastgraph"
+        each = iter(run(library, python, [case for own in missing.values() for case in own]))
+        for name, own in missing.items():
+            found[name] = [next(each) for _ in own]
+            if folder is not None:
+                path = folder / f"{what}.{name}"
+                path.with_suffix(path.suffix + "~").write_bytes(pickle.dumps((own, found[name])))
+                path.with_suffix(path.suffix + "~").replace(path)
+    return found
+
+
+# ---- comparing ------------------------------------------------------------------------------------------------------
 
 
 def outcome(result: dict[str, Any]) -> str:
@@ -207,17 +246,30 @@ def differ(got: dict[str, Any], wanted: dict[str, Any], how: str) -> str:
     return ""
 
 
-def groups(wanted: list[Place]) -> list[tuple[Place, str, bool]]:
+Group = tuple[Place, str, bool]
+
+
+def groups(wanted: list[Place]) -> list[Group]:
     """What is run together: a place, the dtype of its argument, and whether lengths differ."""
     return [(place, dtype, lengths) for place in wanted for dtype in ("int32", "int64") for lengths in (False, True)]
 
 
-def cases_of(group: tuple[Place, str, bool], kernels: bool) -> list[tuple[str, Any, list[Any], str]]:
+def small(values: list[Any]) -> list[int]:
+    """Which of the values TensorFlow is given: for large numbers it waits ten seconds for memory that is not there."""
+    return [i for i, v in enumerate(values) if abs(v.astype(float)).max(initial=0) < 2**31 - 1]
+
+
+def cases_of(group: Group, what: str) -> dict[str, Any]:
+    """The cases of a group, by mode: (text, arrays, values, mode)."""
     place, dtype, lengths = group
-    values = [packed(v) for v in place.values(dtype, lengths)]
+    values = place.values(dtype, lengths)
     where = "unknown" if lengths else "static"
-    modes = ["eager", f"{where}/first", *([f"{where}/last"] if kernels else [])]
-    return [(place.text, place.arrays, values, mode) for mode in modes]
+    chosen: dict[str, list[int]] = {
+        PLAIN: {"eager": values, f"{where}/first": values},
+        KERNELS: {f"{where}/last": values},
+        TENSORFLOW: {"eager": [values[i] for i in small(values)], where: values[:1]},
+    }[what]
+    return {mode: (place.text, place.arrays, [packed(v) for v in some], mode) for mode, some in chosen.items()}
 
 
 @dataclass
@@ -232,46 +284,105 @@ class Difference:
         return reason(self.place.name, self.place.parameter, self.mode, self.text)
 
 
-def compare(wanted: list[Place], python: str | None, kernels: bool) -> tuple[int, list[Difference]]:
-    """(number of results, where they differ): Functions from eager mode, eager mode from TensorFlow."""
-    sets = groups(wanted)
-    cases = [cases_of(group, kernels) for group in sets]
-    each = iter(run("fastgraph", sys.executable, [case for rows in cases for case in rows]))
-    ours = [{case[3]: next(each) for case in rows} for rows in cases]
-    theirs = _tensorflows(cases, python) if python is not None else [{}] * len(sets)
-    found: list[Difference] = []
-    n = 0
-    for group, own, other in zip(sets, ours, theirs, strict=True):
-        place = group[0]
-        for i, value in enumerate(place.values(group[1], group[2])):
-            eager = own["eager"][i]
-            n += len(own)
-            for mode, results in own.items():
-                if mode != "eager" and (text := differ(results[i], eager, place.how)):
-                    if "traced" in results[i]:  # known while tracing alone: told once, unless TensorFlow asks the same
-                        text = "" if i or not other or "traced" in other["graph"] else f"not traced: {text}"
-                    if not text:
-                        continue
-                    found.append(Difference(place, f"{mode} from eager", value, text))
-            if i in other and (text := differ(eager, other[i], place.how)):
-                found.append(Difference(place, "eager from TensorFlow", value, text))
-    return n, found
+def differences(group: Group, own: dict[str, Any], other: dict[str, Any]) -> Iterator[Difference]:
+    """Where the results of a group differ: those of Functions from eager mode's, eager mode's from TensorFlow's."""
+    place = group[0]
+    values = place.values(group[1], group[2])
+    theirs = dict(zip(small(values), other.pop("eager"), strict=True)) if other else {}
+    traced = [r[0] for r in other.values()]
+    for i, value in enumerate(values):
+        eager = own["eager"][i]
+        for mode, results in own.items():
+            if mode != "eager" and (text := differ(results[i], eager, place.how)):
+                if "traced" in results[i]:  # known while tracing alone: told once, unless TensorFlow asks the same
+                    text = "" if i or not traced or "traced" in traced[0] else f"not traced: {text}"
+                if text:
+                    yield Difference(place, f"{mode} from eager", value, text)
+        if i in theirs and (text := differ(eager, theirs[i], place.how)):
+            yield Difference(place, "eager from TensorFlow", value, text)
 
 
-def _tensorflows(cases: list[Any], python: str) -> list[dict[Any, Any]]:
-    """TensorFlow's results for each group: by the value's number, and "graph" for whether a graph can be traced.
+@dataclass
+class Comparison:
+    """What came of comparing: results by the way they came, and where they differ."""
 
-    Large numbers are left out: TensorFlow waits ten seconds for memory that is not there.
-    """
-    plain, kept = [], []
-    for rows in cases:
-        text, arrays, values, _ = rows[0]
-        numbers = [i for i, v in enumerate(values) if abs(unpacked(v).astype(float)).max(initial=0) < 2**31 - 1]
-        plain += [(text, arrays, [values[i] for i in numbers], "eager")]
-        plain += [(text, arrays, values[:1], rows[1][3].partition("/")[0])]
-        kept.append(numbers)
-    found = iter(run("tensorflow", python, plain))
-    return [{**dict(zip(numbers, next(found), strict=True)), "graph": next(found)[0]} for numbers in kept]
+    places: list[Place]
+    counts: Counter[str] = field(default_factory=Counter)
+    differences: list[Difference] = field(default_factory=list)
+
+    @property
+    def unexplained(self) -> list[Difference]:
+        return [d for d in self.differences if d.why is None]
+
+
+def compare(wanted: list[Place], python: str | None, kernels: bool, folder: Path | None = None) -> Comparison:
+    """Run the calls of places and compare; TensorFlow's where its interpreter is given, in a process beside ours."""
+    made = Comparison(wanted)
+    by_name: dict[str, list[Group]] = defaultdict(list)
+    for group in groups(wanted):
+        by_name[group[0].name].append(group)
+    names = list(by_name)
+    ways = [(PLAIN, sys.executable), *([(KERNELS, sys.executable)] if kernels else [])]
+    ways += [(TENSORFLOW, python)] if python is not None else []
+    with ThreadPoolExecutor(2) as pool:
+        for start in range(0, len(names), PIECE):
+            piece = names[start : start + PIECE]
+            cases = {what: {n: [cases_of(g, what) for g in by_name[n]] for n in piece} for what, _ in ways}
+            flat = {w: {n: [c for g in rows for c in g.values()] for n, rows in of.items()} for w, of in cases.items()}
+            runs = {what: pool.submit(kept, what, python, flat[what], folder) for what, python in ways}
+            results = {what: {n: iter(r) for n, r in future.result().items()} for what, future in runs.items()}
+            for name in piece:
+                for at, group in enumerate(by_name[name]):
+                    found = {w: {m: next(results[w][name]) for m in cases[w][name][at]} for w, _ in ways}
+                    theirs = found.pop(TENSORFLOW, {})
+                    own = {mode: rows for of in found.values() for mode, rows in of.items()}
+                    made.counts.update({mode: len(rows) for mode, rows in own.items()})
+                    made.counts.update({"TensorFlow": len(theirs["eager"])} if theirs else {})
+                    made.differences += differences(group, own, theirs)
+            print(f"{start + len(piece)} of {len(names)} names", file=sys.stderr, flush=True)
+    return made
+
+
+def report(made: Comparison) -> str:
+    """The report, as Markdown."""
+    rows: dict[tuple[str, str], list[Difference]] = defaultdict(list)
+    for d in made.differences:
+        rows[d.why or "not explained", re.sub("(static|unknown)/", "", d.mode)].append(d)
+    ways = {
+        "eager": "eager mode",
+        "first": "Functions on NumPy",
+        "last": "Functions on kernels",
+        "TensorFlow": "TensorFlow",
+    }
+    counts: Counter[str] = Counter()
+    for mode, n in made.counts.items():
+        counts[ways[mode.rpartition("/")[2]]] += n
+    lines = [
+        "# Every integer argument beside TensorFlow",
+        "",
+        f"fastgraph {fastgraph.__version__}, made by `python -m tests.oracle.arguments --kernels --report docs/arguments.md`;",
+        "what is drawn is fixed. The integers of the calls that [oracle.md](oracle.md) compares become tensors that only a call",
+        "knows: negative, 0, beyond the end, 2**31, 2**32 + 1 and the ends of their dtype, int32 and int64, one element of a",
+        "vector and all of them, one element less and more; with known and with unknown extents.",
+        "",
+        f"- names: {len({p.name for p in made.places})}, arguments: {len({(p.name, p.parameter) for p in made.places})},"
+        f" in {len(made.places)} calls",
+        f"- results, each with its gradients: {', '.join(f'{n:,} of {way}' for way, n in counts.items())}",
+        f"- results that differ: {len(made.differences)}; without a reason: {len(made.unexplained)}",
+        "",
+        "Compared are values, dtypes, shapes and gradients, and the class of the error, of Functions with eager mode, and of",
+        "eager mode with TensorFlow. TensorFlow is not given numbers from 2**31 - 1 on, for whose memory it waits.",
+        "",
+        "| differ | from | why | names | such a call |",
+        "|---|---|---|---|---|",
+    ]
+    for (why, mode), found in sorted(rows.items()):
+        names = sorted({d.place.name for d in found})
+        told = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+        d = found[0]
+        call = f"{d.place}, n = {d.value.dtype}{d.value.tolist()}: {' '.join(d.text.split())[:100]}".replace("|", "\\|")
+        lines.append(f"| {len(found)} | {mode} | {why} | {told} | `{call}` |")
+    return "\n".join(lines) + "\n"
 
 
 def main() -> int:
@@ -279,25 +390,31 @@ def main() -> int:
     parser.add_argument("--only", default="", help="names that this pattern finds")
     parser.add_argument("--kernels", action="store_true", help="compile too")
     parser.add_argument("--all", action="store_true", help="print every difference, not one of each kind")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write results there, and read what is there")
+    parser.add_argument("--report", type=Path, metavar="OUT", help="write the report there")
     options = parser.parse_args()
     python = processes.tensorflow_python()
     if python is None:
         print("There is no TensorFlow: fastgraph is compared with itself alone", file=sys.stderr)
-    wanted = [p for p in places() if re.search(options.only, p.name)]
-    n, found = compare(wanted, python, options.kernels)
-    unexplained: dict[Any, list[Difference]] = defaultdict(list)
-    for d in found:
-        if d.why is None:
-            kind = id(d) if options.all else re.sub(r"[-\d.e+]+", "#", d.text)[:60]
-            unexplained[d.place.name, d.place.parameter, d.mode, kind].append(d)
-    for rows in unexplained.values():
+    if options.keep is not None:
+        options.keep.mkdir(parents=True, exist_ok=True)
+    made = compare([p for p in places() if re.search(options.only, p.name)], python, options.kernels, options.keep)
+    kinds: dict[Any, list[Difference]] = defaultdict(list)
+    for d in made.unexplained:
+        kind = id(d) if options.all else re.sub(r"[-\d.e+]+", "#", d.text)[:60]
+        kinds[d.place.name, d.place.parameter, d.mode, kind].append(d)
+    for rows in kinds.values():
         d = rows[0]
         print(
             f"{len(rows)}x {d.mode}: {d.place}\n    n = {d.value.dtype}{d.value.tolist()}: {' '.join(d.text.split())}"
         )
-    without = sum(map(len, unexplained.values()))
-    print(f"{len(wanted)} arguments, {n} results, {len(found)} differ, {without} without a reason")
-    return 1 if without else 0
+    if options.report:
+        options.report.write_text(report(made), encoding="utf-8")
+    print(
+        f"{len(made.places)} calls, {made.counts.total()} results, {len(made.differences)} differ, "
+        f"{len(made.unexplained)} without a reason"
+    )
+    return 1 if made.unexplained else 0
 
 
 if __name__ == "__main__":
