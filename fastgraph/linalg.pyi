@@ -74,7 +74,7 @@ def expm(input: Any, name: builtins.str | None = None) -> Tensor:
 def global_norm(t_list: Any, name: builtins.str | None = None) -> Tensor:
     """The norm of all elements of a list of tensors (None is passed over; of none 0). f[*s]... -> f[].
 
-    Source: tf.linalg.global_norm."""
+    Raises: TypeError for one tensor. Source: tf.linalg.global_norm."""
 def inv(input: Any, adjoint: builtins.bool = False, name: builtins.str | None = None) -> Tensor:
     """Inverse matrices, or those of the adjoint matrices. t[*b, n, n] -> t[*b, n, n].
 
