@@ -29,7 +29,8 @@ def strip(input: Any, name: builtins.str | None = None) -> Tensor:
 def substr(input: Any, pos: Any, len: Any, unit: builtins.str = 'BYTE', name: builtins.str | None = None) -> Tensor:
     """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting.
 
-    Raises: InvalidArgumentError for a position outside a string. Source: tf.strings.substr."""
+    Of a negative `len`: all that follow. Raises: InvalidArgumentError for a position outside a string.
+    Source: tf.strings.substr."""
 def to_number(input: Any, out_type: Any = ..., name: builtins.str | None = None) -> Tensor:
     """The number that each string says. string[*s] -> out_type[*s].
 

@@ -73,6 +73,8 @@ def _infer(
         for value, aval in zip(node.outputs, avals, strict=True):
             if aval.shape is None or (value.aval.shape is None and (tainted or not exact)):
                 raise CannotPlan(node, ValueError("the rank depends on an extent"))
+            if value.aval.shape is not None and len(value.aval.shape) != len(aval.shape):
+                raise CannotPlan(node, ValueError(f"a result of rank {len(aval.shape)} is noted as {value.aval}"))
             aval = _narrowed(aval, value.aval)
             if tainted and node not in found.opaque and _is_guess(aval, value.aval):
                 found.opaque.add(node)

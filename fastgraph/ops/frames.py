@@ -16,13 +16,14 @@ import numpy as np
 from fastgraph._tensor import Tensor
 from fastgraph.dtype import as_dtype, float32
 from fastgraph.errors import ResourceExhaustedError
+from fastgraph.ops.activations import divide_no_nan
 from fastgraph.ops.arguments import as_tensor, real, static_int, whole
 from fastgraph.ops.bessel import bessel_i0
 from fastgraph.ops.contraction import extents_of
 from fastgraph.ops.creation import ones, range_
 from fastgraph.ops.elementwise import cast, maximum, square
 from fastgraph.ops.exponentials import cos, sin, sqrt
-from fastgraph.ops.families import canonical_axis, public
+from fastgraph.ops.families import canonical_axis, invalid, public
 from fastgraph.ops.fourier import dct, irfft, rfft
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat, split
@@ -265,11 +266,14 @@ def inverse_stft_window_fn(
 
     def window(frame_length: Any, dtype: Any) -> Any:
         length, step = _scalar(frame_length, "frame_length"), _scalar(frame_step, "frame_step")
+        if step == 0:
+            raise invalid("Integer division by zero: frame_step must not be 0")
         forward = forward_window_fn(length, dtype=dtype)
         overlaps = -(-length // step)
         total = pad(square(forward), [[0, overlaps * step - length]])
         total = reduce_sum(reshape(total, [overlaps, step]), 0, keepdims=True)
-        return forward / reshape(tile(total, [overlaps, 1]), [overlaps * step])[:length]
+        # A sample that no window looks at cannot be had back.
+        return divide_no_nan(forward, reshape(tile(total, [overlaps, 1]), [overlaps * step])[:length])
 
     return window
 

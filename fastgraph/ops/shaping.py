@@ -458,9 +458,11 @@ def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = 
 
 def _axis_of(axis: Any, rank: int, what: str) -> int:
     found = 0 if axis is None else whole(axis, what)
-    if not -rank <= found < rank:
+    if found < 0:
+        raise invalid(f"Invalid {what} {found}")
+    if found >= rank:
         raise invalid(f"{what} must be < input rank ({found} vs. {rank})")
-    return found % rank
+    return found
 
 
 @public("reverse_sequence")

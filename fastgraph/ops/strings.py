@@ -309,7 +309,7 @@ def _cut(word: bytes, pos: int, n: int) -> bytes:
     if not -len(word) <= pos <= len(word):
         raise invalid(f"pos {pos} out of range for string b'{word.decode(errors='replace')}'")
     start = pos if pos >= 0 else len(word) + pos
-    return word[start : start + max(n, 0)]
+    return word[start : start + n] if n >= 0 else word[start:]
 
 
 @custom(
@@ -317,7 +317,10 @@ def _cut(word: bytes, pos: int, n: int) -> bytes:
     infer=lambda input, pos, len: Aval(string, broadcast(input.shape, broadcast(pos.shape, len.shape))),
     groups=("string", "T", "T"),
     dtypes="index",
-    samples=lambda: [((_words(b"hello", b"world"), np.array(p), np.array(2)), {}) for p in (1, -3, 5)],
+    samples=lambda: (
+        [((_words(b"hello", b"world"), np.array(p), np.array(2)), {}) for p in (1, -3, 5)]
+        + [((_words(b"hello", b"ab"), np.array([1, -2]), np.array([-1, -7])), {})]
+    ),
     error_samples=lambda: [
         ((_words(b"ab"), np.array(3), np.array(1)), {}, InvalidArgumentError, "pos 3 out of range for string b'ab'")
     ],
@@ -337,7 +340,8 @@ def substr_p(input: Array, pos: Array, len: Array) -> Any:
 def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Any:
     """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting.
 
-    Raises: InvalidArgumentError for a position outside a string. Source: tf.strings.substr.
+    Of a negative `len`: all that follow. Raises: InvalidArgumentError for a position outside a string.
+    Source: tf.strings.substr.
     """
     if unit != "BYTE":
         raise NotImplementedError("strings.substr: only unit='BYTE' is built yet")

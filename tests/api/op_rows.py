@@ -313,6 +313,8 @@ VALUES = [
     ('tf.strings.strip(" a ")', ("string", b"a")),
     ('tf.strings.substr("hello",1,3)', ("string", b"ell")),
     ('tf.strings.substr(["hello","world"],[-3],[2])', ("string", [b"ll", b"rl"])),
+    ('tf.strings.substr(["hello","ab"],[1,-2],[-1,-7])', ("string", [b"ello", b"ab"])),
+    ("tf.signal.inverse_stft_window_fn(7)(4,tf.float32)", ("float32", [0.0, 2.0, 1.0, 2.0])),
     ('tf.strings.to_number(["1.5"])', ("float32", [1.5])),
     ('tf.strings.to_number(["7"],tf.int64)', ("int64", [7])),
     ('tf.strings.reduce_join([["a","b"],["c","d"]],axis=1,separator="-")', ("string", [b"a-b", b"c-d"])),

@@ -58,6 +58,8 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.tensordot(x, x, 5)", ValueError, "must not be larger than the number of dimensions"),
     ("tf.one_hot([0], 2, on_value=1, off_value=0.5)", TypeError, "of on_value does not match dtype"),
     ("tf.strings.substr('a', 5, 1)", InvalidArgumentError, "pos 5 out of range for string b'a'"),
+    ("tf.reverse_sequence(tf.ones([2, 3]), [1, 2], seq_axis=-1, batch_axis=0)", InvalidArgumentError, "seq_dim -1"),
+    ("tf.reverse_sequence(tf.ones([2, 3]), [1, 2], seq_axis=1, batch_axis=-2)", InvalidArgumentError, "batch_dim -2"),
     (
         "tf.math.unsorted_segment_sum(x, [0, 5], 2)",
         InvalidArgumentError,

@@ -111,3 +111,15 @@ def test_sizes_that_do_not_fit() -> None:
     pad = tf.function(lambda x, p: tf.pad(x, p), input_signature=[spec[0], tf.TensorSpec([2, 2], I32)])
     with pytest.raises(tf.errors.InvalidArgumentError):
         pad(tf.constant(X), tf.constant([[-1, 0], [0, 0]]))
+
+
+def test_sizes_of_another_length_than_the_rank_are_refused() -> None:
+    """By the op, and not by whatever reads the rank that the sizes give: nothing runs uncompiled for it."""
+    x, w = tf.ones([1, 4, 2]), tf.ones([3, 3, 2])
+    specs = [tf.TensorSpec([None] * 3), tf.TensorSpec([None] * 3), tf.TensorSpec([None], I32)]
+    f = tf.function(lambda x, w, s: tf.nn.conv1d_transpose(x, w, s, 2), specs)
+    with flags.override(tier="last"):
+        assert f(x, w, tf.constant([1, 8, 3])).shape == [1, 8, 3]
+        for sizes in ([1, 8], [1, 8, 3, 3], [1]):
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                f(x, w, tf.constant(sizes))
