@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph._tensor import convert
+from fastgraph._tensor import Tensor, convert
 from fastgraph.dtype import int64
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.checks import assert_equal, assert_less, assert_non_negative
@@ -166,16 +166,34 @@ def gather_ragged(params: Any, indices: Any, axis: int, batch_dims: int) -> Any:
     if axis == 1:
         flat = reshape(indices, [1, -1])
         wide = broadcast_to(flat, stack([params.nrows(), shape(flat, params.row_splits.dtype)[1]]))
-        return _gather_batches(params, wide, 1, 1)
-    rank = indices.shape.rank
-    if rank == 0:
+        taken = _gather_batches(params, wide, 1, 1)
+        if isinstance(taken, RaggedTensor):
+            return _like_indices(taken.values, indices, params.nrows())
+        q = [_extent(indices, i) for i in range(_rank(indices))]
+        return reshape(taken, [_extent(taken, 0), *q, *[_extent(taken, i) for i in range(2, taken.shape.rank)]])
+    if indices.shape.rank == 0:
         return params[indices]
-    if rank is None:
+    return _like_indices(gather_rows(params, reshape(indices, [-1])), indices)
+
+
+def _rank(indices: Any) -> int:
+    if indices.shape.rank is None:
         raise NotImplementedError("gather of a RaggedTensor needs indices of known rank")
-    rows = gather_rows(params, reshape(indices, [-1]))
-    for i in reversed(range(1, rank)):
-        length = indices.shape[i] if indices.shape[i] is not None else shape(indices, int64)[i]
-        rows = RaggedTensor.from_uniform_row_length(rows, length, validate=False)
+    rank: int = indices.shape.rank
+    return rank
+
+
+def _like_indices(rows: Any, indices: Any, batches: Any = None) -> Any:
+    """Rows taken at all of the indices, one after another (for each batch, if any), in axes as the indices have.
+
+    r[n * q0 * q1 ..., *rest], i[q0, q1, ...] -> r[q0, q1, ..., *rest], or [n, q0, q1, ..., *rest] of n batches.
+    """
+    q = [indices.shape[i] if indices.shape[i] is not None else shape(indices, int64)[i] for i in range(_rank(indices))]
+    counts = [1 if batches is None else batches]  # how many rows the axis has that comes before q[i]
+    for length in q:
+        counts.append(cast(counts[-1], int64) * length if isinstance(counts[-1], Tensor) else counts[-1] * length)
+    for i in reversed(range(batches is None, len(q))):
+        rows = RaggedTensor.from_uniform_row_length(rows, q[i], counts[i], validate=False)
     return rows
 
 

@@ -11,11 +11,11 @@ from typing import Any
 from fastgraph.dtype import int64
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.comparison import greater_equal, less, logical_and
-from fastgraph.ops.elementwise import cast, select, zeros_like
+from fastgraph.ops.elementwise import cast, ones_like, select, zeros_like
 from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import boolean_mask
 from fastgraph.ops.joining import concat
-from fastgraph.ops.movement import broadcast_to, expand_dims, reshape, shape
+from fastgraph.ops.movement import broadcast_to, expand_dims, reshape, shape, size
 from fastgraph.ops.reduction import reduce_all
 
 
@@ -40,23 +40,18 @@ def _inside(indices: Any, dims: Any) -> Any:
 
 def gathered(gather: Callable[..., Any], params: Any, indices: Any) -> Any:
     """What `gather` gives, zeros (or empty strings) where an index vector is out of range."""
-    if indices.shape.rank is None:
-        raise NotImplementedError("bad_indices_policy needs indices of known rank")
     fits = _inside(indices, shape(params, int64))
     found = gather(params, select(expand_dims(fits, -1), indices, zeros_like(indices)))
-    more = (found.shape.rank if found.shape.rank is not None else params.shape.rank) - fits.shape.rank
-    for _ in range(more):
-        fits = expand_dims(fits, -1)
-    return select(broadcast_to(fits, shape(found)), found, zeros_like(found))
+    places, dims = shape(fits), shape(found)
+    wide = reshape(fits, concat([places, ones_like(dims[size(places) :])], 0))
+    return select(broadcast_to(wide, dims), found, zeros_like(found))
 
 
 def within(indices: Any, updates: Any, dims: Any) -> tuple[Any, Any]:
     """The index vectors that lie within the extents i64[rank], and their updates. -> i[n, d], t[n, *r]."""
-    if indices.shape.rank is None:
-        raise NotImplementedError("bad_indices_policy needs indices of known rank")
-    outer = indices.shape.rank - 1
     if indices.shape[-1] == 0:
         return indices, updates
+    outer = size(shape(indices)) - 1 if indices.shape.rank is None else indices.shape.rank - 1
     fits = reshape(_inside(indices, dims), [-1])
     flat = reshape(indices, concat([[-1], shape(indices)[outer:]], 0))
     rows = reshape(updates, concat([[-1], shape(updates)[outer:]], 0))

@@ -220,6 +220,17 @@ def test_bad_indices_are_ignored_where_that_is_asked_for(wrap):
     assert np.array_equal(wrap(gradient)(tf.constant([[0, 0], [5, 5]])), [[1, 0], [0, 0]])
 
 
+@pytest.mark.parametrize("shapes", [([None, None], [None, None]), (None, None)], ids=["unknown sizes", "unknown rank"])
+def test_bad_indices_are_ignored_where_shapes_are_not_known(shapes):
+    x, i = (tf.TensorSpec(s, t) for s, t in zip(shapes, (tf.float32, tf.int32), strict=True))
+    ignore = {"bad_indices_policy": "IGNORE"}
+    gather = tf.function(lambda x, i: tf.gather_nd(x, i, **ignore), input_signature=[x, i])
+    scatter = tf.function(lambda x, i: tf.tensor_scatter_nd_add(x, i, x, **ignore), input_signature=[x, i])
+    assert np.array_equal(gather(X, [[0], [2]]), [[1, 2], [0, 0]])
+    assert np.array_equal(gather(X, [[0, 0], [1, 5]]), [1, 0])
+    assert np.array_equal(scatter(X, [[1], [2]]), [[1, 2], [4, 6]])
+
+
 def test_other_policies_for_bad_indices():
     for policy in ("", "DEFAULT", "ERROR", None):
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"indices\[1\] = \[2\] does not index into"):

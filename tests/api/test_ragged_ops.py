@@ -177,6 +177,34 @@ def test_gather_in_batches():
         fg.gather(x, [[0], [3], [2]], batch_dims=1)
 
 
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("indices", [1, [1, 0, 1], [[0, 1]], [[[1], [0]]], np.zeros([2, 0], np.int32)])
+def test_gather_has_the_axes_of_the_indices(indices, known):
+    def walk(i, row):
+        """row[i] of lists, in nested lists as i has them."""
+        return [walk(j, row) for j in i] if isinstance(i, list) else row[i]
+
+    def gather_in(x, axis):
+        return lambda i: fg.gather(x, i, axis=axis)
+
+    where = np.asarray(indices, np.int32)
+    spec = fg.TensorSpec(where.shape if known else [None] * where.ndim, fg.int32)
+    deep = [[[1, 2], [3, 5, 6]], [[8, 9], [7, 7]], [[4, 5, 9], [0, 1]]]
+    wide = [[[1, 2], [3, 5]], [[8, 9], [7, 7]], [[4, 5], [0, 1]]]
+    i = where.tolist()
+    for x, rows in ((R(deep), deep), (R(wide, ragged_rank=1), wide)):
+        by_axis = [
+            walk(i, rows),
+            [walk(i, row) for row in rows],
+            [[walk(i, row) for row in part] for part in rows],
+        ]
+        for axis, wanted in enumerate(by_axis):
+            gather = gather_in(x, axis)
+            for found in (gather(where), fg.function(gather_in(x, axis), input_signature=[spec])(where)):
+                ragged = isinstance(found, fg.RaggedTensor)
+                assert (found.to_list() if ragged else found.numpy().tolist()) == wanted
+
+
 def test_custom_gradients_of_composites():
     @fg.custom_gradient
     def double(x):

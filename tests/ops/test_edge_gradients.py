@@ -24,6 +24,7 @@ ROWS: list[tuple[str, F, list[Any], list[Any], Any]] = [
         [0.25, 0.5, 0.0],
     ),
     ("cumprod with a zero", tf.math.cumprod, [2.0, 0.0, 3.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]),
+    ("cumprod with a complex zero", tf.math.cumprod, [2j, 0, 3], [1, 0, 0], [0, 0, 0]),
     ("relu6", tf.nn.relu6, [-1.0, 2.0, 7.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]),
     ("leaky_relu", tf.nn.leaky_relu, [-1.0, 2.0, 7.0], [0.2, 1.0, 1.0], [0.0, 0.0, 0.0]),
     (
