@@ -25,7 +25,7 @@ from fastgraph.graph.foreground import foreground
 from fastgraph.graph.operation import Operation
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, out_of_reach
 from fastgraph.locks import Turn
-from fastgraph.shapes import Aval, TensorSpec, TypeSpec
+from fastgraph.shapes import Aval, TypeSpec
 from fastgraph.staging import autograph, keys, recursion
 from fastgraph.staging._call import BoundCall, MethodCall, forget_all, set_run_eagerly
 from fastgraph.staging.autograph.options import with_features
@@ -288,9 +288,7 @@ class Function(MethodCall):
         """Trace for these arguments, and keep the trace."""
         key = arguments.key
         if self._parameters.input_signature is not None:
-            signature = self._parameters.input_signature
-            shapes = [spec.aval.shape for spec in nesting.flatten(signature, True)]
-            specs = [spec for spec in nesting.flatten(signature) if not isinstance(spec, TensorSpec)]
+            shapes, specs = self._parameters.promised()
         else:
             shapes, specs = arguments.shapes, arguments.specs
             if self._reduce_retracing:

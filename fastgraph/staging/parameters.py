@@ -128,6 +128,23 @@ class Parameters:
             fitted["*" + str(self.variadic)] = tuple(cast[len(names) :])
         return fitted
 
+    def promised(self) -> tuple[list[Any], list[Any]]:
+        """The shapes of all tensors, and the specs of all composites: the input_signature's, and those of defaults."""
+        n = len(self._names)
+        named, extra = self.input_signature[:n], self.input_signature[n:]
+        defaults = keys.analyse({p.name: p.default for p in self._unspecified})  # they stand before what *args takes
+
+        def shapes(part: Any) -> list[Any]:
+            return [spec.aval.shape for spec in nesting.flatten(part, True)]
+
+        def composites(part: Any) -> list[Any]:
+            return [spec for spec in nesting.flatten(part) if not isinstance(spec, TensorSpec)]
+
+        return (
+            [*shapes(named), *defaults.shapes, *shapes(extra)],
+            [*composites(named), *defaults.specs, *composites(extra)],
+        )
+
     def rename(self, arguments: keys.Arguments) -> None:
         """Call the tensors of a call as the input_signature does."""
         for i, name in enumerate(self._tensor_names[: len(arguments.names)]):

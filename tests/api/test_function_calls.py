@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -382,3 +383,28 @@ def test_errors_of_a_warm_call_leave_it_warm(compiled):
         with pytest.raises(fg.errors.InvalidArgumentError, match=r"indices\[0\] = 7 is not in \[0, 3\)"):
             f(X, fg.constant([7]))
         np.testing.assert_array_equal(f(X, fg.constant([2])), [3.0])
+
+
+@pytest.mark.parametrize("keyword_only", [False, True])
+def test_defaults_that_an_input_signature_leaves_out_may_be_tensors(keyword_only: bool) -> None:
+    """Tensors, arrays and composites, also before what *args takes."""
+    ragged = fg.ragged.constant([[1.0], [2.0, 3.0]])
+    array, tensor = np.float32([3.0, 4.0]), fg.constant([1.0, 2.0])
+
+    def f(x: Any, t: Any = tensor, a: Any = array, r: Any = ragged) -> Any:
+        return x + t + a + fg.reduce_sum(r, axis=1)
+
+    def g(x: Any, *more: Any, t: Any = tensor, a: Any = array, r: Any = ragged) -> Any:
+        return f(x, t, a, r) + fg.reduce_sum(more[0])
+
+    x = fg.constant([10.0, 20.0])
+    spec = fg.TensorSpec([None], fg.float32)
+    if keyword_only:
+        made = fg.function(g, input_signature=[spec, spec])
+        np.testing.assert_array_equal(made(x, [1.0, 2.0, 3.0]), [21.0, 37.0])
+        np.testing.assert_array_equal(made(x, [1.0]), [16.0, 32.0])
+    else:
+        made = fg.function(f, input_signature=[spec])
+        np.testing.assert_array_equal(made(x), [15.0, 31.0])
+        np.testing.assert_array_equal(made(x[:1]), [15.0, 21.0])
+    assert made.experimental_get_tracing_count() == 1
