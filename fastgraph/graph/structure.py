@@ -46,8 +46,11 @@ def _infer_call(*operands: Aval, graph: Graph) -> tuple[Aval, ...]:
 def _outputs(graph: Graph, operands: Sequence[Aval]) -> list[Aval]:
     """What is known of a graph's results for operands of which more is known than it was traced for: their shapes."""
     more: dict[Value, Aval] = {}
+    is_open = any(value.aval.shape is None or None in value.aval.shape for value in graph.outputs)
     for parameter, operand in zip(graph.parameters, operands, strict=False):
-        if operand.shape != parameter.aval.shape:
+        if is_open and operand.dtype.is_integer and (operand.value is not None or operand.partial is not None):
+            _note(more, parameter, operand)  # it may be a size
+        elif operand.shape != parameter.aval.shape:
             _note(more, parameter, operand.without_value())
     if more:
         for node in graph.nodes:

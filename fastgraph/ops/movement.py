@@ -495,6 +495,10 @@ def broadcast_to_p(input: Array, *, shape: tuple[int, ...]) -> Any:
 def _infer_broadcast_dynamic(input: Aval, shape: Aval) -> Aval:
     dims = shape_of_value(shape)
     _check_broadcast(input.shape, dims)
+    if dims is not None and input.shape:  # an extent but 1 stays as it is
+        lead = len(dims) - len(input.shape)
+        own = [n if n is not None and n != 1 else to for n, to in zip(input.shape, dims[lead:], strict=True)]
+        dims = (*dims[:lead], *own)
     return Aval(input.dtype, dims)
 
 

@@ -41,6 +41,7 @@ FACTS: list[tuple[str, list[int | None], list[int | None] | None]] = [
     ("tf.random.categorical(x[:, 0], s[1])", [N, 4], None),
     ("tf.broadcast_to(1.0, s)", [N, 4, 3], None),
     ("tf.broadcast_to(x, [2, s[0], s[1], 3])", [2, N, 4, 3], None),
+    ("tf.broadcast_to(tf.ones([3]), [s[0], tf.size(tf.unique(tf.range(3))[0])])", [N, 3], None),
     ("tf.range(1, s[1] * 2, 2)", [4], None),
     ("tf.range(s[0])", [N], None),
     ("tf.one_hot(tf.zeros([s[0]], tf.int32), s[1])", [N, 4], None),
@@ -185,6 +186,26 @@ def test_variables_are_extents() -> None:
     v = fg.Variable(5)
     f = fg.function(lambda x: (fg.zeros([fg.shape(x)[0], v]), fg.eye(v), fg.fill([v, 2], 1)))
     assert [r.shape for r in f(fg.ones([3, 2]))] == [[3, 5], [5, 5], [5, 2]]
+
+
+@pytest.mark.parametrize("tier", ["first", "last"])
+def test_numbers_that_a_function_is_called_with_say_its_results_shapes(tier: str) -> None:
+    inner = fg.function(lambda n: fg.zeros([n, 2]), input_signature=[fg.TensorSpec([], fg.int32)])
+    reshaped = fg.function(lambda x, n: fg.reshape(x, fg.concat([n, [-1]], 0)))
+    seen = []
+
+    @fg.function(input_signature=[fg.TensorSpec([None, 4])])
+    def outer(x: Any) -> Any:
+        s = fg.shape(x)
+        results = inner(3), inner(s[1] + 1), inner(s[0]), reshaped(x, s[1:]), reshaped(x, s[:1])
+        seen[:] = [tuple(result.shape) for result in results]
+        return [result + 1.0 for result in results]
+
+    with flags.override(tier=tier):
+        for rows in (2, 6):
+            got = [tuple(result.shape) for result in outer(fg.ones([rows, 4]))]
+            assert got == [(3, 2), (5, 2), (rows, 2), (4, rows), (rows, 4)]
+    assert seen == [(3, 2), (5, 2), (None, 2), (4, None), (None, None)]
 
 
 @pytest.mark.parametrize("tier", ["first", "last"])
