@@ -96,7 +96,7 @@ def convert_value(value: Any, dtype: DType | None = None) -> Tensor:
 
 def _convert(value: Any, dtype: DType | None) -> Tensor:
     if isinstance(value, np.ndarray):
-        return from_array(value, dtype)
+        return _from_array(value, dtype)
     if isinstance(value, TensorShape):
         return _from_shape(value, dtype)
     if isinstance(value, (list, tuple, range, bytearray, memoryview)):
@@ -106,10 +106,17 @@ def _convert(value: Any, dtype: DType | None) -> Tensor:
     if isinstance(value, (bool, int, float, complex, str, bytes)):
         return _from_leaves(_single(value), value, dtype)
     if hasattr(type(value), "__array__") or hasattr(value, "__array_interface__"):
-        return from_array(np.asarray(value), dtype)
+        return _from_array(np.asarray(value), dtype)
     if is_sequence(value):
         return _from_sequence(_as_lists(value), dtype)
     raise unsupported(value)
+
+
+def _from_array(array: np.ndarray, dtype: DType | None) -> Tensor:
+    """A tensor of an array; what holds objects, long doubles, dates or text is cast by NumPy if `dtype` is given."""
+    if dtype is not None and dtype is not dtypes.string and (array.dtype.kind in "OUSMm" or array.dtype.char in "gG"):
+        array = array.astype(dtype.as_numpy_dtype)
+    return from_array(array, dtype)
 
 
 def is_sequence(value: Any) -> bool:
@@ -117,7 +124,8 @@ def is_sequence(value: Any) -> bool:
     kind = type(value)
     if isinstance(value, _NO_SEQUENCES) or any(hasattr(kind, name) for name in _OWN_WAYS):
         return False
-    return hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
+    named = {name for each in kind.__mro__ for name in vars(each)}  # hasattr would ask the class's own class as well
+    return "__getitem__" in named and "__len__" in named
 
 
 _NO_SEQUENCES = (dict, set, frozenset, str, bytes, list, tuple, range, bytearray, memoryview, TensorShape)
@@ -216,7 +224,13 @@ def _from_leaves(leaves: Leaves, value: Any, dtype: DType | None) -> EagerTensor
     return from_array(_numbers(leaves.values, dtype, kinds).reshape(shape), dtype, False)
 
 
+#: What a sequence that begins with a bool and goes on with numbers may become, as in TensorFlow.
+_OF_BOOLS = (dtypes.float16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
+
+
 def _homogeneous(first: int, kinds: int, dtype: DType | None) -> bool:
+    if first == BOOL and dtype in _OF_BOOLS:
+        return not kinds & ~_accepted(dtype)
     if first in (STR, BOOL):
         return kinds == first
     if kinds & STR:

@@ -5,8 +5,14 @@ Every row is an expression and what TensorFlow 2.21 gives for it, written down.
 
 from __future__ import annotations
 
+import enum
+from typing import Any
+
+import numpy as np
 import pytest
 from tensor_rows import check_error, check_value
+
+import fastgraph as fg
 
 VALUES = [
     ("tf.constant(1,tf.int8)/2", "<tf.Tensor: shape=(), dtype=float32, numpy=0.5>"),
@@ -340,3 +346,37 @@ def test_value(expression: str, expected: str) -> None:
 @pytest.mark.parametrize(("expression", "kind", "message"), ERRORS, ids=[row[0] for row in ERRORS])
 def test_error(expression: str, kind: type[Exception], message: str) -> None:
     check_error(expression, kind, message)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [
+        (np.array([1.5, 2, None], object), "float32", [1.5, 2.0, np.nan]),
+        (np.array([1.5, True], object), "int32", [1, 1]),
+        (np.array([1.5], np.longdouble), "float64", [1.5]),
+        (np.array(["2", "3"]), "float32", [2.0, 3.0]),
+        (np.array(["1970-01-03"], "M8[D]"), "int64", [2]),
+        ([True, 1.5, 2], "float32", [1.0, 1.5, 2.0]),
+        ([[True], [2]], "int64", [[1], [2]]),
+    ],
+)
+def test_what_only_a_dtype_makes_numbers_of(value: Any, dtype: str, expected: Any) -> None:
+    """Arrays of objects and the like are cast by NumPy, lists that begin with bools hold numbers, if a dtype is given."""
+    for made in (
+        fg.constant(value, dtype),
+        fg.function(lambda: fg.constant(value, dtype))(),
+        fg.Variable(value, dtype=dtype),
+    ):
+        assert made.dtype.name == dtype
+        np.testing.assert_array_equal(made, expected)
+    if np.asarray(value).dtype.kind != "U":  # that would be text
+        with pytest.raises(ValueError, match="Failed to convert a NumPy array|mixed types"):
+            fg.constant(value)
+
+
+def test_members_of_enumerations_are_no_sequences() -> None:
+    class Colour(enum.Enum):
+        RED = 1
+
+    with pytest.raises(ValueError, match="Attempt to convert a value .* with an unsupported type"):
+        fg.constant(Colour.RED)
