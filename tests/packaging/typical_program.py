@@ -52,6 +52,11 @@ class Scaled(layers.Layer):
         return {**super().get_config(), "units": self.units}
 
 
+class Halves(keras.initializers.Initializer):
+    def __call__(self, shape: Sequence[int], dtype: tf.DType | None = None, **kwargs: Any) -> tf.Tensor:
+        return tf.fill(shape, tf.constant(0.5, dtype or tf.float32))
+
+
 class Gate(layers.Layer):
     def call(self, inputs: Sequence[tf.Tensor]) -> tf.Tensor:
         value, gate = inputs
