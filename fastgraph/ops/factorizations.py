@@ -85,7 +85,28 @@ def cholesky(input: Array) -> Any:
                 factor[...] = np.linalg.cholesky(matrix)
             except np.linalg.LinAlgError:
                 factor[...] = np.tril(np.full(size, np.nan, wide.dtype))
+    if np.isinf(np.diagonal(found, axis1=-2, axis2=-1)).any():
+        _divide_by_infinity(wide, found)
     return found.astype(input.dtype, copy=False)
+
+
+def _divide_by_infinity(a: Any, found: Any) -> None:
+    """Rewrite, in the factors `found` of `a` that have an infinite pivot, the columns from it on.
+
+    LAPACK multiplies by 1 / pivot, or by 0 where that is 0 without a look at what it multiplies, so that inf / inf
+    would be 0 in the pivot's column, and what follows from it finite.
+    """
+    n = a.shape[-1]
+    for matrix, factor in zip(a.reshape((-1, n, n)), found.reshape((-1, n, n)), strict=True):
+        infinite = np.isinf(factor.diagonal())
+        with np.errstate(all="ignore"):
+            for j in range(int(infinite.argmax()) if infinite.any() else n, n):
+                column = matrix[j:, j] - factor[j:, :j] @ factor[j, :j].conj()
+                if column[0].real <= 0:  # not positive definite
+                    factor[...] = np.tril(np.full((n, n), np.nan, factor.dtype))
+                    break
+                factor[j, j] = np.sqrt(column[0].real)
+                factor[j + 1 :, j] = column[1:] / factor[j, j].real
 
 
 # ---- lu -------------------------------------------------------------------------------------------------------------

@@ -293,6 +293,23 @@ def test_a_matrix_that_is_not_finite_or_has_no_inverse_leaves_its_neighbours_alo
         assert np.isfinite(got[[0, 2]]).all()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize("staged", [False, True])
+def test_cholesky_divides_infinity_by_infinity(dtype: str, staged: bool) -> None:
+    inf, nan = np.inf, np.nan
+    x = np.array([[[inf, 0, 0], [inf, 5, 0], [1, 2, 3]], np.eye(3), [[4, 0, 0], [1, inf, 0], [1, inf, 3]]])
+    x = np.concatenate([x, [[[inf, 0, 0], [1, 2, 0], [1, 0, 9]], [[inf, 0, 0], [1, -2, 0], [1, 0, 9]]]]).astype(dtype)
+    got = (fg.function(linalg.cholesky) if staged else linalg.cholesky)(x).numpy()
+    wanted = [
+        [[inf, 0, 0], [nan, nan, 0], [0, nan, nan]],
+        np.eye(3),
+        [[2, 0, 0], [0.5, inf, 0], [0.5, nan, nan]],
+        [[inf, 0, 0], [0, np.sqrt(2), 0], [0, 0, 3]],
+        [[nan, 0, 0], [nan, nan, 0], [nan, nan, nan]],
+    ]
+    np.testing.assert_allclose(got.real, wanted, rtol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 def test_eigenvalues_of_tridiagonal_matrices(dtype: str) -> None:
     alpha = np.array([1.0, 2.5, 3.0, 7.0]).astype(dtype)
