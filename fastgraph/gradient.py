@@ -174,17 +174,15 @@ class GradientTape(Tape):
             )
         for known in (target.shape, source.shape):
             known.with_rank_at_least(2)
-        if None in shape[1:]:
-            raise ValueError(
-                f"GradientTape.batch_jacobian needs a target with elements of known shape, got {target.shape}"
-            )
         UnconnectedGradients(unconnected_gradients)
         op = primitives.public_function
-        n = n_elements(shape[1:]) or 0
-        b = shape[0] if shape[0] is not None else op("shape")(target)[0]
+        b, *inner = [size if size is not None else op("shape")(target)[i] for i, size in enumerate(shape)]
+        n = n_elements(shape[1:])
+        if n is None:
+            n = op("reduce_prod")(op("shape")(target)[1:])
         try:
-            seeds = op("reshape")(op("eye")(n, dtype=target.dtype), [n, 1, *shape[1:]])
-            seeds = op("broadcast_to")(seeds, [n, b, *shape[1:]])
+            seeds = op("reshape")(op("eye")(n, dtype=target.dtype), [n, 1, *inner])
+            seeds = op("broadcast_to")(seeds, [n, b, *inner])
             rows = self._walks(target, [_differentiable(source, "source")], seeds, n, experimental_use_pfor)[0]
         finally:
             if not self.persistent:
@@ -193,7 +191,7 @@ class GradientTape(Tape):
             rows = op("zeros")([n, *op("unstack")(op("shape")(source), len(source_shape))], target.dtype)
         order = [1, 0, *range(2, len(rows.shape))]
         rest = [size if size is not None else op("shape")(rows)[i + 2] for i, size in enumerate(rows.shape[2:])]
-        return op("reshape")(op("transpose")(rows, order), [b, *shape[1:], *rest])
+        return op("reshape")(op("transpose")(rows, order), [b, *inner, *rest])
 
     def _walks(self, target: Any, sources: list[Any], seeds: Any, n: Any, together: bool) -> list[Any]:
         """The gradients for n cotangents, t[n, *target] -> g[n, *source] or None: in one walk, or one by one."""

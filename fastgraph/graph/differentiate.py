@@ -310,7 +310,7 @@ def gradients(
     ys, xs: a symbolic tensor (or Variable) or a list of them; grad_ys: cotangents of the ys (None: ones);
     stop_gradients: tensors that count as constants, xs among them as independent. An x that no y depends on has None,
     or zeros with unconnected_gradients "zero". `gate_gradients` and `aggregation_method` change nothing here.
-    Raises RuntimeError in eager mode.
+    Raises RuntimeError in eager mode, TypeError for complex ys without their grad_ys.
     """
     trace: Any = current_trace()
     if trace is None:
@@ -323,6 +323,9 @@ def gradients(
     seeds = [None] * len(targets) if grad_ys is None else nesting.flatten(grad_ys)
     if len(seeds) != len(targets):
         raise ValueError(f"gradients: {len(seeds)} grad_ys were given for {len(targets)} ys")
+    for y, dy in zip(targets, seeds, strict=True):
+        if dy is None and y.dtype.is_complex:
+            raise TypeError(f"Gradients of complex tensors ({y!r}) must set grad_ys (y.dtype = {y.dtype.name})")
     seeds = [None if dy is None else convert(dy, y.dtype) for dy, y in zip(seeds, targets, strict=True)]
     stopped = {x.value for x in map(_origin, nesting.flatten(stop_gradients or [])) if isinstance(x, SymbolicTensor)}
     unconnected = UnconnectedGradients(unconnected_gradients)

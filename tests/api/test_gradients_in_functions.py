@@ -509,3 +509,31 @@ def test_constants_from_around_are_constants_inside_when_compiled():
     assert len(traced.inputs) == 4 and len(node.inputs) == 2
     assert "sum" not in [inner.op.name for inner in node.attrs["body_graph"].nodes]
     assert float(looped(1.0)) == 29
+
+
+def test_gradients_of_complex_ys_want_their_grad_ys():
+    v = fg.constant([1.0 + 2j, 3.0])
+    with pytest.raises(
+        TypeError, match=r"Gradients of complex tensors \(.*\) must set grad_ys \(y.dtype = complex128\)"
+    ):
+        fg.function(lambda: fg.gradients(v * v, [v]))()
+    (got,) = fg.function(lambda: fg.gradients(v * v, [v], grad_ys=[fg.ones_like(v)]))()
+    np.testing.assert_allclose(got, [2 - 4j, 6])
+
+
+@pytest.mark.parametrize("shape", [(None, None), (2, None), (None, 3)])
+@pytest.mark.parametrize("together", [True, False])
+def test_batch_jacobian_of_elements_of_unknown_shape(shape, together):
+    @fg.function(input_signature=[fg.TensorSpec(shape), fg.TensorSpec([None, None])])
+    def jacobian(x, w):
+        with fg.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = fg.matmul(x * x, w)
+            z = fg.matmul(fg.stop_gradient(x), w)
+        return [tape.batch_jacobian(t, x, experimental_use_pfor=together) for t in (y, z)]
+
+    x, w = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    for n in (4, 1):
+        got, nothing = jacobian(fg.constant(x, fg.float32), fg.constant(w[:, :n], fg.float32))
+        np.testing.assert_allclose(got, 2 * x[:, None, :] * w[:, :n].T)
+        np.testing.assert_array_equal(nothing, np.zeros((2, n, 3)))
