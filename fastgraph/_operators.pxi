@@ -251,8 +251,12 @@ cdef object _divide(object tensor, object other, bint reflected):
 
 
 cdef bint _handles_comparison(kind):
-    return kind.__module__ not in ("builtins", "numpy") and kind.__eq__ is not object.__eq__ and (
-        not hasattr(kind, "__array__"))
+    """Whether a type, or one that it inherits from, has an `__eq__` of its own that may know tensors."""
+    for base in kind.__mro__:
+        if "__eq__" in base.__dict__:  # that of sequences and numbers of Python's own does not
+            return base.__module__ not in ("builtins", "numpy", "array", "collections") and (
+                not hasattr(kind, "__array__"))
+    return False
 
 
 cdef object _operate_unary(object slot, str name, object tensor):

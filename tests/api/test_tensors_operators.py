@@ -5,9 +5,15 @@ Every row is an expression and what TensorFlow 2.21 gives for it, written down.
 
 from __future__ import annotations
 
+import array
+import collections
+import enum
+import unittest.mock
+
 import pytest
 from tensor_rows import check_error, check_value, kernel
 
+import fastgraph as fg
 from fastgraph.errors import InvalidArgumentError
 
 VALUES = [
@@ -164,3 +170,16 @@ def test_value(expression: str, expected: str) -> None:
 @pytest.mark.parametrize(("expression", "kind", "message"), ERRORS, ids=[row[0] for row in ERRORS])
 def test_error(expression: str, kind: type[Exception], message: str) -> None:
     check_error(expression, kind, message)
+
+
+def test_what_pythons_own_sequences_and_numbers_are_made_of_is_compared_elementwise() -> None:
+    number, text = enum.IntEnum("number", "one"), enum.Enum("text", [("x", "x")], type=str)  # type: ignore[misc]
+    pair, row = collections.namedtuple("pair", "a b"), type("row", (list,), {})
+    x, words = fg.constant([1, 2]), fg.constant(["x", "y"])
+    cases = [(x, array.array("i", [1, 3])), (x, pair(1, 3)), (x, row([1, 3])), (x, number.one), (words, text.x)]
+    for tensor, other in cases:
+        held = fg.function(lambda: tensor == other)  # noqa: B023
+        for equal in (tensor == other, other == tensor, held()):
+            assert equal.numpy().tolist() == [True, False], other
+        assert (tensor != other).numpy().tolist() == [False, True]
+    assert (x == unittest.mock.ANY) is True  # which has a comparison of its own
