@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import EagerTensor, Tensor, bind, equal_parts
+from fastgraph._tensor import EagerTensor, Tensor, bind, current_trace, equal_parts
 from fastgraph.dtype import int32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, extents, named, static_int, whole
@@ -369,11 +369,16 @@ def _split_axis(axis: Any, no_scalar: str) -> int | None:
     return static_int(axis, no_scalar)
 
 
+def _unsplit(text: str, op: str = "") -> Exception:
+    """The error of sizes or an axis that do not fit."""
+    return invalid(text, op) if current_trace() is None else ValueError(text)
+
+
 @public("split")
 def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str | None = "split") -> Any:
     """value in pieces along `axis`: so many equal ones, or of the sizes given (one may be -1). t[*s] -> list of t[*r].
 
-    Raises: InvalidArgumentError if the sizes do not fit. Source: tf.split.
+    Raises: InvalidArgumentError (ValueError where a graph is made) if the sizes do not fit. Source: tf.split.
     """
     value = as_tensor(value)
     along = axis
@@ -393,13 +398,13 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
     if rank is None or along is None:
         raise NotImplementedError("split needs a tensor of known rank and a known axis")
     if not -rank <= along < rank:
-        raise invalid(f"-input rank({-rank}) <= split_dim < input rank ({rank}), but got {along}")
+        raise _unsplit(f"-input rank({-rank}) <= split_dim < input rank ({rank}), but got {along}")
     n = value.shape[along]
     if isinstance(num_or_size_splits, int):
         if n is None and num_or_size_splits > 0:
             return _equal_parts(value, num_or_size_splits, along % rank)
         if num_or_size_splits <= 0 or n % num_or_size_splits:
-            raise invalid(
+            raise _unsplit(
                 "Number of ways to split should evenly divide the split dimension, but got split_dim "
                 f"{along % rank} (size = {n}) and num_split {num_or_size_splits}",
                 "Split",
@@ -414,21 +419,21 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
                 raise ValueError(f"Cannot infer argument `num` from shape {given.tensor.shape}")
             return _parts(value, unstack(given.tensor, count), along % rank)
         if num is not None and num != len(found):
-            raise invalid(
+            raise _unsplit(
                 "size of the split_tensor must be 1-D and have the same elements as outputs got 1 -D and "
                 f"{len(found)} elements",
                 "SplitV",
             )
         if found.count(-1) > 1:
-            raise invalid("There can only be one -1 in the input.", "SplitV")
+            raise _unsplit("There can only be one -1 in the input.", "SplitV")
         if wrong := [i for i, size in enumerate(found) if size < -1]:
-            raise invalid(f"Split size at index {wrong[0]} must be >= 0. Got: {found[wrong[0]]}", "SplitV")
+            raise _unsplit(f"Split size at index {wrong[0]} must be >= 0. Got: {found[wrong[0]]}", "SplitV")
         if -1 in found:
             if n is None:
                 return _parts(value, list(found), along % rank)
             found = tuple(n - sum(found) - 1 if s == -1 else s for s in found)
             if min(found) < 0:
-                raise invalid(f"Sizes {list(found)} do not fit a dimension of {n}", "SplitV")
+                raise _unsplit(f"Sizes {list(found)} do not fit a dimension of {n}", "SplitV")
         sizes = found
     return list(named(name if name != "split" else None, split_p, value, sizes=sizes, axis=along))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import fastgraph as tf
@@ -55,3 +57,15 @@ def test_shapes_with_tensors_in_them() -> None:
     assert tf.reshape(tf.range(4), [two, -1]).shape == (2, 2)
     assert tf.function(lambda n: tf.zeros([n, 1]))(two).shape == (2, 1)
     assert tf.zeros(two).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "keywords"),
+    [([5, -2], {}), ([5, -1], {}), ([1, 1, 1], {"num": 4}), ([-1, -1, 2], {}), (2, {}), (0, {}), (3, {"axis": 1})],
+)
+def test_splits_that_do_not_fit_are_value_errors_where_a_graph_is_made(sizes: Any, keywords: dict[str, int]) -> None:
+    x = tf.constant([1, 2, 3])
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.split(x, sizes, **keywords)
+    with pytest.raises(ValueError, match="[Ss]plit|-1|Sizes"):
+        tf.function(lambda x: tf.split(x, sizes, **keywords))(x)
