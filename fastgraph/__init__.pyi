@@ -550,7 +550,7 @@ def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: builtins.s
 def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: builtins.str | None = 'split') -> builtins.list[Tensor]:
     """value in pieces along `axis`: so many equal ones, or of the sizes given (one may be -1). t[*s] -> list of t[*r].
 
-    Raises: InvalidArgumentError if the sizes do not fit. Source: tf.split."""
+    Raises: InvalidArgumentError (ValueError where a graph is made) if the sizes do not fit. Source: tf.split."""
 def sqrt(x: Any, name: str | None = None) -> Tensor:
     """Square root; NaN of negative numbers. f[*s] -> f[*s]. Source: tf.sqrt."""
 def square(x: Any, name: str | None = None) -> Tensor:
