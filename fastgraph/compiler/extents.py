@@ -82,7 +82,7 @@ def _infer(
             shape = aval.shape or ()
             if None in shape:
                 data.add(value)
-                dims = [_count(node, a, counts, fresh) if n is None else n for a, n in enumerate(shape)]
+                dims = [_count(value, a, counts, fresh) if n is None else n for a, n in enumerate(shape)]
                 aval = Aval(aval.dtype, tuple(dims))
             elif tainted:
                 data.add(value)
@@ -115,14 +115,25 @@ def fits(witness: Sequence[tuple[int, ...] | None], shapes: Iterable[Shape]) -> 
     return True
 
 
-def _count(node: Node, axis: int, counts: dict[tuple[Value, int], int], fresh: Callable[[], int]) -> int:
-    """The witness of a dimension that is data; the same for all that one mask picks."""
-    if node.op.name not in ("mask", "where_index"):
+def _count(value: Value, axis: int, counts: dict[tuple[Value, int], int], fresh: Callable[[], int]) -> int:
+    """The witness of a dimension that is data; the same for all that one mask picks, and for all that a loop stacks."""
+    node = value.node
+    if node.op.name in ("mask", "where_index"):
+        key = (node.inputs[-1], 0)
+    elif _is_stacked(value) and axis == 0:
+        key = (node.outputs[0], -1)
+    else:
         return fresh()
-    key = (node.inputs[-1], 0)
     if key not in counts:
         counts[key] = fresh()
     return counts[key]
+
+
+def _is_stacked(value: Value) -> bool:
+    """Whether it has a row for each iteration of a loop."""
+    attrs = value.node.attrs
+    stacks = value.node.op.name == "while" and value.index >= attrs["n_carried"]
+    return stacks and value.index not in attrs.get("joined", ())
 
 
 def _narrowed(found: Aval, noted: Aval) -> Aval:

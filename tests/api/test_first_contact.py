@@ -88,7 +88,7 @@ def test_tab_completion_shows_public_names_alone(name: str) -> None:
         ("keras.metrics.AUC", "keras.metrics.Metric", "Mean"),
         ("keras.utils.set_random_seed", "random.set_seed", "NumPy and Python"),
         ("distribute.MirroredStrategy", "strategy.scope()", "Use one process"),
-        ("compat.v1", "TensorFlow 2", "Did you mean"),
+        ("compat.v1.Session", "TensorFlow 2", "Did you mean"),
     ],
 )
 def test_hints_lead_somewhere(name: str, says: str, says_not: str) -> None:

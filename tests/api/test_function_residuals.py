@@ -70,9 +70,10 @@ def test_a_loop_keeps_one_vector_for_what_its_body_reads_and_none_for_a_linear_o
             x = fg.sin(x) + x + 2.0
         return x
 
-    assert [kind for _, kind in residuals(waves, x)] == ["float32[5]"]  # a number for each iteration
-    assert [kind for _, kind in residuals(until, x)] == ["float32[?]"]  # how many, the data decides
-    assert [kind for _, kind in residuals(linear, x)] == ["bool[5, 0]"]  # rows of nothing: their number says how many
+    # A number for each iteration; rows of nothing: their number says how many iterations there were.
+    assert [kind for _, kind in residuals(waves, x)] == ["bool[5, 0]", "float32[5]"]
+    assert [kind for _, kind in residuals(until, x)] == ["bool[?, 0]", "float32[?]"]  # how many, the data decides
+    assert [kind for _, kind in residuals(linear, x)] == ["bool[5, 0]"]
 
 
 def test_a_condition_keeps_the_predicate_and_what_its_branches_read() -> None:

@@ -526,6 +526,7 @@ tf.nn.collapse_repeated(x, y)[0] ; x: int32[2,5]0..2, y: int32[2]3..5
 tf.nn.compute_average_loss(x) ; x: float32|float64[4]
 tf.nn.compute_average_loss(x, sample_weight=y, global_batch_size=8) ; x: float32[4], y: float32[4]
 tf.nn.ctc_loss(x, y, [2, 1], [4, 3], logits_time_major=False, blank_index=0) ; x: int32[2,2]1..3, y: float32[2,4,4]
+tf.nn.ctc_unique_labels(x) ; x: int32[2,3]0..4
 tf.nn.depthwise_conv2d_backprop_filter(x, [2, 2, 2, 1], y, [1, 1, 1, 1], 'VALID') ; x: float32[1,4,4,2], y: float32[1,3,3,2]
 tf.nn.depthwise_conv2d_backprop_input([1, 4, 4, 2], x, y, [1, 1, 1, 1], 'VALID') ; x: float32[2,2,2,1], y: float32[1,3,3,2]
 random tf.nn.experimental.general_dropout(x, 0.5, tf.random.uniform) ; x: float32[2000]1..2
