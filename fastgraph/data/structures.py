@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert
+from fastgraph.dtype import as_dtype
 from fastgraph.shapes import NoneTensorSpec, TensorSpec, TypeSpec, type_spec_from_value
 
 Element = tuple[Any, ...]
@@ -49,7 +52,21 @@ def normalized(value: Any) -> Any:
         return value.__fg_element__()
     if isinstance(value, Tensor) or isinstance(getattr(value, "_type_spec", None), TypeSpec):
         return convert(value) if hasattr(value, "__fg_cell__") else value
-    return convert(value)
+    return convert(value, _dtype_of_arrays(value)) if isinstance(value, list) else convert(value)
+
+
+def _dtype_of_arrays(values: list[Any]) -> Any:
+    """The dtype of a list, nested or not, of arrays that all have one; else None. Elsewhere such a list is int32."""
+    found = None
+    for value in values:
+        if isinstance(value, list):
+            dtype = _dtype_of_arrays(value)
+        else:
+            dtype = value.dtype if isinstance(value, np.ndarray) and value.dtype.kind in "biufc" else None
+        if dtype is None or found not in (None, dtype):
+            return None
+        found = dtype
+    return None if found is None else as_dtype(found)
 
 
 def is_structure(value: Any) -> bool:

@@ -511,3 +511,20 @@ def test_importing_fastgraph_does_not_load_data() -> None:
         "assert 'fastgraph.data' in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([np.zeros([2], np.uint8)] * 2, "uint8"),
+        ([[np.array([1, 2])], [np.array([3, 4])]], "int64"),
+        ([np.array(1), np.array(2)], "int64"),
+        ([np.array([1, 2]), [3, 4]], "int32"),
+        ([np.array([1], np.int8), np.array([2], np.int16)], "int32"),
+        ([np.int64(1), np.int64(2)], "int32"),
+    ],
+)
+def test_lists_of_arrays_keep_their_dtype(values: Any, dtype: str) -> None:
+    """In datasets, and where it is one; elsewhere integers of lists are int32. Checked against TensorFlow."""
+    assert tf.data.Dataset.from_tensors(values).element_spec.dtype.name == dtype
+    assert tf.data.Dataset.from_tensor_slices(values).element_spec.dtype.name == dtype
