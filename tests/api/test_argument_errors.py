@@ -69,3 +69,13 @@ def test_splits_that_do_not_fit_are_value_errors_where_a_graph_is_made(sizes: An
         tf.split(x, sizes, **keywords)
     with pytest.raises(ValueError, match="[Ss]plit|-1|Sizes"):
         tf.function(lambda x: tf.split(x, sizes, **keywords))(x)
+
+
+def test_strided_slices_by_tensors_of_two_integer_types() -> None:
+    x, begin, end = tf.range(5), tf.constant([0]), tf.constant([2], tf.int64)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"input #2\(zero-based\) was expected to be a int32"):
+        tf.strided_slice(x, begin, end)
+    with pytest.raises(TypeError, match="Input 'end' of 'StridedSlice' Op has type int64 .* of argument 'begin'"):
+        tf.function(tf.strided_slice)(x, begin, end)
+    assert tf.strided_slice(x, tf.cast(begin, tf.int64), end).shape == [2]
+    assert tf.strided_slice(x, begin, [2], tf.constant([1])).shape == [2]
