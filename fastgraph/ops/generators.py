@@ -341,7 +341,7 @@ def _as_seed(seed: Any) -> int:
         if isinstance(seed, float | np.floating) or (isinstance(seed, np.ndarray) and not seed.ndim):
             return int(seed % _SPAN)
         return int(seed.__index__())
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError, np.ma.MaskError):
         raise TypeError(f"A seed must be an integer or None, not {seed!r}") from None
 
 

@@ -87,6 +87,7 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.einsum(-1, 7)", TypeError, "must be a string"),
     ("tf.signal.linear_to_mel_weight_matrix(lower_edge_hertz=np.array(['a']))", TypeError, "'lower_edge_hertz'"),
     ("tf.nn.lrn(tf.ones([1, 1, 1, 3]), bias=np.ma.masked)", TypeError, "'bias' not masked"),
+    ("tf.random.gamma([2], 2.0, seed=np.ma.masked)", TypeError, "A seed must be an integer or None"),
     ("tf.as_string(1, width=2**31)", InvalidArgumentError, "Attr width has value 2147483648 out of range for an int32"),
     ("tf.debugging.assert_rank_in(1j, np.float16([np.inf]))", TypeError, "must be of type tf.int32; got tf.float16"),
     ("tf.linspace(1.0, 2.0, 3, axis=np.array(['a']))", TypeError, "'axis'"),
