@@ -569,8 +569,8 @@ def strided_slice_public(
     begin_mask, end_mask = whole(begin_mask, "begin_mask"), whole(end_mask, "end_mask")
     ellipsis_mask, new_axis_mask = whole(ellipsis_mask, "ellipsis_mask"), whole(new_axis_mask, "new_axis_mask")
     shrink_axis_mask = whole(shrink_axis_mask, "shrink_axis_mask")
-    kinds = [v.dtype if isinstance(v, Tensor) else None for v in (begin, end, strides)]
-    own = next((kind for kind in kinds if kind is not None), None)
+    kinds: list[Any] = [v.dtype if isinstance(v, Tensor) else None for v in (begin, end, strides)]
+    own: Any = next((kind for kind in kinds if kind is not None), None)
     if any(kind not in (None, own) for kind in kinds):
         names = ("input", "begin", "end", "strides")
         raise op_errors.mixed_dtypes("StridedSlice", names, [k or own for k in kinds], "", current_trace())
