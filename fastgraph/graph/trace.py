@@ -386,11 +386,6 @@ class GraphTrace(Trace):
         self.draws_eagerly = False  # traced for one call: its random ops take what eager ones would
         self.generators: list[Any] = []  # the cells of random ops, which nothing else keeps
         self.spare_generators: list[Any] = []  # of an earlier trace of the same function, for its random ops
-        self.same_lists: Any = None  # of a function: which lists may be one, where a tensor has decided which
-        self.left: Any = None  # of a function: lists and dicts in which staged statements have left what nobody may use
-        self.states: list[Any] = []  # of a function: how to get and set what its staged statements change
-        self.unsure: Any = None  # of a function: dicts of which only some paths have set a key
-        self.looked_through: dict[int, Any] = {}  # of a function: what has been searched for lists that are rows now
         self.initial_values: Any = None  # of a function, while it is traced: of the Variables that it makes
         self.sealed = False
         self.node_name: str | None = None  # what the next node is to be called, where an op was given a name
@@ -682,8 +677,6 @@ class GraphTrace(Trace):
         self.graph.outputs = outputs
         self.settle_names()
         self.sealed = True
-        self.looked_through.clear()
-        self.same_lists = self.left = self.unsure = None  # which hold lists and objects of the program
         return self.graph
 
     def identity(self, tensor: Any, name: str = "Identity") -> Value:

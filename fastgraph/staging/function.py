@@ -413,10 +413,6 @@ class Function(MethodCall):
         finally:
             state.device = device
             trace.initial_values = None
-            if trace.states:
-                from fastgraph.staging.autograph.state import put_back  # loaded with what has been converted
-
-                put_back(trace)
         trace.finish(outputs)
         trace.enclosing = None
         self._n_traces += 1

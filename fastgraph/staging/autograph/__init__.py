@@ -153,6 +153,11 @@ def is_converted(code: types.CodeType) -> bool:
     return _converter is not None and bool(_converter.made(code))
 
 
+def scope_of(code: types.CodeType) -> Any:
+    """Return the names that stand round converted code, a `converter.Scope`; None for other code."""
+    return None if _converter is None else _converter.scope_of(code)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Does it need conversion?
 

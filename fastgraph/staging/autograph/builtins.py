@@ -6,9 +6,6 @@ Rule: as in statements.py; nothing here knows of blocks and their state.
 from __future__ import annotations
 
 import builtins
-import functools
-import operator
-import reprlib
 from collections.abc import Callable
 from typing import Any
 
@@ -29,9 +26,7 @@ from fastgraph.ops import (
     ranking,
     reduction,
 )
-from fastgraph.staging.autograph import identity
 from fastgraph.staging.autograph.containers import Containers
-from fastgraph.staging.autograph.elements import one_of_several
 from fastgraph.staging.autograph.growing import Grow
 from fastgraph.staging.autograph.iterables import (
     enumerate_,
@@ -42,28 +37,17 @@ from fastgraph.staging.autograph.iterables import (
     staged,
     zip_,
 )
-from fastgraph.staging.autograph.left import check as check_left
-from fastgraph.staging.autograph.left import n_items, note_unsure, whole, wholes
-from fastgraph.staging.autograph.lists import (
-    StagedList,
-    as_staged,
-    as_tuple,
-    lists_differ,
-    mapped,
-    may_be_rows,
-)
-from fastgraph.staging.autograph.moved import current
+from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.rows import as_rows
 from fastgraph.staging.autograph.state import (
     Hidden,
-    Perhaps,
+    check_not_left,
     condition,
     in_state,
     is_tensor,
     is_undefined,
     leaves_of,
     named,
-    part,
     results_instead,
     user_place,
 )
@@ -78,7 +62,7 @@ def decisive(value: Any) -> Any:
     """Return `value` as what decides a statement: in a trace a Variable is its value there."""
     if hasattr(value, "__fg_cell__") and current_trace() is not None:
         return convert(value)
-    check_left(value)
+    check_not_left(value)
     return value.truth() if isinstance(value, StagedList) else value
 
 
@@ -103,22 +87,8 @@ def if_exp(cond: Any, if_true: Any, if_false: Any, expr_repr: str) -> Any:
 
         return run
 
-    containers = Containers([if_true, if_false], ())
     try:
-        try:
-            result = _chosen(pred, noted("main", if_true), noted("else", if_false), if_true, if_false)
-        except (TypeError, ValueError):
-            if len(values) < 2 or not may_be_rows(*values.values()) or not lists_differ(*values.values()):
-                raise
-            result = _staged_choice(pred, noted("main", if_true), noted("else", if_false), if_true, if_false)
-        one, two = values.get("main"), values.get("else")
-        name = f"... if {expr_repr.strip()} else ..."
-        result = identity.joined(one, two, result, {}, {})
-        if result is not one and any(containers.others(each, ()) for each in (one, two)):
-            follows = all(containers.of(each) is not None for each in (one, two))
-            result = one_of_several(result, name, pred if follows else None, (one, two))
-        identity.decided([(name, result, (one, two))])
-        return result
+        return _chosen(pred, noted("main", if_true), noted("else", if_false), if_true, if_false)
     except TypeError as error:
         if "true_fn and false_fn" not in str(error):
             raise
@@ -271,11 +241,8 @@ def range_(*limits: Any) -> Any:
 
 def len_(value: Any) -> Any:
     """len(value); a tensor's may be known only when the graph runs."""
-    value = current(value)
     if isinstance(value, StagedList):
         return value.length()
-    if type(value) is dict and (n := n_items(value)) is not None:
-        return n
     value = decisive(value)
     if not decides(value):
         return len(value)
@@ -285,23 +252,8 @@ def len_(value: Any) -> Any:
     return known if known is not None else movement.shape(value)[0]
 
 
-def hasattr_(owner: Any, name: str) -> Any:
-    """hasattr(owner, name), of an attribute that only some paths have set whether one was taken."""
-    found = getattr(owner, "__dict__", {}).get(name)
-    return convert(found.defined) if type(found) is Perhaps else hasattr(owner, name)
-
-
-def getattr_(owner: Any, name: str, *default: Any) -> Any:
-    """getattr(owner, name), of an attribute that only some paths have set the default where none was taken."""
-    found = getattr(owner, name, *default)
-    if type(found) is not Perhaps or not default:
-        return part(found)
-    return if_exp(found.defined, lambda: found.value, lambda: default[0], f"{name!r} is set")
-
-
 def print_(*values: Any, **options: Any) -> None:
     """print(...), where a symbolic tensor is among the values at every run of the graph."""
-    values = tuple(map(wholes, values))
     if any(map(decides, nesting.flatten(list(values)))) and not options:
         output.print_(*values)
     else:
@@ -310,7 +262,6 @@ def print_(*values: Any, **options: Any) -> None:
 
 def print_in_graphs(*values: Any, **options: Any) -> None:
     """print(...) with the feature BUILTIN_FUNCTIONS: of symbolic tensors their values, at every run of the graph."""
-    values = tuple(map(wholes, values))
     symbolic = [value for value in values if decides(value)]
     if not symbolic:
         builtins.print(*values, **options)
@@ -430,11 +381,7 @@ def sum_(values: Any, start: Any = 0) -> Any:
 
 def sorted_(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
     """sorted(...), of a symbolic tensor as a tensor: its elements, or its rows by a key, equal ones in their order."""
-    if isinstance(values, StagedList):
-        result = StagedList.copy(values)
-        result.sort(key=_converted_key(key), reverse=reverse)
-        return result
-    values = decisive(values)
+    values = stacked(values)
     if not decides(values):
         return builtins.sorted(values, key=key, reverse=reverse)
     if key is None and values.shape.rank not in (None, 1):
@@ -462,60 +409,35 @@ def round_(value: Any, *digits: Any) -> Any:
     return elementwise.round(value * scale) / scale
 
 
-def _iterated(value: Any) -> Any:
-    return value if isinstance(value, StagedList) else decisive(value)
-
-
-def _of_unknown_number(value: Any) -> bool:
-    """Say whether only the graph knows how many elements an iterable has."""
-    return isinstance(value, StagedList) or (staged(value) and not isinstance(source_of(value).count(), int))
-
-
-def _listed(value: Any) -> StagedList:
-    """Return a list of the elements of an iterable whose number only the graph knows."""
-    if isinstance(value, StagedList):
-        return StagedList.copy(value)
-    source = source_of(value)
-    if source.holds is not None:
-        raise ValueError("list and tuple of a filter by a tensor: write a list comprehension with an if")
-    return mapped(source.count(), lambda i: source.value(source.row(i)), "list(...)")
-
-
-def joined(*parts: Any) -> Any:
-    """[*a, b, *c] of the lists a, [b] and c."""
-    parts = tuple([_listed(part) if _of_unknown_number(part) else list(_iterated(part)) for part in parts])
-    return functools.reduce(operator.add, parts)
-
-
-def joined_tuple(*parts: Any) -> Any:
-    """(*a, b, *c) of the lists a, [b] and c."""
-    return tuple_(joined(*parts))
-
-
 def list_(*values: Any) -> Any:
     """list(...), of a symbolic tensor its rows."""
-    if len(values) == 1 and _of_unknown_number(values[0]):
-        return _listed(values[0])
-    return list(*(source_of(v) if staged(v) else v for v in map(_iterated, values)))
+    return list(*map(_elements, values))
 
 
 def tuple_(*values: Any) -> Any:
     """tuple(...), of a symbolic tensor its rows."""
-    if len(values) == 1 and _of_unknown_number(values[0]):
-        return as_tuple(_listed(values[0]))
-    return tuple(*(source_of(v) if staged(v) else v for v in map(_iterated, values)))
+    return tuple(*map(_elements, values))
+
+
+def _elements(value: Any) -> Any:
+    if isinstance(value, StagedList):
+        raise value.unsupported("list() and tuple()")
+    value = decisive(value)
+    return source_of(value) if staged(value) else value
 
 
 def item(owner: Any, index: Any) -> Any:
     """owner[index], of a list or tuple whose elements are alike by a tensor as well."""
     if type(owner) not in (list, tuple) or not decides(index):
-        return part(owner[index])
+        return owner[index]
     if in_state():
         return None  # the list is carried as a whole
-    if any(map(_is_mutable, owner)):
-        return owner[index]  # an element could be written to
-    made = as_rows(owner, None, "")
-    return owner[index] if made is None else StagedList("", *made)[index]
+    made = None if any(map(_is_mutable, owner)) else as_rows(owner)  # an element could be written to
+    if made is None:
+        return owner[index]
+    at = elementwise.cast(index, dtypes.int64)
+    at = elementwise.add(at, elementwise.cast(at < 0, dtypes.int64) * len(owner))
+    return nesting.pack_sequence_as(made[0], [gathering.gather(row, at) for row in made[1]])
 
 
 def _is_mutable(element: Any) -> bool:
@@ -542,42 +464,19 @@ class _Slots:
         if is_undefined(value):  # of a block's state: there is no such item
             if isinstance(owner, dict):
                 owner.pop(index, None)
-        elif isinstance(index, slice) and type(owner) is list and isinstance(value, StagedList):
-            if not in_state():
-                as_staged(owner, value)[index] = value
         elif type(owner) is list and decides(index):
             if not in_state():
-                self._put(index, value)
+                raise NotImplementedError(
+                    f"an element of a list is set at an index that is a tensor ({user_place()}), and the list is "
+                    "one of Python's: stack it, and use tf.tensor_scatter_nd_update, or use a tf.TensorArray"
+                )
         elif in_state() and type(owner) is list and isinstance(index, int) and index >= len(owner):
             raise NotImplementedError(
                 f"element {index} of a list is set or deleted in a staged statement ({user_place()}) that also changes "
-                f"how many elements the list has: set it after that, or assign another list, values = values[1:]"
+                f"how many elements the list has: set it after that, or use a tf.TensorArray"
             )
         else:
-            owner[index] = whole(value) if isinstance(index, slice) else value
-            if type(value) is Perhaps and type(owner) is dict:
-                note_unsure(owner)
-
-    def _put(self, index: Any, value: Any) -> None:
-        """Have each element be `value` or what it was, whichever `index` says."""
-        owner, n = self._owner, len(self._owner)
-        made = as_rows([*owner, value], None, "")
-        if made is None:
-            raise TypeError(
-                f"the elements of a list that a tensor is the index of must be alike: {reprlib.repr(value)} cannot be "
-                f"put into {reprlib.repr(owner)} ({user_place()})"
-            )
-        elements = [StagedList("", *made).row(k) for k in range(n)]
-        new = StagedList("", *made).row(n)
-        at = elementwise.cast(index, dtypes.int64)
-        at = elementwise.add(at, elementwise.multiply(elementwise.cast(comparison.less(at, 0), dtypes.int64), n))
-        inside = comparison.logical_and(comparison.greater_equal(at, 0), comparison.less(at, n))
-        checks.Assert(inside, ["list assignment index out of range:", index])
-        for k, old in enumerate(elements):
-            here = comparison.equal(at, k)
-            chosen = nesting.map_structure(lambda a, b, here=here: gathering.where(here, a, b), new, old)
-            identity.decided([("the element that is set", chosen, (value, owner[k]))])
-            owner[k] = chosen
+            owner[index] = value
 
 
 class Attributes:
@@ -592,8 +491,6 @@ class Attributes:
             return
         if not is_undefined(value):
             setattr(owner, name, value)
-            if type(value) is Perhaps and type(getattr(owner, "__dict__", None)) is dict:
-                note_unsure(vars(owner))
         elif name in getattr(owner, "__dict__", ()):
             delattr(owner, name)
 
@@ -602,5 +499,5 @@ class Attributes:
 BUILTINS: dict[Any, Callable[..., Any]] = {
     print: print_, range: range_, len: len_, int: int_, float: float_, bool: bool_, any: any_, all: all_, max: max_,
     min: min_, sum: sum_, sorted: sorted_, abs: abs_, round: round_, list: list_, tuple: tuple_, enumerate: enumerate_,
-    zip: zip_, map: map_, filter: filter_, reversed: reversed_, hasattr: hasattr_, getattr: getattr_,
+    zip: zip_, map: map_, filter: filter_, reversed: reversed_,
 }  # fmt: skip

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fastgraph.staging import autograph
-from fastgraph.staging.autograph.moved import current
 
 #: Callables of libraries that call the functions they are given, in the graph that is being traced.
 _HIGHER_ORDER = frozenset({
@@ -29,12 +28,6 @@ _HIGHER_ORDER = frozenset({
 })  # fmt: skip
 #: Builtins that classes may have a way of their own for: `__fg_builtins__`.
 _OF_ARGUMENTS = (enumerate, zip, map, filter, len, any, all)
-#: Methods of lists and dicts that tell how much is in them, or what.
-_READING = frozenset({
-    "keys", "values", "items", "copy", "count", "index", "pop", "popitem", "__contains__", "__reversed__",
-})  # fmt: skip
-#: What shows all that is in its arguments.
-_TEXTS = (str, repr, ascii, format)
 _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -43,52 +36,6 @@ _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 
 def callee(function: Any) -> Any:
     """Return what converted code calls where the user calls `function`."""
-    from fastgraph.staging.autograph import left
-
-    found = _callee(function)
-    # What is not converted, and is not `len`, sees a dict as a whole.
-    return functools.partial(_of_wholes, found) if left.any_unsure() and _looks_inside(function) else found
-
-
-def _looks_inside(function: Any) -> bool:
-    target, _ = autograph.underlying(function)
-    return function not in (len, print) if target is None else autograph.leaves(target.__code__, str(target.__module__))
-
-
-def _of_wholes(function: Any, /, *args: Any, **kwargs: Any) -> Any:
-    from fastgraph.staging.autograph import left
-
-    if function in _TEXTS or type(getattr(function, "__self__", None)) is str:
-        return function(*map(left.wholes, args), **{name: left.wholes(value) for name, value in kwargs.items()})
-    for value in (*args, *kwargs.values()):
-        left.settle(value)
-    return function(*args, **kwargs)
-
-
-def _callee(function: Any) -> Any:
-    if type(function) is types.MethodWrapperType and type(function.__self__) is dict:
-        from fastgraph.staging.autograph import left
-
-        left.settle(function.__self__)  # values.__len__(), values.__iter__()
-    if type(function) is types.BuiltinMethodType:
-        if type(function.__self__) is list and function.__name__ == "extend":
-            from fastgraph.staging.autograph import lists
-
-            return functools.partial(lists.extend, function.__self__)
-        by_key = isinstance(function.__self__, dict) and function.__name__ in ("get", "setdefault", "pop")
-        if function.__name__ in _READING:
-            from fastgraph.staging.autograph import left
-
-            if not by_key:
-                left.check(function.__self__)
-                seen = left.whole(function.__self__)
-                if seen is not function.__self__ and not function.__name__.startswith("pop"):
-                    return getattr(seen, function.__name__)
-        owner = current(function.__self__)
-        if owner is not function.__self__:
-            return getattr(owner, function.__name__)
-        if by_key and isinstance(owner, dict):
-            return functools.partial(_looked_up, owner, function)
     overload = overloaded(function)
     again = getattr(function, "__fg_decorator__", None)
     if again is not None:
@@ -100,26 +47,6 @@ def _callee(function: Any) -> Any:
     if isinstance(function, type) and constructors(function):
         return functools.partial(_construct, function)
     return autograph.convert(function)
-
-
-def _looked_up(owner: dict[Any, Any], function: Any, /, key: Any, *defaults: Any) -> Any:
-    """What get, setdefault or pop of a dict gives: a key that only some paths have set may hold the default."""
-    from fastgraph.staging.autograph import builtins, left
-    from fastgraph.staging.autograph.state import Perhaps
-
-    if function.__name__ == "pop":
-        left.check(owner, key)
-    found = function(key, *defaults)
-    default = defaults[0] if defaults else None
-    if type(found) is not Perhaps:
-        return found
-    if default is None:
-        value = found.read()
-    else:
-        value = builtins.if_exp(found.defined, lambda: found.value, lambda: default, f"{key!r} is set")
-    if function.__name__ == "setdefault":
-        owner[key] = value
-    return value
 
 
 def overloaded(function: Any) -> Any:
@@ -346,9 +273,6 @@ class _Context:
 
 def augment(name: str, left: Any, right: Any) -> Any:
     """An augmented assignment's operator: the left operand's own, or the plain one."""
-    if name == "add" and isinstance(left, list):
-        left += right
-        return left
     if hasattr(type(left), f"__i{name.rstrip('_')}__"):
         return getattr(operator, f"i{name.rstrip('_')}")(left, right)
     return operate(name, left, right)

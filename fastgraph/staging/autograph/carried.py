@@ -11,13 +11,14 @@ import reprlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from fastgraph import nesting
 from fastgraph._tensor import convert
 from fastgraph.shapes import Aval, common_shape, generalises, shape_of
-from fastgraph.staging.autograph.lists import StagedList, as_list, may_be_rows
-from fastgraph.staging.autograph.nested_rows import NestedRows, Path, at, unlike
 from fastgraph.staging.autograph.state import (
     RETURN_VALUE,
     Perhaps,
+    is_part,
+    is_staged_list,
     is_tensor,
     is_text,
     is_undefined,
@@ -57,7 +58,7 @@ def together(steps: Iterable[Callable[[], _T]]) -> list[_T]:
     for step in steps:
         try:
             results.append(step())
-        except (AsRows, Peel):  # the loop carries something else then: the rest is another's
+        except Peel:  # the loop carries something else then: the rest is another's
             raise
         except Revise as revision:
             revisions.append(revision)
@@ -76,10 +77,9 @@ class Carried:
     def __init__(self, name: str, value: Any, get: Callable[[], Any], put: Callable[[Any], None]) -> None:
         self.name = name
         self.sure = False  # whether every iteration defines it
-        self.of_several = False  # whether it may be a list or dict that other names hold too
         self.get = get
         self.put = put
-        self.before = value  # before the loop, its lists as they are
+        self.before = value  # before the loop
         self.begin(value)
 
     def begin(self, value: Any, shapes: list[Any] | None = None) -> None:
@@ -89,8 +89,22 @@ class Carried:
         self.undefined = is_undefined(inner)
         self.leaves = [] if self.undefined else leaves_of(inner)
         self.dynamic = [is_tensor(leaf) and not is_variable(leaf) for leaf in self.leaves]
-        self.shapes = shapes
+        self.shapes = self._shapes_of_lists(inner) if shapes is None else shapes
         self._tensors: list[Any] | None = None
+
+    def _shapes_of_lists(self, value: Any) -> list[Any] | None:
+        """Return the shapes of the tensors of a value in which there are lists whose length may change, else None."""
+        flat = nesting.flatten(value, expand_composites=True)
+        if not any(map(is_staged_list, flat)):
+            return None
+        shapes = []
+        for leaf in flat:
+            if is_staged_list(leaf):
+                leaf.full = False  # there may be room in its rows in a later iteration
+                shapes += leaf.shapes()
+            elif is_tensor(leaf) and not is_variable(leaf):
+                shapes.append(convert(leaf).aval.shape)
+        return shapes
 
     def tensors(self) -> list[Any]:
         """Return what enters the loop; made once, in the trace round it."""
@@ -139,12 +153,12 @@ class Carried:
             defined = [convert(flag)]
         elif isinstance(value, Perhaps):
             value = value.value
-        if paths := [] if self.undefined else list(unlike(self.value, value)):
-            raise AsRows(self, value, paths)
         if is_undefined(value):
             raise ValueError(f"{told(self.name)} is defined before the loop and deleted in it")
         start = self.value.value if isinstance(self.value, Perhaps) else self.value
         if start is None and value is not None:
+            if is_part(self.name):  # as in TensorFlow: there is no knowing of it before the loop
+                self._define(value)
             raise Peel
         if start is not None and value is None:
             raise ValueError(f"{told(self.name)} is a value before the loop and None at the end of an iteration")
@@ -161,10 +175,11 @@ class Carried:
         """Enter with zeros that count as not defined, like what the first iteration leaves."""
         why = value.why if isinstance(value, Perhaps) else not_begun(self.name)
         inner = value.value if isinstance(value, Perhaps) else value
-        for leaf in leaves_of(inner):
-            if isinstance(leaf, StagedList) and leaf.tracing:  # every iteration records what it appends to another one
-                leaf.length()
-        shapes = [convert(leaf).aval.shape for leaf in leaves_of(inner) if is_tensor(leaf) and not is_variable(leaf)]
+        shapes = self._shapes_of_lists(inner)
+        if shapes is None:
+            shapes = [
+                convert(leaf).aval.shape for leaf in leaves_of(inner) if is_tensor(leaf) and not is_variable(leaf)
+            ]
         self._pending = (inner, why, shapes)
         raise Define(self)
 
@@ -218,54 +233,6 @@ class Carried:
                 "one iteration. Use tf.autograph.experimental.set_loop_options to set shape invariants."
             )
         return tensor
-
-
-class CarriedLists(Carried):
-    """A value with lists that the loop assigns, in some of its places, as rows."""
-
-    def __init__(self, of: Carried, value: Any, paths: Sequence[Path]) -> None:
-        self.rows = NestedRows(of.name)
-        start = of.value
-        if isinstance(of, CarriedLists):
-            self.rows.lists.update(of.rows.lists)
-            start = of.rows.put_together(start)
-        for path in paths:
-            self.rows.add(path, at(start, path), at(value, path))
-        held = self.rows.taken_apart(start)
-        super().__init__(of.name, held, of.get, of.put)
-        self.before = of.before
-        self.of_several = of.of_several
-        self.begin(held, self.rows.shapes(start))
-
-    def filled(self, tensors: Sequence[Any]) -> Any:
-        """Return the value with `tensors` for the rows of its lists."""
-        return self.rows.put_together(super().filled(tensors))
-
-    def after(self, value: Any, relax: bool) -> list[Any]:
-        """Return the tensors that an iteration leaves, rows for the lists."""
-        ends = {}
-        for path, staged in self.rows.lists.items():
-            end = at(value, path)
-            if not may_be_rows(staged, end):
-                raise TypeError(
-                    f"'{staged.name}' is a list or tuple before the loop and {reprlib.repr(end)} after one iteration"
-                )
-            ends[path] = as_list(end, staged, staged.name)
-            difference = same_structure(staged.structure, ends[path].structure)
-            if difference is not None:
-                raise TypeError(f"the elements of the list '{staged.name}' differ before and after an iteration: "
-                                f"{difference}")  # fmt: skip
-        return super().after(self.rows.taken_apart(value, ends), relax)
-
-
-class AsRows(Revise):
-    """A name that an iteration gives lists of other lengths, in these places of its value."""
-
-    def __init__(self, carried: Carried, value: Any, paths: Sequence[Path]) -> None:
-        super().__init__()
-        self.carried = carried
-        self.value = value
-        self.paths = paths
 
 
 class Define(Revise):

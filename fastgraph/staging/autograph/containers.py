@@ -2,7 +2,8 @@
 
 Rule: what a graph runs or not must not change a Python container once and for all while it is traced. Where the two
 paths leave as many elements the elements are carried like other values; else the error names the container and the
-line. Counters and logs of outer functions may be changed, as they may by print, unless they get a symbolic tensor.
+line. Counters and logs of outer functions may be changed, as they may by print, unless they get a symbolic tensor; an
+attribute that cannot be carried is left as tracing has left it, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -11,54 +12,28 @@ import ast
 import contextlib
 import dis
 import re
-import sys
-import threading
 import types
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from fastgraph import nesting
-from fastgraph._tensor import current_trace
-from fastgraph.graph.ir import Value
-from fastgraph.graph.trace import GraphTrace, SymbolicTensor, boundaries, is_block, is_internal
+from fastgraph._tensor import convert, current_trace
+from fastgraph.graph.differentiate import entering
+from fastgraph.graph.trace import GraphTrace, SymbolicTensor
+from fastgraph.ops import elementwise
 from fastgraph.staging import autograph
 from fastgraph.staging.autograph.lists import StagedList
-from fastgraph.staging.autograph.moved import current
-from fastgraph.staging.autograph.state import is_tensor, is_variable, leaves_of, user_place
+from fastgraph.staging.autograph.state import at_line, is_tensor, is_variable, leaves_of, packed, same_structure
 
 _KINDS = (list, dict, set, StagedList)
 _MOST_ELEMENTS = 4096
 _DEPTH = 3
 
 
-class _Local(threading.local):
-    """What this thread is tracing."""
-
-    def __init__(self) -> None:
-        self.stand_ins: frozenset[Value] = frozenset()
-
-
-_local = _Local()
-
-
-@contextmanager
-def stand_ins(values: Iterable[Value]) -> Iterator[None]:
-    """While active, these stand for tensors that no statement may use: they are not carried."""
-    before, _local.stand_ins = _local.stand_ins, _local.stand_ins.union(values)
-    try:
-        yield
-    finally:
-        _local.stand_ins = before
-
-
 def in_reach(leaf: Any) -> bool:
     """Say whether a tensor may be used here: a statement may have left one of a graph that is out of scope."""
-    if not isinstance(leaf, SymbolicTensor):
-        return True
     trace = current_trace()
-    return isinstance(trace, GraphTrace) and leaf.value not in _local.stand_ins and trace.reaches(leaf)
+    return not isinstance(leaf, SymbolicTensor) or (isinstance(trace, GraphTrace) and trace.reaches(leaf))
 
 
 class Attributes:
@@ -202,52 +177,29 @@ class Item:
             self._owner[self._key] = value
 
 
-class Part:
-    """Where a container is reached as an element of a tuple, which another tuple takes the place of."""
-
-    def __init__(self, owner: Any, index: int) -> None:
-        self._owner = owner
-        self._index = index
-
-    @property
-    def cell_contents(self) -> Any:
-        """What is there."""
-        return self._owner.cell_contents[self._index]
-
-    @cell_contents.setter
-    def cell_contents(self, value: Any) -> None:
-        items = self._owner.cell_contents
-        if isinstance(items, tuple) and items[self._index] is not value:
-            self._owner.cell_contents = nesting.rebuilt(
-                items, [value if k == self._index else each for k, each in enumerate(items)]
-            )
-
-
 class Found:
     """A container that a block reaches: by which name, from which cells and items, and what it held before."""
 
     def __init__(
-        self, name: str, container: Any, *, direct: bool, place: Any, written: frozenset[Any] = frozenset()
+        self, name: str, container: Any, *, direct: bool, own: bool, place: Any, written: frozenset[Any] = frozenset()
     ) -> None:
         self.name = name
         self.written = written
         self.container = container
         self.direct = direct
-        self.owner: Any = None  # what the name itself, the root of a path, stands for
-        self.own = True  # whether a variable of a function that is being traced holds it, once it has been changed
-        self.of_several = False  # whether it is reached as one that a list of several may be: such a variable holds it
-        self.places: list[Any] = [] if place is None else [place]
+        self.own = own  # whether a variable of a function that is being traced holds it
+        self.places = [place]  # None: where nothing else can take its place
         self.before = contents(container)
 
     def put(self, value: Any) -> None:
         """Let the block reach `value` where it has reached the container."""
-        for place in self.places:
+        for place in filter(None, self.places):
             place.cell_contents = value
 
     def held_at(self) -> list[Any]:
         """Return the places that still reach the container; what has been assigned since holds something else."""
         found = []
-        for place in self.places:
+        for place in filter(None, self.places):
             with contextlib.suppress(ValueError, LookupError):  # nothing is there any more
                 if place.cell_contents is self.container:
                     found.append(place)
@@ -267,77 +219,68 @@ class Containers:
         self._simple = frozenset(names)
         self._found: dict[int, Found] = {}
         self._moving: set[str] = set()  # names of lists that may be another's at the end of a block
-        self._chosen: set[str] = set()  # names of lists of several: these are carried, as they are
         for block in blocks:
             if isinstance(block, types.FunctionType):
                 self._closure(block, _DEPTH)
         self.all = list(self._found.values())
 
     def _closure(self, function: types.FunctionType, depth: int) -> None:
-        names = getattr(function, "__fg_names__", {})  # how the program calls what a block of our own reaches
+        scope = autograph.scope_of(function.__code__)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
             except ValueError:
                 continue
-            before = len(self._found)
-            of_several = name in names
-            name, owner = names.get(name, (name, value))
-            self._note(name, value, depth, direct=True, place=cell, of_several=of_several)
-            for found in list(self._found.values())[before:]:
-                found.owner = owner if found.owner is None else found.owner
+            own = scope is not None and name not in scope.outer
+            own = own and (isinstance(value, _KINDS) or name not in scope.parameters)
+            self._note(name, value, depth, direct=True, own=own, place=cell)
 
     def _variables(self, function: types.FunctionType) -> None:
         """Note what `function` sets by nonlocal, but for what the block's own state has."""
         written = _stored(function.__code__) - self._simple
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             if name in written and id(cell) not in self._found:
-                self._found[id(cell)] = Found(name, Variable(name, cell), direct=True, place=None)
+                scope = autograph.scope_of(function.__code__)
+                own = scope is not None and name not in scope.outer
+                self._found[id(cell)] = Found(name, Variable(name, cell), direct=True, own=own, place=None)
 
-    def _note(self, name: str, value: Any, depth: int, *, direct: bool, place: Any, of_several: bool = False) -> None:
-        if current(value) is not value:
-            value = place.cell_contents = current(value)
-        if isinstance(value, (list, StagedList)) and (choice := getattr(value, "choice", None)) is not None:
-            self._chosen.add(name)
-            for k, (side, called) in enumerate(zip(choice.sides, choice.names, strict=True)):
-                self._note(called, side, depth, direct=direct, place=Item(choice.sides, k), of_several=True)
-        elif isinstance(value, _KINDS):
+    def _note(self, name: str, value: Any, depth: int, *, direct: bool, own: bool, place: Any) -> None:
+        if isinstance(value, _KINDS):
             known = self._found.get(id(value))
             # By its end a block may have given the name to another one, which its elements' names would then mean.
             is_moving = name in self._simple and isinstance(value, (list, dict, StagedList))
             if is_moving:
                 self._moving.add(name)
-                if known is not None:
-                    known.written = frozenset()
-            if known is not None and not any(each is place for each in known.places):
-                known.places.append(place)
-            if known is not None and known.of_several and not of_several and not is_moving:
-                known.name, known.written = name, self._written(name) or frozenset()  # what its elements are written by
-            if known is not None or (not isinstance(value, StagedList) and len(value) > _MOST_ELEMENTS):
+            if known is not None:
+                known.own = known.own or own
+                known.written = frozenset() if is_moving else known.written
+                if not any(each is place for each in known.places):
+                    known.places.append(place)
                 return
-            written = frozenset() if of_several or is_moving else self._written(name)
+            if not isinstance(value, StagedList) and len(value) > _MOST_ELEMENTS:
+                return
+            written = frozenset() if is_moving else self._written(name)
             if written is None:
                 if not isinstance(value, (list, StagedList)):
                     return
                 written = frozenset()  # by an index that may be a tensor: its elements are carried as they are
-            found = self._found[id(value)] = Found(name, value, direct=direct, place=place, written=written)
-            found.of_several = of_several
+            self._found[id(value)] = Found(name, value, direct=direct, own=own, place=place, written=written)
             if depth and not isinstance(value, (set, StagedList)):
                 items = value.items() if isinstance(value, dict) else enumerate(contents(value))
                 for key, item in items:
                     if isinstance(item, (*_KINDS, tuple)) or _is_object(item):
-                        self._note(f"{name}[{key!r}]", item, depth - 1, direct=direct, place=Item(value, key))
+                        self._note(f"{name}[{key!r}]", item, depth - 1, direct=direct, own=own, place=Item(value, key))
         elif not depth:
             return
         elif isinstance(value, tuple):
             if name in self._simple:
                 self._moving.add(name)
-            for k, item in enumerate(value[:_MOST_ELEMENTS] if place is not None else ()):
+            for k, item in enumerate(value[:_MOST_ELEMENTS]):
                 if isinstance(item, (*_KINDS, tuple)) or _is_object(item):
-                    self._note(f"{name}[{k}]", item, depth - 1, direct=direct, place=Part(place, k))
+                    self._note(f"{name}[{k}]", item, depth - 1, direct=direct, own=own, place=None)
         elif isinstance(value, types.MethodType):
             if _is_object(value.__self__):
-                self._note(f"{name}.__self__", value.__self__, depth, direct=False, place=None)
+                self._note(f"{name}.__self__", value.__self__, depth, direct=False, own=own, place=None)
         elif isinstance(value, types.FunctionType):
             if not value.__module__ or not value.__module__.startswith("fastgraph"):
                 self._variables(value)
@@ -347,16 +290,16 @@ class Containers:
         ):
             library = type(value).__module__.startswith("fastgraph")
             if id(value) not in self._found and not library:
-                own = frozenset(each[len(name) + 1 :] for each in (() if self._is_in_moving(name) else self._names)
-                                 if each.startswith(name + "."))  # fmt: skip
+                names = () if self._is_in_moving(name) else self._names
+                written = frozenset(each[len(name) + 1 :] for each in names if each.startswith(name + "."))
                 held = Attributes(value)
-                self._found[id(value)] = Found(name, held, direct=False, place=place, written=own)
+                self._found[id(value)] = Found(name, held, direct=False, own=own, place=place, written=written)
             for key, item in list(attributes.items()):
                 inner = 1 if isinstance(item, _KINDS) else depth - 1
                 if isinstance(item, (*_KINDS, tuple)) or (
                     _is_object(item) and not library and id(item) not in self._found
                 ):
-                    self._note(f"{name}.{key}", item, inner, direct=False, place=Item(attributes, key))
+                    self._note(f"{name}.{key}", item, inner, direct=False, own=own, place=Item(attributes, key))
 
     def _written(self, name: str) -> frozenset[Any] | None:
         """Return the keys that the block's own state has, for they are written as name[key]; None if any may be."""
@@ -382,13 +325,6 @@ class Containers:
                         None)  # fmt: skip
         return found
 
-    def others(self, value: Any, names: Sequence[str]) -> bool:
-        """Say whether a list or dict is one that was there before and is reached otherwise than by one of `names`."""
-        found = self._found.get(id(value))
-        if found is None or found.container is not value or not isinstance(value, (list, dict, StagedList)):
-            return False
-        return found.name not in names or len(found.places) > 1
-
     def hidden(self, names: Sequence[str]) -> frozenset[int]:
         """Return the places of names that stand for elements of lists which are carried as a whole."""
         found = {each.name: each.container for each in self.all if isinstance(each.container, (list, dict, StagedList))}
@@ -396,8 +332,7 @@ class Containers:
         for k, name in enumerate(names):
             owners = [name[:at] for at, letter in enumerate(name) if letter == "["]
             if any(
-                each in self._chosen
-                or each in self._moving
+                each in self._moving
                 or isinstance(found.get(each), StagedList)
                 or (each in found and self._written(each) is None)
                 for each in owners
@@ -414,17 +349,14 @@ class Containers:
 
     def changed(self) -> list[Found]:
         """Return the containers whose elements have changed, but for what outer functions may log in."""
-        different = [found for found in self.all if not _same(found.before, contents(found.container), found.written)]
-        if not different:
-            return []
-        frame = sys._getframe(1)
-        return [found for found in different if _matters(found, frame)]
+        return [
+            found for found in self.all
+            if not _same(found.before, contents(found.container), found.written) and (found.own or _gets_tensor(found))
+        ]  # fmt: skip
 
 
-def _matters(found: Found, frame: Any) -> bool:
-    found.own = is_of_trace(found, frame, parameters=found.direct)
-    if found.own:
-        return True
+def _gets_tensor(found: Found) -> bool:
+    """Say whether a container has got a tensor of the graph."""
     before = {id(item) for item in _items(found.before)}
     return any(
         isinstance(leaf, SymbolicTensor)
@@ -434,50 +366,77 @@ def _matters(found: Found, frame: Any) -> bool:
     )
 
 
+class Left:
+    """What a statement leaves on an object, or in a variable, as tracing has left it: a graph cannot carry it."""
+
+    def __init__(self, found: Found, held: dict[str, Any]) -> None:
+        self.found = found
+        self.held = held
+
+    def put(self) -> None:
+        """Let it be there."""
+        container = self.found.container
+        if isinstance(container, Attributes):
+            vars(container.owner).update(self.held)
+        else:
+            container.update(self.held)
+
+
+def divided(
+    found: Found, ends: Sequence[dict[str, Any]], traces: Sequence[GraphTrace]
+) -> tuple[list[dict[str, Any]], Left] | None:
+    """Return what one iteration, or either branch, leaves by name but for what can only be left, and that.
+
+    None where all can be carried. A tensor that is left is one of the iteration's or the branch's trace.
+    """
+    if not isinstance(found.container, (Attributes, Variable)):
+        return None
+    before = found.before
+    held: dict[str, Any] = {}
+    for key in dict.fromkeys(key for end in ends for key in end if key not in before or end[key] is not before[key]):
+        if key in found.written:
+            continue
+        now = [end.get(key) for end in ends]
+        either = now if len(now) > 1 else [before.get(key), *now]
+        symbolic = any(isinstance(leaf, SymbolicTensor) for each in now for leaf in leaves_of(each))
+        if _go_together(*either, [traces[0], traces[-1]]) if symbolic else found.own:
+            continue
+        value, trace = next((each, trace) for each, trace in reversed(list(zip(now, traces, strict=True)))
+                            if each is not before.get(key))  # fmt: skip
+        with entering(trace):
+            held[key] = packed(value, [_leaked(leaf, trace, found.own) for leaf in leaves_of(value)])
+    if not held:
+        return None
+    kept = [
+        {**{key: item if key in held else end[key] for key, item in before.items() if key in held or key in end},
+         **{key: item for key, item in end.items() if key not in before and key not in held}}
+        for end in ends
+    ]  # fmt: skip
+    return kept, Left(found, held)
+
+
+def _leaked(leaf: Any, trace: GraphTrace, own: bool) -> Any:
+    """Return a tensor of `trace` for one of a trace round it; of what is `own` for a number, too."""
+    if isinstance(leaf, SymbolicTensor):
+        return elementwise.identity(leaf) if leaf.trace is not trace and trace.reaches(leaf) else leaf
+    return elementwise.identity(convert(leaf)) if own and is_tensor(leaf) and not is_variable(leaf) else leaf
+
+
+def _go_together(one: Any, two: Any, traces: Sequence[GraphTrace]) -> bool:
+    """Say whether two values can be those of one name, and can be used."""
+    if one is None or two is None or same_structure(one, two) is not None:
+        return False
+    pairs = list(zip(leaves_of(one), leaves_of(two), strict=True))
+    return all(
+        is_tensor(a) and is_tensor(b) and convert(a).dtype == convert(b).dtype for a, b in pairs
+    ) and all(
+        trace.reaches(leaf) for pair in pairs for leaf, trace in zip(pair, traces, strict=True)
+        if isinstance(leaf, SymbolicTensor)
+    )  # fmt: skip
+
+
 def _items(held: Any) -> list[Any]:
     return list(held.values() if isinstance(held, dict) else held)
-
-
-def is_of_trace(found: Found, frame: Any, *, parameters: bool) -> bool:
-    """Say whether a variable of a function that is being traced, from `frame` on outwards, holds the container.
-
-    One of a function round that which is traced would keep it beyond the trace. `parameters` count as variables.
-    """
-    if found.of_several:
-        return True
-    own, _ = own_names(frame)
-    if found.direct and own is not None and found.root in own:
-        return True
-    while frame is not None and frame.f_code not in boundaries:
-        code = frame.f_code
-        if not is_internal(code):
-            names = {*code.co_varnames, *code.co_cellvars}
-            if not parameters:
-                names.difference_update(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-            if isinstance(found.container, Variable):
-                if found.root in names:
-                    return True
-            elif any(value is found.owner for name, value in frame.f_locals.items() if name in names):
-                return True
-        frame = frame.f_back
-    return False
-
-
-def own_names(frame: Any) -> tuple[set[str] | None, set[str]]:
-    """Return the names that the traced function itself, not one round it, binds, and those of its parameters.
-
-    The names are None if the function's frame is not found.
-    """
-    names: set[str] = set()
-    while frame is not None:
-        code = frame.f_code
-        if not is_internal(code):
-            names.update(code.co_cellvars)
-            if not is_block(code):
-                n = code.co_argcount + code.co_kwonlyargcount
-                return names, set(code.co_varnames[:n])
-        frame = frame.f_back
-    return None, set()
 
 
 def _count(found: Found, held: Any) -> str:
@@ -486,11 +445,6 @@ def _count(found: Found, held: Any) -> str:
     if isinstance(held, dict):
         return f"the {'attributes' if isinstance(found.container, Attributes) else 'keys'} {list(held)}"
     return f"{len(held)} element{'s' * (len(held) != 1)}"
-
-
-def _line() -> str:
-    place = user_place()
-    return f" ({place})" if place else ""
 
 
 def _kind(found: Found) -> str:
@@ -510,7 +464,7 @@ def unlike_branches(found: Found, main: Any, other: Any) -> ValueError:
     """The error for a container that the branches leave with different numbers of elements."""
     kind = _kind(found)
     return ValueError(
-        f"The {kind} '{found.name}' is changed in an if statement that a tensor decides{_line()}: it has "
+        f"The {kind} '{found.name}' is changed in an if statement that a tensor decides{at_line()}: it has "
         f"{_count(found, main)} after the main branch and {_count(found, other)} after the else branch, and a Python "
         f"{kind} cannot depend on what the graph will run. Change it alike in "
         "both branches, or use a tensor (tf.where, tf.concat) or a tf.TensorArray."
@@ -532,7 +486,7 @@ def changed_in_loop(found: Found, after: Any) -> ValueError:
             "instead of keeping it."
         )
     return ValueError(
-        f"The {kind} '{found.name}' is changed in a loop that a tensor decides{_line()}: it has "
+        f"The {kind} '{found.name}' is changed in a loop that a tensor decides{at_line()}: it has "
         f"{_count(found, found.before)} before and {_count(found, after)} after an iteration, and the loop's body is "
         f"traced once. {remedy}"
     )

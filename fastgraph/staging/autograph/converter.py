@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import types
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
+from fastgraph.graph.trace import is_block, is_internal
 from fastgraph.locks import importing, parsing
 from fastgraph.staging.autograph import calls, kept, matching, sources
 from fastgraph.staging.autograph.builtins import (
@@ -19,8 +20,6 @@ from fastgraph.staging.autograph.builtins import (
     if_exp,
     int_,
     item,
-    joined,
-    joined_tuple,
     len_,
     not_,
     not_eq,
@@ -29,16 +28,14 @@ from fastgraph.staging.autograph.builtins import (
     range_,
     slots,
 )  # fmt: skip
-from fastgraph.staging.autograph.iterables import known_rows, rows_of, unpacked
-from fastgraph.staging.autograph.left import Deleting, settle, whole, wholes
-from fastgraph.staging.autograph.state import Undefined, UndefinedReturnValue, ld, ldu, part
+from fastgraph.staging.autograph.iterables import known_rows, rows_of, unpacked, unpacked_around
+from fastgraph.staging.autograph.state import Undefined, UndefinedReturnValue, ld, ldu
 from fastgraph.staging.autograph.statements import for_stmt, if_stmt, ret, while_stmt
-from fastgraph.staging.autograph.unpacking import unpacked_around, unpacked_to
 
 _OPERATORS = (
     if_stmt, while_stmt, for_stmt, if_exp, and_, or_, not_, not_eq, assert_stmt, range_, len_, print_, int_, float_,
-    ret, ld, ldu, Undefined, UndefinedReturnValue, rows_of, known_rows, unpacked, unpacked_to, unpacked_around, item,
-    slots, Attributes, joined, joined_tuple, part, settle, whole, wholes, Deleting,
+    ret, ld, ldu, Undefined, UndefinedReturnValue, rows_of, known_rows, unpacked, unpacked_around, item, slots,
+    Attributes,
 )  # fmt: skip
 _MATCHING = (
     matching.in_, matching.not_in, matching.matches_sequence,
@@ -46,6 +43,34 @@ _MATCHING = (
     matching.matched_attribute, matching.raise_if_of_staging,
 )  # fmt: skip
 _CALLS = (calls.callee, calls.attribute, calls.operate, calls.augment, calls.context, calls.raise_)
+
+
+class Scope(NamedTuple):
+    """Names that stand round a block of a converted function."""
+
+    outer: frozenset[str]  # those of functions round what is converted
+    free: frozenset[str]  # those of functions round the one that the block is of
+    parameters: frozenset[str]  # of the converted function and those in it
+
+
+def _scopes(factory: types.CodeType) -> dict[types.CodeType, Scope]:
+    """Return what stands round each code in the factory of a converted function."""
+    outer = frozenset(factory.co_freevars)
+    functions = [code for code in sources.codes(factory) if not is_block(code) and not is_internal(code)]
+    parameters = frozenset(
+        name for code in functions for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    )
+    found: dict[types.CodeType, Scope] = {}
+
+    def note(code: types.CodeType, free: frozenset[str]) -> None:
+        for each in code.co_consts:
+            if isinstance(each, types.CodeType):
+                own = free if is_block(each) or is_internal(each) else frozenset(each.co_freevars)
+                found[each] = Scope(outer, own, parameters)
+                note(each, own)
+
+    note(factory, outer)
+    return found
 
 
 class Converter:
@@ -58,11 +83,15 @@ class Converter:
         self._factories: weakref.WeakKeyDictionary[types.CodeType, dict[str, types.CodeType]] = (
             weakref.WeakKeyDictionary()
         )
-        self._own: weakref.WeakSet[types.CodeType] = weakref.WeakSet()
+        self._own: weakref.WeakKeyDictionary[types.CodeType, Scope] = weakref.WeakKeyDictionary()
 
     def made(self, code: types.CodeType) -> bool:
         """Say whether this is converted code."""
         return code in self._own
+
+    def scope_of(self, code: types.CodeType) -> Scope | None:
+        """Return the names round converted code, None for other code."""
+        return self._own.get(code)
 
     def __call__(self, function: types.FunctionType, recursive: bool = True) -> types.FunctionType:
         """Return `function` converted, and what it calls if `recursive`. Raises ConversionError without its source."""
@@ -72,7 +101,7 @@ class Converter:
             factory = kept.factory(function, self._factory)
             with parsing:
                 self._factories.setdefault(function.__code__, {})[file] = factory
-                self._own.update(sources.codes(factory))
+                self._own.update(_scopes(factory))
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         closure = tuple(cells[name] for name in factory.co_freevars)
         make = types.FunctionType(factory, function.__globals__, closure=closure)

@@ -1,12 +1,11 @@
-"""Which staged statement makes a list of Python's one with a tensor for its length, when one inside of it needs that.
+"""Which staged statement makes a list of Python's the rows of tensors, when one inside of it needs that.
 
-Rule: the outermost staged statement round a change of the list's length makes the rows, in the trace round it, and is
-traced again; the statements inside of it then carry the rows like other values.
+Rule: the outermost staged statement that reaches the list makes the rows, in the trace round it, and is traced again;
+the statements inside of it then carry the rows like other values.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,18 +13,16 @@ from typing import Any, NoReturn
 
 from fastgraph import dtype as dtypes
 from fastgraph._tensor import convert, current_trace
+from fastgraph.graph.differentiate import entering
+from fastgraph.graph.trace import GraphTrace
 from fastgraph.ops import elementwise
 from fastgraph.ops.tensor_lists import list_grow
-from fastgraph.staging.autograph import identity
-from fastgraph.staging.autograph.containers import Containers, Found, is_of_trace
-from fastgraph.staging.autograph.left_lists import LeftList
+from fastgraph.staging.autograph.containers import Containers, Found
 from fastgraph.staging.autograph.lists import StagedList
-from fastgraph.staging.autograph.moved import Moved
-from fastgraph.staging.autograph.rows import as_rows, check_shapes
+from fastgraph.staging.autograph.rows import as_rows, check_dtypes, check_shapes
+from fastgraph.staging.autograph.state import at_line, same_structure
 
 MOST_LISTS = 50
-#: The sample for a list whose elements are known not to be alike.
-UNLIKE = object()
 _local = threading.local()
 
 
@@ -43,17 +40,10 @@ class Grow(BaseException):
 class Owner:
     """A staged statement that is being traced, and the containers that it can reach."""
 
-    def __init__(self, containers: Containers, frame: Any) -> None:
+    def __init__(self, containers: Containers) -> None:
         self.containers = containers
-        self.frame = frame
-        self.root = _root(current_trace())
-
-
-def _root(trace: Any) -> Any:
-    """Return the trace of the Function that a branch or body belongs to."""
-    while trace is not None and trace.kind == "branch":
-        trace = trace.parent
-    return trace
+        trace: Any = current_trace()
+        self.root = trace.root
 
 
 def _stack() -> list[Owner]:
@@ -66,7 +56,7 @@ def _stack() -> list[Owner]:
 @contextmanager
 def owning(containers: Containers) -> Iterator[Owner]:
     """While active, a staged statement with these containers is being traced."""
-    owner = Owner(containers, sys._getframe(2))
+    owner = Owner(containers)
     _stack().append(owner)
     try:
         yield owner
@@ -78,12 +68,12 @@ def owner_of(changed: Found) -> tuple[Owner, Found] | None:
     """Return the outermost statement that can make a list have a tensor for its length, None if none can."""
     container = changed.container
     origin = container.origin if isinstance(container, StagedList) else container
-    root = _root(current_trace())
+    trace: Any = current_trace()
     for owner in _stack():
         found = owner.containers.of(origin, changed.places)
-        if found is None or owner.root is not root or not found.places or not isinstance(found.container, list):
+        if found is None or not found.own or owner.root is not trace.root or type(found.container) is not list:
             continue
-        if is_of_trace(found, owner.frame, parameters=True):
+        if None not in found.places:
             return owner, found
     return None
 
@@ -99,16 +89,13 @@ def grow(changed: Found, sample: Any, refused: Exception) -> NoReturn:
     raise Grow(*owned, sample, refused)
 
 
-def added(found: Found, *ends: Any) -> Any:
-    """Return an element that one of `ends`, states of the list `found`, has and that was not there before.
-
-    Where there is none an element that was there, which the list may have got inside of the statement; else None.
-    """
-    before = {id(element) for element in found.before}
-    new = [each.to.structure if isinstance(each, Moved) and isinstance(each.to, StagedList) else each
-           for end in (*ends, found.before) for each in end]  # fmt: skip
-    new = [each for each in new if not isinstance(each, Moved)]
-    return next((each for each in new if id(each) not in before), new[0] if new else None)
+def elements_added(found: Found, end: Any) -> Any:
+    """Return what a block has appended to a list, None where it has changed the list otherwise."""
+    if not isinstance(found.container, (list, StagedList)) or not isinstance(end, list):
+        return None
+    n = len(found.before)
+    kept = len(end) >= n and all(a is b for a, b in zip(found.before, end, strict=False))
+    return end[n:] if kept else None
 
 
 def grown(revision: Grow, owner: Owner) -> None:
@@ -117,26 +104,43 @@ def grown(revision: Grow, owner: Owner) -> None:
     if revision.owner is not owner:
         raise revision
     found = revision.found
-    made = as_rows(found.before, revision.sample, found.name)
+    check_elements([*found.before, *([] if revision.sample is None else [revision.sample])], found.name)
+    made = as_rows(found.before, revision.sample)
     if made is None:
-        _leave(found, revision)
-        return
+        raise revision.refused
     structure, rows = made
     count = convert(len(found.before), dtypes.int32)
     rows = [list_grow(row, elementwise.subtract(count, 1)) for row in rows]
-    staged = StagedList(found.name, structure, rows, count=count)
-    found.put(staged)
-    identity.stands_for(staged, found.container, found.name)
-    list.__setitem__(found.container, slice(None), [Moved(found.name, staged)])
+    found.put(StagedList(found.name, structure, rows, count))
+    leave(found)
 
 
-def _leave(found: Found, revision: Grow) -> None:
-    """Let nobody read a list whose elements cannot be rows."""
-    refused = revision.refused
-    try:
-        check_shapes([*found.before, *([] if revision.sample is None else [revision.sample])], found.name)
-    except ValueError as error:
-        refused = error
-    left = LeftList(found.name, found.before, refused)
-    found.put(left)
-    list.__setitem__(found.container, slice(None), [Moved(found.name, left)])
+def leave(found: Found) -> None:
+    """Let the list that was appended to, which other names may hold, have an element that is out of scope."""
+    outer = current_trace()
+    assert isinstance(outer, GraphTrace)
+    with entering(GraphTrace("appended", parent=outer, kind="branch")):
+        list.append(found.container, elementwise.identity(convert(0)))
+
+
+def check_elements(elements: list[Any], name: str) -> None:
+    """Raise TypeError or ValueError where elements of a list cannot be rows."""
+    for element in elements:
+        if any(isinstance(each, (list, dict)) for each in _within(element)):
+            raise TypeError(
+                f"an element of the list '{name}'{at_line()} is a list or dict, and a staged statement appends to it, "
+                "so that its elements are the rows of tensors: append a tensor, tf.stack(element), or a tuple"
+            )
+        difference = same_structure(elements[0], element)
+        if difference is not None:
+            raise TypeError(f"the elements of the list '{name}'{at_line()}, which a staged statement appends to, must "
+                            f"be alike: {difference}")  # fmt: skip
+    check_dtypes(elements, name)
+    check_shapes(elements, name)
+
+
+def _within(value: Any) -> Iterator[Any]:
+    yield value
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _within(each)

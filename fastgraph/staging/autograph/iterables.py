@@ -15,7 +15,6 @@ from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import elementwise, gathering, joining, movement
-from fastgraph.staging.autograph.left import whole
 from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.state import is_tensor
 
@@ -246,10 +245,19 @@ def known_rows(value: Any) -> Any:
 
 
 def unpacked(value: Any) -> Any:
-    """Return the rows of a tensor as a list, if their number is known, of a dict it as a whole; else `value` itself."""
+    """Return the rows of a tensor as a list, if their number is known; else `value` itself."""
     if isinstance(value, SymbolicTensor) and value.shape.rank and value.shape[0] is not None:
         return joining.unstack(value)
-    return whole(value)
+    return value
+
+
+def unpacked_around(value: Any, before: int, after: int) -> tuple[Any, ...]:
+    """Return the first values, a list of those between, and the last ones. Raises ValueError for too few."""
+    items = list(unpacked(value))
+    if len(items) < before + after:
+        raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(items)})")
+    stop = len(items) - after
+    return (*items[:before], items[before:stop], *items[stop:])
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from fastgraph.staging.autograph import sources
 _INTERNAL = "<fastgraph autograph>"  # what the user did not write
 _BLOCK = "ag__block"  # the parameter of a lambda that stands for a part of an expression
 _FACTORY = "__fastgraph_factory"
-_OF_WHOLES = frozenset({"eq", "ne", "or_"})  # operators of dicts
 _FUTURE_FLAGS = 0
 for _name in __future__.all_feature_names:
     _FUTURE_FLAGS |= getattr(__future__, _name).compiler_flag
@@ -139,15 +138,13 @@ class _Run(ast.NodeTransformer):
         operators: set[str],
         blocks: set[str],
         variables: Sequence[str],
-        parts: set[tuple[type, Any]],
     ) -> None:
         self.scopes: set[str] = set()
         self.blocks = blocks
         self.variables = variables
         self.attributes = attributes
         self.operators = operators
-        self.parts = parts
-        self.sets_state = self.is_state = False
+        self.sets_state = False
 
     def visit_With(self, node: ast.With) -> Any:
         scope = node.items[0].context_expr
@@ -161,14 +158,11 @@ class _Run(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        outer = self.sets_state, self.is_state
-        self.sets_state, self.is_state = (
-            node.name.startswith(each) for each in ("set_state", ("set_state", "get_state"))
-        )
+        outer, self.sets_state = self.sets_state, node.name.startswith("set_state")
         try:
             return self._function(node)
         finally:
-            self.sets_state, self.is_state = outer
+            self.sets_state = outer
 
     def _function(self, node: ast.FunctionDef) -> Any:
         node.decorator_list = [each for each in node.decorator_list if not _is_name(each, "autograph_artifact")]
@@ -185,30 +179,11 @@ class _Run(ast.NodeTransformer):
             node.args.kw_defaults.append(ast.Constant(None))
         return self.generic_visit(node)
 
-    def _read(self, made: Any, node: Any) -> Any:
-        """Return what reads a part of a value: only some paths may have set one that is part of a block's state."""
-        is_part = isinstance(node.ctx, ast.Load) and not self.is_state and _part(node) in self.parts
-        is_part = is_part and not (isinstance(node.value, ast.Name) and node.value.id == "ag__")
-        return _like(_operation("part", made), node) if is_part else made
-
     def _operator(self, node: Any) -> Any:
-        made = self._operated(node)
-        return self._read(made, node) if made is node and isinstance(node, ast.Subscript) else made
-
-    def _operated(self, node: Any) -> Any:
         name = autograph.operator_of(node)
         self.generic_visit(node)
-        if name in _OF_WHOLES:
-            _read_whole(node)
-        elif isinstance(node, ast.AugAssign) and name == "add":
-            node.value = _whole(node.value)  # which a list gets the keys of
-        elif isinstance(node, ast.BinOp) and name == "mod" and not isinstance(node.right, ast.Constant):
-            node.right = _like(_operation("wholes", node.right), node.right)  # which text may show
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Del):
-            node.value = _like(_operation("Deleting", node.value), node.value)
-            return node
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and (
-            self.sets_state or _is_indexed(node) or isinstance(node.slice, ast.Slice)
+            self.sets_state or _is_indexed(node)
         ):  # fmt: skip
             node.value = _like(_operation("slots", node.value), node)
             return node
@@ -230,27 +205,14 @@ class _Run(ast.NodeTransformer):
             operands = [node.left, node.comparators[0] if isinstance(node, ast.Compare) else node.right]
         return _like(_operation("operate", ast.Constant(name), *operands), node)
 
-    def visit_Dict(self, node: ast.Dict) -> Any:
-        self.generic_visit(node)
-        node.values = [value if key is not None else _whole(value)
-                       for key, value in zip(node.keys, node.values, strict=True)]  # fmt: skip
-        return node
-
-    def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
-        self.generic_visit(node)
-        node.value = _like(_operation("wholes", node.value), node.value)
-        return node
-
     visit_BinOp = visit_UnaryOp = visit_Compare = visit_Subscript = visit_AugAssign = _operator
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         self.generic_visit(node)
         if self.sets_state and isinstance(node.ctx, ast.Store):
             node.value = _like(_operation("Attributes", node.value), node)
-        elif isinstance(node.ctx, ast.Del):
-            node.value = _like(_operation("Deleting", node.value), node.value)
         if node.attr not in self.attributes or not isinstance(node.ctx, ast.Load) or _is_name(node, node.attr):
-            return self._read(node, node)
+            return node
         return _like(_operation("attribute", node.value, ast.Constant(node.attr)), node)
 
     def visit_Call(self, node: ast.Call) -> Any:
@@ -273,39 +235,6 @@ class _Run(ast.NodeTransformer):
 
 def _operation(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Name("ag__", ast.Load()), name, ast.Load()), list(arguments), [])
-
-
-def _whole(node: ast.expr) -> Any:
-    """Return what reads all that is in a dict, if the expression gives one."""
-    return node if isinstance(node, (ast.Constant, ast.Dict)) else _like(_operation("whole", node), node)
-
-
-def _read_whole(node: ast.Compare | ast.BinOp | ast.AugAssign) -> None:
-    """Let an operator that dicts have read its operands as wholes."""
-    if isinstance(node, ast.Compare):
-        node.left, node.comparators[0] = _whole(node.left), _whole(node.comparators[0])
-    elif isinstance(node, ast.BinOp):
-        node.left, node.right = _whole(node.left), _whole(node.right)
-    else:
-        node.value = _whole(node.value)
-
-
-def _part(node: ast.AST) -> tuple[type, Any] | None:
-    """Return which part of a value an expression stands for: an attribute, or what is at a constant index."""
-    if isinstance(node, ast.Attribute):
-        return ast.Attribute, node.attr
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        return ast.Subscript, node.slice.value
-    return None
-
-
-def _state_parts(node: ast.AST) -> set[tuple[type, Any]]:
-    """Return the parts of values that blocks have in their state."""
-    setters = [
-        each for each in ast.walk(node) if isinstance(each, ast.FunctionDef) and each.name.startswith("set_state")
-    ]
-    parts = {_part(each) for setter in setters for each in ast.walk(setter)}
-    return {each for each in parts if each is not None}
 
 
 def _is_indexed(node: ast.AST) -> bool:
@@ -340,12 +269,6 @@ def _called(node: ast.Call) -> ast.Call:
         [ast.Starred(arguments, ast.Load())] if not isinstance(arguments, ast.Tuple) else list(arguments.elts)
     )
     named = keywords.keywords if isinstance(keywords, ast.Call) else []
-    for keyword in named:
-        if keyword.arg is None:
-            keyword.value = _whole(keyword.value)
-    for each in ast.walk(arguments) if not isinstance(arguments, ast.Tuple) else ():
-        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == "tuple":  # malt's
-            each.args = [_whole(value) for value in each.args]
     call = ast.Call(callee, plain, named)
     _note(call, _origin(node))
     return call
@@ -388,7 +311,7 @@ def compiled(node: Any, function: types.FunctionType, names: dict[str, str | Non
     code = function.__code__
     looks = not _LOOKING.isdisjoint(code_names(code))
     variables = (*code.co_varnames, *code.co_cellvars, *code.co_freevars) if looks else ()
-    node = _Run(*autograph.special_names(function), blocks, variables, _state_parts(node)).visit(node)
+    node = _Run(*autograph.special_names(function), blocks, variables).visit(node)
     arguments = node.args if isinstance(node, ast.FunctionDef) else node.value.args
     for each in ast.walk(arguments):
         if isinstance(each, ast.arg):

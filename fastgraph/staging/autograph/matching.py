@@ -13,9 +13,7 @@ from typing import Any
 from fastgraph._tensor import convert
 from fastgraph.graph.trace import SymbolicTensor
 from fastgraph.ops import comparison, reduction
-from fastgraph.staging.autograph.left import check, whole
 from fastgraph.staging.autograph.lists import StagedList
-from fastgraph.staging.autograph.state import Perhaps
 
 _STATEMENTS = "fastgraph.staging.autograph.statements"
 _STAGING = ("fastgraph.staging.autograph.", "fastgraph.graph.control_flow", "fastgraph.graph.branches")
@@ -31,10 +29,6 @@ def in_(value: Any, container: Any) -> Any:
         container = convert(container)
     if isinstance(container, SymbolicTensor):
         return reduction.reduce_any(comparison.equal(container, value))
-    if isinstance(container, dict):
-        check(container, value)
-        if not isinstance(value, SymbolicTensor) and type(item := container.get(value)) is Perhaps:
-            return convert(item.defined)
     items = isinstance(container, (list, tuple))
     if not isinstance(value, SymbolicTensor) and not (
         items and any(isinstance(item, SymbolicTensor) for item in container)
@@ -71,7 +65,7 @@ def matches_mapping(subject: Any, keys: tuple[Any, ...]) -> bool:
 
 def rest_of_mapping(subject: Any, keys: tuple[Any, ...]) -> dict[Any, Any]:
     """Return the items of a mapping whose keys are not among `keys`."""
-    return {key: value for key, value in whole(subject).items() if key not in keys}
+    return {key: value for key, value in subject.items() if key not in keys}
 
 
 def matches_class(subject: Any, cls: Any, n_positional: int, names: tuple[str, ...]) -> bool:

@@ -178,16 +178,6 @@ class _Statements(ast.NodeTransformer):
             node.value = _placed(operator("unpacked", node.value), node.value)
         return node
 
-    def visit_List(self, node: Any) -> Any:
-        """With a star it is put together from lists, of which a tensor may know the length."""
-        self.generic_visit(node)
-        if not isinstance(node.ctx, ast.Load) or not any(isinstance(each, ast.Starred) for each in node.elts):
-            return node
-        parts = [each.value if isinstance(each, ast.Starred) else ast.List([each], ast.Load()) for each in node.elts]
-        return _placed(operator("joined" if isinstance(node, ast.List) else "joined_tuple", *parts), node)
-
-    visit_Tuple = visit_List
-
     def visit_Assert(self, node: ast.Assert) -> Any:
         """assert is an operator; without a message the text of the test is the message."""
         message = node.msg or ast.Constant(f"assert {ast.unparse(node.test)}")
@@ -292,7 +282,7 @@ class _Statements(ast.NodeTransformer):
         names = node.targets[0].elts  # type: ignore[attr-defined]
         star = next((k for k, each in enumerate(names) if isinstance(each, ast.Starred)), None)
         if star is None:
-            return operator("unpacked_to", node.value, ast.Constant(len(names)))
+            return operator("unpacked", node.value)
         names[star] = names[star].value
         return operator("unpacked_around", node.value, ast.Constant(star), ast.Constant(len(names) - star - 1))
 

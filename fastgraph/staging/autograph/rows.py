@@ -11,18 +11,16 @@ from typing import Any
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import convert
-from fastgraph.ops import comparison, creation, gathering, joining, movement
+from fastgraph.ops import creation, joining
 from fastgraph.ops.tensor_lists import list_blank
 from fastgraph.shapes import compatible, dims_text
-from fastgraph.staging.autograph import identity
-from fastgraph.staging.autograph.state import is_tensor, same_structure, user_place
+from fastgraph.staging.autograph.state import at_line, is_tensor, same_structure
 
 
-def as_rows(elements: Sequence[Any], sample: Any, name: str) -> tuple[Any, list[Any]] | None:
+def as_rows(elements: Sequence[Any], sample: Any = None) -> tuple[Any, list[Any]] | None:
     """Return the structure of the elements of a list and these as rows; None where they are not alike.
 
-    `sample` is an element that is to be added, which tells of what there are none yet, or None; `name` is that of the
-    list which the rows are to be, "" where they are read at once.
+    `sample` is an element that is to be added, which tells of what there are none yet, or None.
     """
     known = [*elements, *([] if sample is None else [sample])]
     columns = _columns(known)
@@ -34,14 +32,7 @@ def as_rows(elements: Sequence[Any], sample: Any, name: str) -> tuple[Any, list[
             rows.append(joining.stack([convert(leaf, dtype) for leaf in column[: len(elements)]]))
         else:
             rows.append(empty_rows(dtype, shape))
-    for each in elements if name else ():
-        identity.element(each, name)
     return known[0], rows
-
-
-def are_alike(elements: Sequence[Any]) -> bool:
-    """Say whether elements can be the rows of one list: they are tensors alike in structure, dtype and shape."""
-    return _columns(elements) is not None
 
 
 def check_dtypes(elements: Sequence[Any], name: str) -> None:
@@ -49,9 +40,8 @@ def check_dtypes(elements: Sequence[Any], name: str) -> None:
     for leaves in zip(*map(nesting.flatten, elements), strict=False):
         kinds = list(dict.fromkeys(dtypes.as_dtype(leaf.dtype) for leaf in leaves if hasattr(leaf, "dtype")))
         if len(kinds) > 1:
-            place = user_place()
             raise TypeError(
-                f"the elements of the list '{name}'{f' ({place})' if place else ''} have dtypes {kinds[0].name} and "
+                f"the elements of the list '{name}'{at_line()} have dtypes {kinds[0].name} and "
                 f"{kinds[1].name}: a list that a staged statement makes longer has elements of one dtype. tf.cast "
                 "them, or keep a list for each."
             )
@@ -64,9 +54,8 @@ def check_shapes(elements: Sequence[Any], name: str) -> None:
                   getattr(leaf.shape, "rank", 0) is not None]  # fmt: skip
         for shape in shapes:
             if not compatible(shapes[0], shape):
-                place = user_place()
                 raise ValueError(
-                    f"the elements of the list '{name}'{f' ({place})' if place else ''} have shapes "
+                    f"the elements of the list '{name}'{at_line()} have shapes "
                     f"{dims_text(shapes[0])} and {dims_text(shape)}: a list that a staged statement makes longer has "
                     f"elements of one shape. Pad them; or put them one behind the other as you go, "
                     f"{name} = tf.concat([{name}, value], 0), and let its length vary: "
@@ -102,13 +91,3 @@ def empty_rows(dtype: Any, shape: Sequence[Any]) -> Any:
     if None in shape:  # the first element says it
         return list_blank(convert(0, dtypes.int32), dtype=dtype.name, element=tuple(shape))
     return creation.fill([0, *shape], "") if dtype == dtypes.string else creation.zeros([0, *shape], dtype)
-
-
-def fitted(row: Any, like: Any) -> Any:
-    """Return rows with the element's shape of `like` where there are none: no rows may not know it before."""
-    element = None if row.aval.shape is None else row.aval.shape[1:]
-    if element is None or None not in element:
-        return row
-    own, other = movement.shape(row), movement.shape(like)
-    sizes = gathering.where(comparison.equal(own[0], 0), other[1:], own[1:])
-    return movement.reshape(row, joining.concat([own[:1], sizes], 0))

@@ -15,11 +15,10 @@ import numpy as np
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
 from fastgraph._tensor import Tensor, convert, current_trace
+from fastgraph.errors import InaccessibleTensorError
 from fastgraph.graph.ir import SourceLine
 from fastgraph.graph.trace import GraphTrace, SymbolicTensor, source_lines
 from fastgraph.ops import checks, comparison, creation
-from fastgraph.staging.autograph import identity
-from fastgraph.staging.autograph.moved import resolved
 from fastgraph.staging.autograph.options import prints_in_graphs
 from fastgraph.tensor_array import TensorArray
 
@@ -46,6 +45,12 @@ def user_place() -> str:
     """Return "file:line" of the user's statement that is being traced, or "" where there is none."""
     lines: Sequence[SourceLine] = source_lines()
     return f"{lines[0].file}:{lines[0].line}" if lines else ""
+
+
+def at_line() -> str:
+    """Return the user's line that is traced now, as errors have it; "" if there is none."""
+    place = user_place()
+    return f" ({place})" if place else ""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -110,7 +115,6 @@ class Perhaps:
         self.defined = defined
         self.why = why
         self._checked: Any = None
-        _local.unsure = True
 
     def read(self) -> Any:
         """Return the value; the graph stops with InvalidArgumentError where it was not defined."""
@@ -161,32 +165,24 @@ def of_state(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def of_states(get_state: Callable[[], Any], set_state: Callable[[Any], None]) -> tuple[Any, Any]:
-    """Return both as `of_state` does; what they set is looked through when the function is traced."""
-    pair = of_state(get_state), of_state(set_state)
-    trace = current_trace()
-    if isinstance(trace, GraphTrace) and trace.root.kind == "function":
-        trace.root.states.append(pair)
-    return pair
+def of_states(
+    get_state: Callable[[], Any], set_state: Callable[[Any], None], names: Sequence[str]
+) -> tuple[Callable[[], Any], Callable[[Any], None]]:
+    """Return both as `of_state` does. A part of an object that only some paths set is checked as soon as it is there:
+    the user's objects hold no `Perhaps`."""
+
+    def put(values: Sequence[Any]) -> None:
+        set_state(tuple([
+            value.read() if type(value) is Perhaps and is_part(name) else value
+            for name, value in zip(names, values, strict=False)
+        ]))  # fmt: skip
+
+    return of_state(get_state), of_state(put)
 
 
-def put_back(trace: GraphTrace) -> None:
-    """Put, where attributes, elements and names of outer functions hold a Perhaps, the value that a path has set.
-
-    This is done when a function is traced, or has failed: the user's objects hold what the user's code has put there.
-    """
-    pairs, trace.states = trace.states, []
-    if not getattr(_local, "unsure", False):
-        return
-    if trace.enclosing is None:
-        _local.unsure = False
-    for get_state, set_state in reversed(pairs):
-        try:
-            values = get_state()
-            if any(type(value) is Perhaps for value in values):
-                set_state(tuple(map(inner, values)))
-        except Exception:  # the objects are others now, or refuse
-            continue
+def is_part(name: str) -> bool:
+    """Say whether a name of a block's state stands for an attribute, an element or a key."""
+    return "." in name or "[" in name
 
 
 def without(get_state: Callable[[], Any], hidden: frozenset[int], names: Sequence[str]) -> Callable[[], Any]:
@@ -206,17 +202,23 @@ def ld(value: Any) -> Any:
         from fastgraph.staging.autograph.builtins import print_in_graphs  # which imports this module
 
         return print_in_graphs
-    if in_state():
-        return value
-    value = resolved(value)
-    if identity.in_use():
-        identity.check(value)
+    if type(value) is list and value and not in_state():
+        check_not_left(value)
     return value
 
 
-def part(value: Any) -> Any:
-    """Return what an element or attribute holds where the user's code reads it."""
-    return value.read() if type(value) is Perhaps and not in_state() else value
+def check_not_left(value: Any) -> None:
+    """Raise InaccessibleTensorError where the last element of a list is of a branch or body that is over."""
+    last = value[-1] if type(value) is list and value else None
+    trace = current_trace()
+    if not isinstance(last, SymbolicTensor) or not isinstance(trace, GraphTrace) or trace.reaches(last):
+        return
+    if last.trace.kind == "branch" and last.trace.root is trace.root:
+        raise InaccessibleTensorError(
+            f"the list that is read here{at_line()} is one that a staged loop or branch has appended to by another "
+            "name, or that holds a tensor from within it, which is out of scope here. Read it by the name that was "
+            "appended to, use a tf.TensorArray, or return the value."
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -230,9 +232,7 @@ def is_variable(leaf: Any) -> bool:
 
 def is_tensor(leaf: Any) -> bool:
     """Say whether `leaf` can be a tensor of the graph: a tensor, a number, a Variable's value."""
-    return isinstance(leaf, (Tensor, *_NUMBERS)) or (
-        hasattr(leaf, "__fg_tensor__") and not hasattr(leaf, "__fg_staged_list__")
-    )
+    return isinstance(leaf, (Tensor, *_NUMBERS)) or (hasattr(leaf, "__fg_tensor__") and not is_staged_list(leaf))
 
 
 def is_text(leaf: Any) -> bool:
@@ -258,13 +258,25 @@ def results_instead(*values: Any) -> str:
 
 
 def leaves_of(value: Any) -> list[Any]:
-    """Return the leaves of a value, composites taken apart."""
-    return nesting.flatten(value, expand_composites=True)
+    """Return the leaves of a value, composites and lists that are rows taken apart."""
+    leaves = nesting.flatten(value, expand_composites=True)
+    if not any(map(is_staged_list, leaves)):
+        return leaves
+    return [part for leaf in leaves for part in (leaf.parts() if is_staged_list(leaf) else (leaf,))]
+
+
+def is_staged_list(leaf: Any) -> bool:
+    """Say whether a value is a list whose elements are rows."""
+    return hasattr(type(leaf), "__fg_staged_list__")
 
 
 def packed(structure: Any, leaves: Sequence[Any]) -> Any:
     """Return `leaves` in the place of those of `structure`."""
-    if not nesting.is_nested(structure) and len(leaves) == 1 and leaves_of(structure)[0] is structure:
+    flat = nesting.flatten(structure, expand_composites=True)
+    if any(map(is_staged_list, flat)):
+        rest = iter(leaves)
+        leaves = [leaf.of([next(rest) for _ in leaf.parts()]) if is_staged_list(leaf) else next(rest) for leaf in flat]
+    if not nesting.is_nested(structure) and len(flat) == len(leaves) == 1 and flat[0] is structure:
         return leaves[0]
     return nesting.pack_sequence_as(structure, list(leaves), expand_composites=True)
 
@@ -297,9 +309,11 @@ def same_structure(a: Any, b: Any) -> str | None:
     What a class says in `__fg_unify__(a, b)` of two of its values that are to be one is done before.
     """
     try:
-        if nesting.is_nested(a) or hasattr(type(a), "__fg_unify__"):
+        if nesting.is_nested(a) or any(hasattr(type(each), "__fg_unify__") for each in (a, b)):
             nesting.assert_same_structure(a, b, check_types=False)
             for x, y in zip(nesting.flatten(a), nesting.flatten(b), strict=True):
+                if is_staged_list(x) != is_staged_list(y):
+                    raise TypeError("one is a list that a staged statement has appended to, the other is none")
                 if hasattr(type(x), "__fg_unify__") and (isinstance(y, type(x)) or isinstance(x, type(y))):
                     type(x).__fg_unify__(x, y)
         nesting.assert_same_structure(a, b, expand_composites=True)
@@ -312,14 +326,14 @@ def longer(a: Any, b: Any) -> str:
     """Return what to do where a name is to hold lists or tuples of different lengths, "" where that is not so."""
     if type(a) is not type(b) or type(a) not in (list, tuple) or len(a) == len(b):
         return ""
-    return " A list may get longer or shorter where it is changed in place: values.append(value), values.pop()."
+    return " A list gets longer where it is appended to, values.append(value); else use a tf.TensorArray."
 
 
 def same_leaf(a: Any, b: Any) -> bool:
     """Say whether two leaves that are no tensors are the same."""
     if a is b:
         return True
-    if hasattr(a, "__fg_staged_list__"):  # which the graph compares
+    if is_staged_list(a):  # which cannot be compared
         return False
     try:
         return bool(type(a) is type(b) and a == b)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,40 +22,31 @@ from fastgraph.graph.trace import GraphTrace, SymbolicTensor, reserved
 from fastgraph.names import name_scope
 from fastgraph.ops import comparison, elementwise, gathering, joining, movement
 from fastgraph.ops.arguments import known_value
-from fastgraph.staging import recursion
-from fastgraph.staging.autograph import identity, options
+from fastgraph.staging import autograph, recursion
+from fastgraph.staging.autograph import options
 from fastgraph.staging.autograph.builtins import and_, decides, decisive
-from fastgraph.staging.autograph.chosen import settled
 from fastgraph.staging.autograph.containers import (
     Containers,
+    Found,
     alike,
     contents,
-    in_reach,
-    own_names,
+    divided,
     replace,
     unlike_branches,
 )
-from fastgraph.staging.autograph.elements import one_of_several
-from fastgraph.staging.autograph.growing import MOST_LISTS, UNLIKE, Grow, Owner, added, grow, grown, owning
-from fastgraph.staging.autograph.identity import is_list
+from fastgraph.staging.autograph.growing import MOST_LISTS, Grow, Owner, elements_added, grow, grown, owning
 from fastgraph.staging.autograph.iterables import FilteredElements, StagedIterable
-from fastgraph.staging.autograph.left import by_branches, is_keyed, wholes
-from fastgraph.staging.autograph.lists import StagedList, may_be_rows
+from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.loops import Loop
-from fastgraph.staging.autograph.moved import Moved, current
-from fastgraph.staging.autograph.nested_rows import NestedRows, at, unlike
 from fastgraph.staging.autograph.returns import surely_true
-from fastgraph.staging.autograph.rows import are_alike
 from fastgraph.staging.autograph.state import (
     Join,
     Perhaps,
-    Undefined,
     UndefinedReturnValue,
     begun,
     condition,
-    inner,
+    is_part,
     is_undefined,
-    leaves_of,
     of_states,
     output_of,
     without,
@@ -78,8 +68,8 @@ def if_stmt(
     pred = condition(cond, "if statement")
     kept = list(range(nouts))
     if nouts < len(symbol_names):  # names that no later line reads; outer functions may read those that are theirs
-        own, _ = own_names(sys._getframe(1))
-        kept += [k for k in range(nouts, len(symbol_names)) if own is not None and symbol_names[k] not in own]
+        scope = autograph.scope_of(body.__code__)
+        kept += [k for k in range(nouts, len(symbol_names)) if scope is not None and symbol_names[k] in scope.free]
     lenient = Loop.depth() > 0 or options.in_loop()
     staged_if(pred, body, orelse, get_state, set_state, symbol_names, kept, lenient=lenient)
 
@@ -102,10 +92,9 @@ def staged_if(
     """
     outer = current_trace()
     assert isinstance(outer, GraphTrace)
-    get_state, set_state = of_states(get_state, set_state)
+    get_state, set_state = of_states(get_state, set_state, names)
     scope = reserved(outer, "cond")
     for _ in range(MOST_LISTS):
-        known = identity.mark()
         containers = Containers([body, orelse, *blocks], names)
         state = without(get_state, containers.hidden(names), names)
         start = state()
@@ -116,7 +105,6 @@ def staged_if(
                 wanted = revision
             else:
                 return
-        identity.forget(known)
         set_state(start)
         grown(wanted, owner)
     raise wanted.refused
@@ -157,8 +145,7 @@ def _branches(
 ) -> None:
     """Trace the two blocks once, and put the cond node into the graph."""
     containers = owner.containers
-    before = identity.mark()
-    changed: dict[int, Any] = {}
+    changed: dict[int, Found] = {}
     whole: list[Any] = []  # what all names hold at the end of each branch
 
     def run(block: Callable[[], Any]) -> tuple[tuple[Any, ...], dict[int, Any]]:
@@ -169,7 +156,7 @@ def _branches(
             state = get_state()
             whole.append(state)
             ends = [pred if isinstance(state[k], Operation) and state[k] is not start[k] else state[k] for k in kept]
-            values = tuple([begun(settled(end)) for end in ends])  # in TensorFlow, too, an Operation is the predicate
+            values = tuple(map(begun, ends))  # in TensorFlow, too, an Operation is the predicate
         finally:
             held = {id(found.container): contents(found.container) for found in containers.all if found.written}
             for found in containers.changed():
@@ -188,159 +175,68 @@ def _branches(
             error.left_out()
         elif not recursion.leaves_out():
             raise
-        identity.forget(before)
         set_state(start)
         known()
         return
     _check_owners(names, start, whole)
-    both_ends = [
-        (found, [held.get(key, found.before) for held in (held_main, held_other)]) for key, found in changed.items()
-    ]
+    helds = held_main, held_other
+    carried: list[tuple[Found, list[Any]]] = []
     left = []
-    for k, (found, ends) in enumerate(both_ends):
-        parts = by_branches(found, ends, (then_trace, else_trace), unlike_branches(found, *ends))
+    for key, found in changed.items():
+        ends = [held.get(key, found.before) for held in helds]
+        parts = divided(found, ends, (then_trace, else_trace))
         if parts is not None:
-            both_ends[k] = found, parts[0]
-            left.append(parts[1])
-        elif not alike(*ends) or any(isinstance(each, Moved) for end in ends for each in end):
+            ends, rest = parts
+            left.append(rest)
+        if not alike(*ends):
             refused = unlike_branches(found, *ends)
-            if not isinstance(found.container, (list, StagedList)):
+            new = [elements_added(found, end) for end in ends]
+            if None in new:
                 raise refused
-            grow(found, added(found, *ends), refused)
-        if is_keyed(found):
-            ends = both_ends[k][1]
+            grow(found, next(element for more in new for element in more), refused)
+        if isinstance(found.before, dict) and not isinstance(found.container, StagedList):
             keys = [key for key, item in found.before.items() if any(end.get(key) is not item for end in ends)]
             keys += [key for key in ends[0] if key not in found.before]
-            both_ends[k] = found, [{key: end[key] for key in keys} for end in ends]
-    both_ends = [  # but for the lists in which the branches do no more than leave something
-        (found, ends)
-        for found, ends in both_ends
-        if type(found.container) is not list or any(end is not found.before for end in ends)
+            ends = [{key: end[key] for key in keys} for end in ends]
+        if not isinstance(found.container, StagedList):
+            ends = [_as_left(end, held) for end, held in zip(ends, helds, strict=True)]
+        carried.append((found, ends))
+    same = [one is two and isinstance(one, (list, dict, StagedList)) for one, two in zip(main, other, strict=True)]
+    values_met = [
+        (names[k], *(((), ()) if stays else map(_as_left, (one, two), helds)), lenient and not is_part(names[k]))
+        for k, one, two, stays in zip(kept, main, other, same, strict=True)
     ]
-    stays: dict[int, Any] = {}  # names that hold the same list, whatever it holds then
-    several = set()
-    ends_of = [list(main), list(other)]
-    helds = held_main, held_other
-    sides = list(zip(main, other, strict=True))  # the lists themselves, of which each branch has left something else
-    rows_of = {names[k] for k, *side in zip(kept, main, other, strict=True)
-               if any(isinstance(each, StagedList) for each in side)}  # fmt: skip
-    for place, k in enumerate(kept):
-        one, two = main[place], other[place]
-        if names[k].rpartition("[")[0] in rows_of:  # an element of what is carried as a whole
-            stays[place] = Undefined(names[k])
-            for end in ends_of:
-                end[place] = ()
-        elif one is two and is_list(one):
-            stays[place] = one
-            for end in ends_of:
-                end[place] = ()
-        elif one is not two:
-            if any(
-                containers.others(each, [names[k] for k in kept]) or sum(each is v for v in side) > 1
-                for each, side in ((one, main), (two, other))
-                if containers.of(each) is not None
-            ):
-                several.add(place)
-            for end, held in zip(ends_of, helds, strict=True):
-                end[place] = _as_left(end[place], held)
-    main, other = map(tuple, ends_of)
     with entering(else_trace):
-        _compare(main, other)
-    lists = []
-    joins = []
-    values_met: list[tuple[str, Any, Any, Any, bool, Any]] = [
-        (names[k], *end, start[k], lenient, None) for k, end in zip(kept, zip(main, other, strict=True), strict=True)
-    ]
-    for found, ends in both_ends:
-        is_rows = isinstance(found.container, StagedList)
-        left_in = [end if is_rows else _as_left(end, held) for end, held in zip(ends, helds, strict=True)]
-        values_met.append((found.name, *left_in, found.before, False, found))
-    for name, one, two, began, may_be_unset, found in values_met:
-        rows = [NestedRows(name), NestedRows(name)]
-        for path in unlike(one, two):
-            both = at(one, path), at(two, path)
-            if not (any(isinstance(each, StagedList) for each in both) or may_be_rows(at(began, path), *both)):
-                chosen = is_list(both[0]) and are_alike([*both[0], *both[1]])
-                if not chosen:  # as they are, which the error says
-                    continue
-            with entering(then_trace):
-                rows[0].add(path, *both)
-            with entering(else_trace):
-                rows[1].add(path, *reversed(both))
-        lists.append(rows[0])
-        try:
-            joins.append(Join(name, rows[0].taken_apart(one), rows[1].taken_apart(two), lenient=may_be_unset))
-        except (TypeError, ValueError) as error:
-            if found is None or type(found.container) is not list:
-                raise
-            grow(found, UNLIKE, error)
+        _compare([one for _, one, _, _ in values_met], [two for _, _, two, _ in values_met])
+    values_met += [(found.name, *ends, False) for found, ends in carried]
+    joins = [Join(name, one, two, lenient=may_be_unset) for name, one, two, may_be_unset in values_met]
     # A cond has an output, if only to be waited for.
     pairs = [pair for join in joins for pair in join.pairs] or [(0, 0)]
     closed(then_trace, lambda: (output_of(pair[0]) for pair in pairs))
     closed(else_trace, lambda: (output_of(pair[1]) for pair in pairs))
     outputs = iter(make_cond(then_trace, else_trace, pred, name=scope))
-    values = [rows.put_together(join.result(outputs)) for rows, join in zip(lists, joins, strict=True)]
+    values = [join.result(outputs) for join in joins]
     after = list(start)
-    for place, k in enumerate(kept):
-        after[k] = values[place]
-        if place in stays:
-            after[k] = stays[place]
-        else:
-            after[k] = _with_own_lists(after[k], sides[place], helds)
-            if place in several:
-                follows = all(containers.of(side) is not None for side in sides[place])
-                after[k] = one_of_several(after[k], names[k], pred if follows else None, sides[place])
+    for k, value, one, stays in zip(kept, values, main, same, strict=False):
+        after[k] = one if stays else value
     set_state(tuple(after))
-    results: list[tuple[str, Any, Sequence[Any]]]
-    results = [(names[k], inner(after[k]), tuple(map(inner, side))) for k, side in zip(kept, sides, strict=True)]
-    for (found, ends), value in zip(both_ends, values[len(kept) :], strict=True):
-        held = identity.joined(ends[0], ends[1], value, *helds)
-        replace(found.container, {**found.before, **held} if is_keyed(found) else held)
-        results += identity.of_contents(found.name, held, ends)
+    for (found, _), value in zip(carried, values[len(kept) :], strict=True):
+        replace(found.container, {**found.before, **value} if isinstance(value, dict) else value)
     for each in left:
         each.put()
-    identity.decided(results, helds)
-
-
-def _with_own_lists(value: Any, sides: tuple[Any, Any], helds: tuple[dict[int, Any], dict[int, Any]]) -> Any:
-    """Return what a name holds after a conditional, with the lists that both branches have left at the same place."""
-    ends = [None if is_undefined(side) else inner(side) for side in sides]
-    if isinstance(value, Perhaps):
-        if None in ends:  # where one branch alone sets the name, it holds what that has set
-            value.value = _where_there(ends[1] if ends[0] is None else ends[0], value.value)
-        else:
-            value.value = identity.joined(ends[0], ends[1], value.value, *helds)
-        return value
-    return identity.joined(ends[0], ends[1], value, *helds)
-
-
-def _where_there(one: Any, made: Any) -> Any:
-    """Return `made`, what stands for `one` after a branch, with the lists that were there before the branch."""
-    one = current(one)
-    held = list(one.rows or ()) if isinstance(one, StagedList) else one
-    if is_list(one) and all(map(in_reach, leaves_of(held))):
-        return one
-    if not isinstance(made, (list, tuple, dict)) or type(one) not in (list, tuple, dict) or len(one) != len(made):
-        return made
-    return identity.mapped(made, lambda key, item: _where_there(one[key], item))
 
 
 def _as_left(value: Any, held: dict[int, Any]) -> Any:
     """Return a list, tuple or dict with what a branch has left in it, and in those inside of it."""
     left = held.get(id(value), value)
     if isinstance(value, StagedList):
-        if left is value:
-            return value
-        copy = value.copy()
-        replace(copy, left)
-        return copy
-    if type(left) not in (list, tuple, dict):
-        return left
-    items = left.items() if isinstance(left, dict) else enumerate(left)
-    inside = {key: _as_left(item, held) for key, item in items}
-    if all(item is now for item, now in zip(left.values() if isinstance(left, dict) else left, inside.values(),
-                                            strict=True)):  # fmt: skip
-        return left
+        return value if left is value else value.of(list(left.values()))
+    if type(value) not in (list, tuple, dict):
+        return value
+    items = left if isinstance(left, dict) else dict(enumerate(left))
+    inside = {key: _as_left(item, held) for key, item in items.items()}
+    if left is value and all(item is items[key] for key, item in inside.items()):
+        return value
     return inside if isinstance(left, dict) else type(left)(inside.values())
 
 
@@ -583,4 +479,4 @@ def ret(value: Any, did_return: Any) -> Any:
         if not surely_true(did_return) and not recursion.leaves_out():
             raise ValueError(value.why)
         return value.value if surely_true(value.defined) or recursion.leaves_out() else value.read()
-    return wholes(value)
+    return value
