@@ -194,7 +194,7 @@ def like_mapping(original: Any, items: list[tuple[Any, Any]]) -> Any:
     if isinstance(original, defaultdict):
         return type(original)(original.default_factory, items)
     try:
-        return type(original)(items)
+        return getattr(original, "__fg_like__", type(original))(items)
     except TypeError:  # a Mapping that is not made from items (a proxy): the values still have their keys
         return dict(items)
 
@@ -208,7 +208,7 @@ def _like(original: Any, kind: int, children: list[Any]) -> Any:
         return cls(*children)
     if kind == _VIEW or cls is range or isinstance(original, memoryview):
         return children
-    return cls(children)
+    return getattr(cls, "__fg_like__", cls)(children)
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import fastgraph as fg
-from fastgraph.staging.autograph import moved
 
 TRACED: list[int] = []
 
@@ -80,24 +79,3 @@ def test_the_body_is_traced_as_often_for_many_variables(tmp_path: Path, begin: s
         assert [value.numpy().tolist() for value in staged] == plain
         times.append(len(TRACED))
     assert times[0] == times[1] <= 3
-
-
-def test_a_table_read_often_is_looked_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lists that have become rows may be anywhere in what a name holds: looked for when there are new ones."""
-    looked = []
-    look = moved._resolved
-
-    def counted(value: Any, depth: int) -> Any:
-        looked.append(value)
-        return look(value, depth)
-
-    monkeypatch.setattr(moved, "_resolved", counted)
-    numbers = []
-    for n in (2, 200):
-        looked.clear()
-        lines = ["table = [[float(k), []] for k in range(100)]", "rows = table[7][1]", "for t in tf.range(3):"]
-        lines += ["    rows.append(x)", *(f"x = x + table[{k % 100}][0]" for k in range(n)), "return x, table[7][1]"]
-        x, rows = fg.function(written(tmp_path, f"reads_{n}", lines))(fg.constant(1.0))
-        assert float(x) == 1 + sum(k % 100 for k in range(n)) and rows.numpy().tolist() == [1.0] * 3
-        numbers.append(len([value for value in looked if type(value) is list and len(value) == 100]))
-    assert 0 < numbers[0] == numbers[1]

@@ -6,6 +6,7 @@ Rule: as in statements.py; nothing here knows of blocks and their state.
 from __future__ import annotations
 
 import builtins
+import reprlib
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,7 @@ from fastgraph.ops import (
     ranking,
     reduction,
 )
+from fastgraph.staging.autograph.chosen import chosen
 from fastgraph.staging.autograph.containers import Containers
 from fastgraph.staging.autograph.growing import Grow
 from fastgraph.staging.autograph.iterables import (
@@ -87,8 +89,10 @@ def if_exp(cond: Any, if_true: Any, if_false: Any, expr_repr: str) -> Any:
 
         return run
 
+    containers = Containers([if_true, if_false], ())
     try:
-        return _chosen(pred, noted("main", if_true), noted("else", if_false), if_true, if_false)
+        result = _chosen(pred, noted("main", if_true), noted("else", if_false), if_true, if_false)
+        return chosen(result) if any(containers.has_other_names(value, "") for value in values.values()) else result
     except TypeError as error:
         if "true_fn and false_fn" not in str(error):
             raise
@@ -411,6 +415,8 @@ def round_(value: Any, *digits: Any) -> Any:
 
 def list_(*values: Any) -> Any:
     """list(...), of a symbolic tensor its rows."""
+    if len(values) == 1 and isinstance(values[0], StagedList):
+        return values[0].of(values[0].parts())
     return list(*map(_elements, values))
 
 
@@ -421,7 +427,7 @@ def tuple_(*values: Any) -> Any:
 
 def _elements(value: Any) -> Any:
     if isinstance(value, StagedList):
-        raise value.unsupported("list() and tuple()")
+        raise value.unsupported("tuple()")
     value = decisive(value)
     return source_of(value) if staged(value) else value
 
@@ -466,10 +472,7 @@ class _Slots:
                 owner.pop(index, None)
         elif type(owner) is list and decides(index):
             if not in_state():
-                raise NotImplementedError(
-                    f"an element of a list is set at an index that is a tensor ({user_place()}), and the list is "
-                    "one of Python's: stack it, and use tf.tensor_scatter_nd_update, or use a tf.TensorArray"
-                )
+                self._put(index, value)
         elif in_state() and type(owner) is list and isinstance(index, int) and index >= len(owner):
             raise NotImplementedError(
                 f"element {index} of a list is set or deleted in a staged statement ({user_place()}) that also changes "
@@ -477,6 +480,25 @@ class _Slots:
             )
         else:
             owner[index] = value
+
+
+    def _put(self, index: Any, value: Any) -> None:
+        """Have each element be `value` or what it was, whichever `index` says."""
+        owner, n = self._owner, len(self._owner)
+        made = as_rows([*owner, value])
+        if made is None:
+            raise TypeError(
+                f"the elements of a list that a tensor is the index of must be alike: {reprlib.repr(value)} cannot be "
+                f"put into {reprlib.repr(owner)} ({user_place()})"
+            )
+        *elements, new = [nesting.pack_sequence_as(made[0], [row[k] for row in made[1]]) for k in range(n + 1)]
+        at = elementwise.cast(index, dtypes.int64)
+        at = elementwise.add(at, elementwise.cast(at < 0, dtypes.int64) * n)
+        inside = comparison.logical_and(comparison.greater_equal(at, 0), comparison.less(at, n))
+        checks.Assert(inside, ["list assignment index out of range:", index])
+        for k, old in enumerate(elements):
+            here = comparison.equal(at, k)
+            owner[k] = nesting.map_structure(lambda a, b, here=here: gathering.where(here, a, b), new, old)
 
 
 class Attributes:

@@ -17,6 +17,7 @@ from fastgraph.shapes import Aval, common_shape, generalises, shape_of
 from fastgraph.staging.autograph.state import (
     RETURN_VALUE,
     Perhaps,
+    inner,
     is_part,
     is_staged_list,
     is_tensor,
@@ -85,11 +86,11 @@ class Carried:
     def begin(self, value: Any, shapes: list[Any] | None = None) -> None:
         """Enter the loop with `value`."""
         self.value = value
-        inner = value.value if isinstance(value, Perhaps) else value
-        self.undefined = is_undefined(inner)
-        self.leaves = [] if self.undefined else leaves_of(inner)
+        held = inner(value)
+        self.undefined = is_undefined(held)
+        self.leaves = [] if self.undefined else leaves_of(held)
         self.dynamic = [is_tensor(leaf) and not is_variable(leaf) for leaf in self.leaves]
-        self.shapes = self._shapes_of_lists(inner) if shapes is None else shapes
+        self.shapes = self._shapes_of_lists(held) if shapes is None else shapes
         self._tensors: list[Any] | None = None
 
     def _shapes_of_lists(self, value: Any) -> list[Any] | None:
@@ -128,8 +129,8 @@ class Carried:
         rest = iter(tensors)
         defined = next(rest) if isinstance(self.value, Perhaps) else None
         leaves = [next(rest) if dynamic else leaf for leaf, dynamic in zip(self.leaves, self.dynamic, strict=True)]
-        inner = packed(self.value.value if isinstance(self.value, Perhaps) else self.value, leaves)
-        return Perhaps(inner, defined, self.value.why) if isinstance(self.value, Perhaps) else inner
+        held = packed(inner(self.value), leaves)
+        return Perhaps(held, defined, self.value.why) if isinstance(self.value, Perhaps) else held
 
     # -- after an iteration
 
@@ -157,7 +158,7 @@ class Carried:
             raise ValueError(f"{told(self.name)} is defined before the loop and deleted in it")
         start = self.value.value if isinstance(self.value, Perhaps) else self.value
         if start is None and value is not None:
-            if is_part(self.name):  # as in TensorFlow: there is no knowing of it before the loop
+            if is_part(self.name) and all(map(is_tensor, leaves_of(inner(value)))) and not is_variable(value):
                 self._define(value)
             raise Peel
         if start is not None and value is None:
@@ -174,19 +175,19 @@ class Carried:
     def _define(self, value: Any) -> None:
         """Enter with zeros that count as not defined, like what the first iteration leaves."""
         why = value.why if isinstance(value, Perhaps) else not_begun(self.name)
-        inner = value.value if isinstance(value, Perhaps) else value
-        shapes = self._shapes_of_lists(inner)
+        held = inner(value)
+        shapes = self._shapes_of_lists(held)
         if shapes is None:
             shapes = [
-                convert(leaf).aval.shape for leaf in leaves_of(inner) if is_tensor(leaf) and not is_variable(leaf)
+                convert(leaf).aval.shape for leaf in leaves_of(held) if is_tensor(leaf) and not is_variable(leaf)
             ]
-        self._pending = (inner, why, shapes)
+        self._pending = (held, why, shapes)
         raise Define(self)
 
     def define(self) -> None:
         """Make the stand-ins, in the trace round the loop."""
-        inner, why, shapes = self._pending
-        self.begin(Perhaps(stand_in(inner), False, why), shapes)
+        held, why, shapes = self._pending
+        self.begin(Perhaps(stand_in(held), False, why), shapes)
 
     def _leaves(self, values: Sequence[Any], relax: bool) -> list[Any]:
         found: list[Any] = []

@@ -325,6 +325,13 @@ class Containers:
                         None)  # fmt: skip
         return found
 
+    def has_other_names(self, value: Any, name: str) -> bool:
+        """Say whether a list or dict was there before, and is reached otherwise than by `name`, too."""
+        found = self._found.get(id(value))
+        if found is None or found.container is not value or not isinstance(value, (list, dict, StagedList)):
+            return False
+        return found.name != name or len(found.places) > 1
+
     def hidden(self, names: Sequence[str]) -> frozenset[int]:
         """Return the places of names that stand for elements of lists which are carried as a whole."""
         found = {each.name: each.container for each in self.all if isinstance(each.container, (list, dict, StagedList))}

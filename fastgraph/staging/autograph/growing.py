@@ -20,7 +20,7 @@ from fastgraph.ops.tensor_lists import list_grow
 from fastgraph.staging.autograph.containers import Containers, Found
 from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.rows import as_rows, check_dtypes, check_shapes
-from fastgraph.staging.autograph.state import at_line, same_structure
+from fastgraph.staging.autograph.state import at_line, like_zeros, same_structure
 
 MOST_LISTS = 50
 _local = threading.local()
@@ -111,16 +111,20 @@ def grown(revision: Grow, owner: Owner) -> None:
     structure, rows = made
     count = convert(len(found.before), dtypes.int32)
     rows = [list_grow(row, elementwise.subtract(count, 1)) for row in rows]
-    found.put(StagedList(found.name, structure, rows, count))
-    leave(found)
+    staged = StagedList(found.name, structure, rows, count)
+    found.put(staged)
+    stand_in(found, staged)
 
 
-def leave(found: Found) -> None:
-    """Let the list that was appended to, which other names may hold, have an element that is out of scope."""
+def stand_in(found: Found, staged: StagedList) -> None:
+    """Let a list that was appended to, for which the rows `staged` stand, be out of scope for all who hold it yet.
+
+    As in TensorFlow it then has a tensor that is not of the graph round the loop or branch.
+    """
     outer = current_trace()
     assert isinstance(outer, GraphTrace)
-    with entering(GraphTrace("appended", parent=outer, kind="branch")):
-        list.append(found.container, elementwise.identity(convert(0)))
+    with entering(GraphTrace(f"append to {found.name}", parent=outer, kind="branch")):
+        list.append(found.container, elementwise.identity(like_zeros(staged.parts()[0])))
 
 
 def check_elements(elements: list[Any], name: str) -> None:

@@ -7,7 +7,7 @@ Rule: a loop that appends as many elements in every iteration, and does not read
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from fastgraph import dtype as dtypes
 from fastgraph import nesting
@@ -16,13 +16,14 @@ from fastgraph.errors import InaccessibleTensorError
 from fastgraph.ops import comparison, elementwise, gathering, joining, movement, reduction
 from fastgraph.ops.tensor_lists import list_get, list_grow, list_set
 from fastgraph.shapes import Shape, compatible, shape_of
+from fastgraph.staging.autograph.chosen import lost
 from fastgraph.staging.autograph.state import at_line, in_state, same_structure, user_place
 
 
 class StagedList:
     """A list whose elements are the rows of tensors.
 
-    `rows` are the elements' flat tensors, stacked, of which the first `count` are there (all of them if `full`);
+    `rows` are the elements' flat tensors, stacked, of which the first `n_elements` are there (all of them if `full`);
     `structure` is that of an element. While the elements that a loop appends are being recorded `rows` is None, `new`
     holds them, and `on_read` is called where anything else is done.
     """
@@ -35,7 +36,7 @@ class StagedList:
         name: str,
         structure: Any = None,
         rows: Sequence[Any] | None = None,
-        count: Any = None,
+        n_elements: Any = None,
         *,
         full: bool = False,
         on_read: Callable[[], NoReturn] | None = None,
@@ -44,8 +45,9 @@ class StagedList:
         self.name = name
         self.structure = structure
         self.rows = None if rows is None else list(rows)
-        self.count = count
+        self.n_elements = n_elements
         self.full = full
+        self.is_chosen = False  # whether it is a copy of what a tensor has chosen of several lists
         self.new: list[Any] = []
         self.on_read = on_read
         self.origin = origin  # the list of Python's that this stands for
@@ -57,23 +59,23 @@ class StagedList:
         """Return what it holds: the elements that were recorded, or the rows by their numbers."""
         if self.rows is None:
             return list(self.new)
-        return {**{f"{k:03d}": row for k, row in enumerate(self.rows)}, "count": self.count}
+        return {**{f"{k:03d}": row for k, row in enumerate(self.rows)}, "count": self.n_elements}
 
     def update(self, held: Any) -> None:
         """Hold what `held` has returned."""
         if self.rows is None:
             self.new[:] = held
         else:
-            *self.rows, self.count = held.values()
+            *self.rows, self.n_elements = held.values()
 
     def parts(self) -> list[Any]:
         """Return the tensors that it is made of."""
-        return [*self._there(), self.count]
+        return [*self._there(), self.n_elements]
 
     def of(self, parts: Sequence[Any]) -> StagedList:
         """Return one like this, of other tensors."""
-        *rows, count = parts
-        return StagedList(self.name, self.structure, rows, count, full=self.full)
+        *rows, n_elements = parts
+        return StagedList(self.name, self.structure, rows, n_elements, full=self.full)
 
     def shapes(self) -> list[Shape]:
         """Return the shapes of `parts`, where the number of rows changes."""
@@ -103,7 +105,7 @@ class StagedList:
 
     def _known(self) -> list[Any]:
         """Return the rows of the elements."""
-        return self._rows() if self.full else [row[: self.count] for row in self._rows()]
+        return self._rows() if self.full else [row[: self.n_elements] for row in self._rows()]
 
     def _check_reach(self, rows: list[Any]) -> None:
         """Raise InaccessibleTensorError if the rows are of a graph that is not being made any more, or not here."""
@@ -147,13 +149,15 @@ class StagedList:
 
     def append(self, value: Any) -> None:
         """Add an element at the end."""
+        if self.is_chosen:
+            raise lost("list")
         if self.rows is None:
             self.new.append(value)
             return
         leaves = self._leaves(value)
-        self.rows = [list_set(list_grow(row, self.count), self.count, leaf, in_order=self.name)
+        self.rows = [list_set(list_grow(row, self.n_elements), self.n_elements, leaf, in_order=self.name)
                      for row, leaf in zip(self.rows, leaves, strict=True)]  # fmt: skip
-        self.count, self.full = elementwise.add(self.count, 1), False
+        self.n_elements, self.full = elementwise.add(self.n_elements, 1), False
 
     def extend(self, values: Any) -> None:
         """Add the elements of a list of Python's at the end."""
@@ -162,11 +166,15 @@ class StagedList:
         for value in values:
             self.append(value)
 
+    def __iadd__(self, values: Any) -> Self:
+        self.extend(values)
+        return self
+
     def length(self) -> Any:
         """Return the number of elements, as a tensor where the graph alone can tell."""
         rows = self._rows()
         size = rows[0].shape[0] if self.full else None
-        return self.count if size is None else size
+        return self.n_elements if size is None else size
 
     def truth(self) -> Any:
         """Say whether there is an element."""
@@ -175,7 +183,7 @@ class StagedList:
     def row(self, i: Any) -> Any:
         """Return the i-th element."""
         rows, at = self._rows(), elementwise.cast(convert(i), dtypes.int32)
-        leaves = [gathering.gather(row, at) if self.full else list_get(row, at, self.count) for row in rows]
+        leaves = [gathering.gather(row, at) if self.full else list_get(row, at, self.n_elements) for row in rows]
         return nesting.pack_sequence_as(self.structure, leaves)
 
     def __getitem__(self, index: Any) -> Any:
@@ -186,8 +194,8 @@ class StagedList:
         self._rows()
         at = elementwise.cast(convert(index), dtypes.int32)
         if not isinstance(index, int):
-            at = elementwise.add(at, elementwise.multiply(self.count, elementwise.cast(at < 0, dtypes.int32)))
-        return self.row(elementwise.add(self.count, at) if isinstance(index, int) and index < 0 else at)
+            at = elementwise.add(at, elementwise.multiply(self.n_elements, elementwise.cast(at < 0, dtypes.int32)))
+        return self.row(elementwise.add(self.n_elements, at) if isinstance(index, int) and index < 0 else at)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not in_state():
@@ -280,7 +288,7 @@ def _refusing(what: str) -> Callable[..., NoReturn]:
 
 
 for _names, _what in (
-    ("add radd iadd mul rmul imul", "`+` and `*`"),
+    ("add radd mul rmul imul", "`+` and `*`"),
     ("eq ne lt le gt ge", "comparing"),
     ("delitem", "deleting an element"),
     ("contains", "`in`, in code that AutoGraph does not convert,"),

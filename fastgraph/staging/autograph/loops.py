@@ -25,6 +25,7 @@ from fastgraph.shapes import Aval, TensorShape, generalises
 from fastgraph.staging.autograph import options
 from fastgraph.staging.autograph.builtins import decisive
 from fastgraph.staging.autograph.carried import Carried, Define, Peel, Revise, Together, together
+from fastgraph.staging.autograph.chosen import chosen
 from fastgraph.staging.autograph.containers import (
     Containers,
     Found,
@@ -42,9 +43,9 @@ from fastgraph.staging.autograph.growing import (
     elements_added,
     grow,
     grown,
-    leave,
     owner_of,
     owning,
+    stand_in,
 )
 from fastgraph.staging.autograph.lists import StagedList
 from fastgraph.staging.autograph.state import (
@@ -52,6 +53,7 @@ from fastgraph.staging.autograph.state import (
     at_line,
     both,
     condition,
+    inner,
     is_part,
     is_tensor,
     is_undefined,
@@ -128,6 +130,8 @@ class Loop:
             self._begin()
             self.carried = [self._carried(k) for k in range(len(self.names))]
             self.appended: list[_Appended] = []
+            named = zip(self.names, self.start, strict=True)
+            self.shared = [containers.has_other_names(inner(value), name) for name, value in named]
             with owning(containers) as self.owner:
                 try:
                     self._revised(counter)
@@ -199,6 +203,8 @@ class Loop:
             n = len(carried.tensors())
             values.append(carried.filled(rest[:n]))
             del rest[:n]
+        for k, _ in filter(lambda each: each[1], enumerate(self.shared)):
+            values[k] = chosen(values[k])
         return values
 
     def _place(self, values: Sequence[Any]) -> None:
@@ -286,6 +292,10 @@ class Loop:
                     replace(found.container, found.before)
         self.left: list[Left] = []
         together(partial(self._follow, found, held[id(found.container)]) for found in changed)
+        for k, value in enumerate(self.get_state()):
+            if not self.shared[k] and self.containers.has_other_names(inner(value), self.names[k]):
+                self.shared[k] = True
+                raise Revise
         after = [elementwise.add(inputs[k], 1) for k in range(n_own)]
         values = [*self.get_state(), *(carried.get() for carried in self.carried[len(self.names) :])]
         for tensors in together(
@@ -402,7 +412,7 @@ class Loop:
             staged = StagedList(found.name, appended.structure, rows, movement.shape(rows[0])[0], full=True)
             for place in appended.held_at:
                 place.cell_contents = staged
-            leave(found)
+            stand_in(found, staged)
 
     # -- the first iteration before the loop
 

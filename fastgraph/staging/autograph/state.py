@@ -208,12 +208,14 @@ def ld(value: Any) -> Any:
 
 
 def check_not_left(value: Any) -> None:
-    """Raise InaccessibleTensorError where the last element of a list is of a branch or body that is over."""
-    last = value[-1] if type(value) is list and value else None
+    """Raise InaccessibleTensorError where a list's last elements are of a branch or body that is over."""
     trace = current_trace()
-    if not isinstance(last, SymbolicTensor) or not isinstance(trace, GraphTrace) or trace.reaches(last):
+    last = [each for each in value[-4:] if isinstance(each, SymbolicTensor)] if type(value) is list else []
+    if not isinstance(trace, GraphTrace):
         return
-    if last.trace.kind == "branch" and last.trace.root is trace.root:
+    if any(
+        not trace.reaches(each) and each.trace.kind == "branch" and each.trace.root is trace.root for each in last
+    ):
         raise InaccessibleTensorError(
             f"the list that is read here{at_line()} is one that a staged loop or branch has appended to by another "
             "name, or that holds a tensor from within it, which is out of scope here. Read it by the name that was "

@@ -25,6 +25,7 @@ from fastgraph.ops.arguments import known_value
 from fastgraph.staging import autograph, recursion
 from fastgraph.staging.autograph import options
 from fastgraph.staging.autograph.builtins import and_, decides, decisive
+from fastgraph.staging.autograph.chosen import chosen
 from fastgraph.staging.autograph.containers import (
     Containers,
     Found,
@@ -180,14 +181,14 @@ def _branches(
         return
     _check_owners(names, start, whole)
     helds = held_main, held_other
-    carried: list[tuple[Found, list[Any]]] = []
+    carried: list[tuple[Found, list[Any], Any]] = []  # with what a container holds besides
     left = []
     for key, found in changed.items():
         ends = [held.get(key, found.before) for held in helds]
         parts = divided(found, ends, (then_trace, else_trace))
         if parts is not None:
-            ends, rest = parts
-            left.append(rest)
+            ends = parts[0]
+            left.append(parts[1])
         if not alike(*ends):
             refused = unlike_branches(found, *ends)
             new = [elements_added(found, end) for end in ends]
@@ -200,7 +201,11 @@ def _branches(
             ends = [{key: end[key] for key in keys} for end in ends]
         if not isinstance(found.container, StagedList):
             ends = [_as_left(end, held) for end, held in zip(ends, helds, strict=True)]
-        carried.append((found, ends))
+        rest = found.before
+        if isinstance(found.container, list):
+            differ = [k for k, (one, two) in enumerate(zip(*ends, strict=True)) if one is not two]
+            rest, ends = ends[0], [{k: end[k] for k in differ} for end in ends]
+        carried.append((found, ends, rest))
     same = [one is two and isinstance(one, (list, dict, StagedList)) for one, two in zip(main, other, strict=True)]
     values_met = [
         (names[k], *(((), ()) if stays else map(_as_left, (one, two), helds)), lenient and not is_part(names[k]))
@@ -208,7 +213,7 @@ def _branches(
     ]
     with entering(else_trace):
         _compare([one for _, one, _, _ in values_met], [two for _, _, two, _ in values_met])
-    values_met += [(found.name, *ends, False) for found, ends in carried]
+    values_met += [(found.name, *ends, False) for found, ends, _ in carried]
     joins = [Join(name, one, two, lenient=may_be_unset) for name, one, two, may_be_unset in values_met]
     # A cond has an output, if only to be waited for.
     pairs = [pair for join in joins for pair in join.pairs] or [(0, 0)]
@@ -217,11 +222,15 @@ def _branches(
     outputs = iter(make_cond(then_trace, else_trace, pred, name=scope))
     values = [join.result(outputs) for join in joins]
     after = list(start)
-    for k, value, one, stays in zip(kept, values, main, same, strict=False):
+    for k, value, one, two, stays in zip(kept, values, main, other, same, strict=False):
         after[k] = one if stays else value
+        if one is not two and any(containers.has_other_names(side, names[k]) for side in (one, two)):
+            after[k] = chosen(value)
     set_state(tuple(after))
-    for (found, _), value in zip(carried, values[len(kept) :], strict=True):
-        replace(found.container, {**found.before, **value} if isinstance(value, dict) else value)
+    for (found, _, rest), value in zip(carried, values[len(kept) :], strict=True):
+        if isinstance(found.container, list):
+            value = [value.get(k, item) for k, item in enumerate(rest)]
+        replace(found.container, {**rest, **value} if isinstance(value, dict) else value)
     for each in left:
         each.put()
 
