@@ -1,7 +1,8 @@
 """What becomes a tensor, and of which dtype: TensorFlow's rules for Python values, sequences and arrays.
 
 Rule: conversion is strict about a dtype it is given; what a value may become because of its neighbours is bind's
-business.
+business. While a trace is active, TensorFlow converts with NumPy: numbers of several kinds become the widest, and what
+is no tensor is a TypeError instead of a ValueError.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ def is_tensor(x: Any) -> bool:
 def convert_value(value: Any, dtype: DType | None = None) -> Tensor:
     """A Tensor of `value`, of dtype `dtype` or its own. Python values become constants where a trace is active.
 
-    TypeError where a Python value cannot be of `dtype`, ValueError for what cannot be a tensor. Arrays are copied, and
-    cast to `dtype` whatever they hold.
+    TypeError where a Python value cannot be of `dtype`, ValueError for what cannot be a tensor, while tracing TypeError
+    but for None and lists that are not rectangular. Arrays are copied, and cast to `dtype` whatever they hold.
     """
     if hasattr(type(value), "__tf_tensor__"):
         own = value.__tf_tensor__(dtype, None)
@@ -109,13 +110,17 @@ def _convert(value: Any, dtype: DType | None) -> Tensor:
         return _from_array(np.asarray(value), dtype)
     if is_sequence(value):
         return _from_sequence(_as_lists(value), dtype)
-    raise unsupported(value)
+    raise unsupported(value, dtype)
 
 
 def _from_array(array: np.ndarray, dtype: DType | None) -> Tensor:
     """A tensor of an array; what holds objects, long doubles, dates or text is cast by NumPy if `dtype` is given."""
     if dtype is not None and dtype is not dtypes.string and (array.dtype.kind in "OUSMm" or array.dtype.char in "gG"):
         array = array.astype(dtype.as_numpy_dtype)
+    if array.dtype.kind == "O" and current_trace() is not None:
+        for item in array.flat:
+            if not isinstance(item, (str, bytes)):
+                raise TypeError(f"Expected binary or unicode string, got {item!r}")
     return from_array(array, dtype)
 
 
@@ -142,11 +147,22 @@ def _as_lists(value: Any) -> Any:
     return [_as_lists(item) for item in items]
 
 
-def unsupported(value: Any) -> ValueError:
-    """`value` is nothing that a tensor can be made of."""
-    if value is None and current_trace() is not None:
-        return ValueError("None values not supported.")
-    return ValueError(f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor.")
+def unsupported(value: Any, dtype: DType | None = None) -> Exception:
+    """`value` is nothing that a tensor (of `dtype`) can be made of: a ValueError, while tracing often a TypeError."""
+    if current_trace() is None:
+        text = f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor."
+        return ValueError(text)
+    return ValueError("None values not supported.") if value is None else _inconvertible(value, dtype)
+
+
+def _inconvertible(value: Any, dtype: DType | None = None, culprit: Any = None) -> TypeError:
+    """What is said while tracing of a value of which `culprit`, or all of it, is of no (other) dtype."""
+    if dtype is not None:
+        wrong = value if culprit is None else culprit
+        return TypeError(f"Expected {dtype.name}, but got {wrong} of type {type(wrong).__name__!r}.")
+    return TypeError(
+        f"Failed to convert elements of {value!r} to Tensor. Consider casting elements to a supported type (tf.dtypes)."
+    )
 
 
 def _single(value: Any) -> Leaves:
@@ -183,7 +199,7 @@ def _from_sequence(value: Any, dtype: DType | None) -> Tensor:
         return packed
     if leaves.kinds & ARRAY:
         if leaves.kinds & (STR | OTHER):
-            raise ValueError(MIXED)
+            raise ValueError(MIXED) if current_trace() is None else _inconvertible(value)
         try:
             stacked = np.array(value)
         except ValueError:
@@ -202,8 +218,8 @@ def _fits_int32(array: np.ndarray) -> bool:
 
 def _from_leaves(leaves: Leaves, value: Any, dtype: DType | None) -> EagerTensor:
     """A tensor of Python numbers or strings: the first one says of what kind, `dtype` of which type."""
-    kinds, first = leaves.kinds, leaves.first
-    if kinds & OTHER:
+    kinds, first, tracing = leaves.kinds, leaves.first, current_trace() is not None
+    if kinds & OTHER and not tracing:
         culprit = next(x for x in leaves.values if not isinstance(x, _PYTHON_VALUES))
         if first == OTHER and len(leaves.values) == 1 and not leaves.dims:
             raise unsupported(culprit)
@@ -212,16 +228,25 @@ def _from_leaves(leaves: Leaves, value: Any, dtype: DType | None) -> EagerTensor
         raise ValueError(MIXED)
     if leaves.ragged:
         raise ValueError(RAGGED)
-    if kinds and not _homogeneous(first, kinds, dtype):
+    if kinds and not tracing and not _homogeneous(first, kinds, dtype):
         raise ValueError(MIXED)
+    if tracing and dtype is None and (kinds & OTHER or (kinds & STR and kinds != STR)):
+        raise _inconvertible(value)
+    is_free = dtype is None
     if dtype is None:
         dtype = _default_dtype(leaves)
     elif kinds & ~_accepted(dtype):
+        if tracing:
+            wrong = next(x for x in leaves.values if take_apart([x]).kinds & ~_accepted(dtype))
+            raise _inconvertible(value, dtype, wrong)
         raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {op_errors.message_name(dtype)}")
     shape = tuple(leaves.dims)
     if dtype is dtypes.string:
         return from_array(_object_array(leaves.values, shape), dtype)
-    return from_array(_numbers(leaves.values, dtype, kinds).reshape(shape), dtype, False)
+    try:
+        return from_array(_numbers(leaves.values, dtype, kinds, is_free and not tracing).reshape(shape), dtype, False)
+    except OverflowError:
+        raise (_inconvertible(value) if tracing and is_free else ValueError(INT_RANGE)) from None
 
 
 #: What a sequence that begins with a bool and goes on with numbers may become, as in TensorFlow.
@@ -272,25 +297,25 @@ def _default_dtype(leaves: Leaves) -> DType:
     return dtypes.bool_
 
 
-def _numbers(values: list[Any], dtype: DType, kinds: int) -> np.ndarray:
-    """The flat array of `values` in `dtype`: integers wrap, what is too large for a float32 raises ValueError."""
+def _numbers(values: list[Any], dtype: DType, kinds: int, within_range: bool) -> np.ndarray:
+    """The flat array of `values` in `dtype`: integers wrap, what is too large for a float32 is infinite.
+
+    With `within_range` that is a ValueError. Raises: OverflowError for an integer of more than 64 bits.
+    """
     target = dtype.numpy_dtype
-    try:
-        if dtype.is_integer:
-            wide = np.uint64 if dtype is dtypes.uint64 else np.int64
-            return np.array([int(x) for x in values] if kinds & BOOL else values, wide).astype(target)
-        if dtype.is_floating:
-            doubles = np.array(values, np.float64)
-            if kinds & FLOAT and dtype is dtypes.float32:
-                for x, y in zip(values, doubles, strict=True):
-                    if not isinstance(x, int) and abs(y) >= _FLOAT32_MAX and not math.isinf(y):
-                        raise ValueError(FLOAT_RANGE)
-            with np.errstate(all="ignore"):
-                return doubles.astype(target)
+    if dtype.is_integer:
+        wide = np.uint64 if dtype is dtypes.uint64 else np.int64
+        return np.array([int(x) for x in values] if kinds & BOOL else values, wide).astype(target)
+    if dtype.is_floating:
+        doubles = np.array(values, np.float64)
+        if within_range and kinds & FLOAT and dtype is dtypes.float32:
+            for x, y in zip(values, doubles, strict=True):
+                if not isinstance(x, int) and abs(y) >= _FLOAT32_MAX and not math.isinf(y):
+                    raise ValueError(FLOAT_RANGE)
         with np.errstate(all="ignore"):
-            return np.array(values, target)
-    except OverflowError:
-        raise ValueError(INT_RANGE) from None
+            return doubles.astype(target)
+    with np.errstate(all="ignore"):
+        return np.array(values, target)
 
 
 def _object_array(values: list[Any], shape: tuple[int, ...]) -> np.ndarray:

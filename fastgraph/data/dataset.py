@@ -87,7 +87,7 @@ class Dataset:
         return Dataset(self.source, None, from_array(owned(self.source), None, False))
 
     def __array__(self, *_: Any, **__: Any) -> Any:
-        raise ValueError(f"Attempt to convert a value ({self!r}) with an unsupported type ({type(self)}) to a Tensor.")
+        raise unsupported(self)
 
     # -- iteration
 

@@ -155,13 +155,16 @@ class _Signature:
         leaves = zip(self.leaves, nesting.flatten(result), strict=True)
         return [tensor for leaf, value in leaves for tensor in leaf.parts(value)]
 
-    def of_rows(self, rows: Sequence[Sequence[Any]]) -> Any:
-        """Return the result of all elements from the flat tensors of each."""
+    def of_rows(self, rows: Sequence[Sequence[Any]], infer_shape: bool) -> Any:
+        """Return the result of all elements from the flat tensors of each, which `stacked` checks."""
         found, at = [], 0
         for leaf in self.leaves:
             own = [row[at : at + leaf.n] for row in rows]
             at += leaf.n
-            found.append(leaf.of_rows(own) if isinstance(leaf, RaggedLeaf) else _stacks(own, [leaf])[0])
+            if isinstance(leaf, RaggedLeaf):
+                found.append(leaf.of_rows(own))
+            else:
+                found.append(leaf.stacked([row[0] for row in own], infer_shape))
         return nesting.pack_sequence_as(self.structure, found)
 
     def of_loop(self, stacks: Sequence[Any]) -> Any:
@@ -214,13 +217,16 @@ class _Leaf:
             raise ValueError(f"Incompatible shape for value ({tensor.shape}), expected ({self.shape})")
         return tensor
 
-    def stacked(self, rows: Sequence[Any]) -> Any:
-        """Return the rows as one tensor; without rows, an empty one. Raises ValueError where shapes differ."""
+    def stacked(self, rows: Sequence[Any], infer_shape: bool) -> Any:
+        """Return the rows as one tensor; without rows, an empty one.
+
+        Raises where shapes differ: ValueError, and without `infer_shape` InvalidArgumentError.
+        """
         if not rows:
             dims = self.shape.as_list() if self.shape.rank else []
             return public_function("zeros")([0, *[n or 0 for n in dims]], self.dtype)
         for tensor in rows:
-            if tensor.shape != rows[0].shape:
+            if infer_shape and tensor.shape != rows[0].shape:
                 raise ValueError(f"Incompatible shape for value ({tensor.shape}), expected ({rows[0].shape})")
         return stack(list(rows))
 
@@ -243,7 +249,8 @@ def map_fn(
     TensorSpecs, and RaggedTensorSpecs where results differ in size; all others have one shape. In eager mode elems may
     be RaggedTensors and SparseTensors, of which fn gets rows. `parallel_iterations` and `swap_memory` change nothing.
     Raises TypeError or ValueError for a result of another structure, ValueError for scalars, n that differ and shapes
-    that differ, InvalidArgumentError for another dtype. Source: tf.map_fn.
+    that differ (in eager mode without `infer_shape`: InvalidArgumentError), InvalidArgumentError for another dtype.
+    Source: tf.map_fn.
     """
     _checked(fn, "map_fn")
     elements = _elements(elems)
@@ -257,7 +264,7 @@ def map_fn(
         return flat if back_prop else [public_function("stop_gradient")(tensor) for tensor in flat]
 
     if current_trace() is None:
-        return signature.of_rows([applied(elements.eager(i)) for i in range(elements.static or 0)])
+        return signature.of_rows([applied(elements.eager(i)) for i in range(elements.static or 0)], infer_shape)
     _, stacks = stacked_loop(elements.n, lambda i: ((), applied(elements.at(i))), (), "map", signature.ragged)
     return signature.of_loop(stacks)
 
@@ -282,12 +289,6 @@ def _row_spec(leaf: Any) -> Any:
     from fastgraph.graph.composite_maps import row_spec
 
     return row_spec(leaf)
-
-
-def _stacks(rows: Sequence[Sequence[Any]], leaves: Sequence[Any]) -> list[Any]:
-    """The rows of each result as one tensor, or RaggedTensor; without rows, an empty one."""
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(leaves)
-    return [leaf.stacked(column) for leaf, column in zip(leaves, columns, strict=True)]
 
 
 # ---- scan, foldl, foldr ---------------------------------------------------------------------------------------------

@@ -166,11 +166,11 @@ def static_int(value: Any, no_scalar: str = "", letter: str = "", hint: bool = T
 
 
 def _integers(value: Tensor, letter: str = "Tidx") -> Tensor:
-    """`value`, if it is of integers. Raises: InvalidArgumentError as TensorFlow's ops do for axes and sizes."""
+    """`value`, if it is of integers. Raises: InvalidArgumentError as TensorFlow's ops do, in a graph TypeError."""
     if not value.dtype.is_integer or (letter and value.dtype.name not in ("int32", "int64")):
         name = message_name(value.dtype)
         text = f"Value for attr '{letter or 'Tidx'}' of {name} is not in the list of allowed values: int32, int64"
-        raise InvalidArgumentError(None, None, text)
+        raise InvalidArgumentError(None, None, text) if current_trace() is None else TypeError(text)
     return value
 
 
@@ -274,6 +274,8 @@ def extents(shape: Any, letter: str = "Tshape", no_vector: str = "") -> Extents:
 
 def _mixed_extents(shape: Any, letter: str) -> Extents:
     if any(n is None for n in shape):
+        if current_trace() is not None:
+            raise unsupported(shape)
         raise ValueError(f"Cannot convert a partially known TensorShape {TensorShape(list(shape))} to a Tensor.")
     shape = whole_items([convert(n) if hasattr(type(n), "__fg_tensor__") else n for n in shape])  # Variables, too
     if any(isinstance(n, (float, str, bytes, list, tuple)) for n in shape):  # no shape, whatever else is in it

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph.dtype import int32
 from fastgraph.errors import UnimplementedError
 from fastgraph.ops.arguments import as_tensor, extents, index_list, index_vector, known_value, named, whole, word
 from fastgraph.ops.conv import conv2d_filter_grad_p, conv2d_input_grad_p
 from fastgraph.ops.convolutions import conv2d
-from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import reshape
-from fastgraph.ops.run_time import narrow
+from fastgraph.ops.run_time import narrow, with_extents
 from fastgraph.ops.shaping import batch_to_space, space_to_batch
 from fastgraph.ops.windows import channels_first, channels_last, is_channels_first, paddings, steps
 
@@ -168,17 +168,23 @@ def depthwise_conv2d_backprop_filter(
 # ---- blocks ---------------------------------------------------------------------------------------------------------
 
 
+def _int32(value: Any, what: str) -> Any:
+    """Integers as int32, which they must fit."""
+    given = as_tensor(value)
+    return given if given.dtype is int32 else narrow(given, -(2**31), what + " must be of int32's range, got {}")
+
+
 @public("required_space_to_batch_paddings")
 def required_space_to_batch_paddings(
     input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
 ) -> Any:
     """The paddings that make each extent a multiple of its block, and the crops that undo what they add. -> i[n, 2] x2.
 
-    Raises: ValueError for shapes that are no vectors of one length, and blocks below 1. Source:
-    tf.required_space_to_batch_paddings.
+    Raises: ValueError for shapes that are no vectors of one length, and blocks below 1; InvalidArgumentError for what
+    is no int32. Source: tf.required_space_to_batch_paddings.
     """
-    sizes, block = cast(as_tensor(input_shape), "int32"), cast(as_tensor(block_shape), "int32")
-    if block.shape.rank != 1 or sizes.shape.rank != 1 or block.shape[0] != sizes.shape[0]:
+    sizes, block = _int32(input_shape, "input_shape"), _int32(block_shape, "block_shape")
+    if block.shape.rank != 1 or sizes.shape.rank != 1 or not sizes.shape.is_compatible_with(block.shape):
         raise ValueError(f"input_shape and block_shape are vectors of one length, got {sizes.shape} and {block.shape}")
     given = known_value(block)
     if given is not None and (given < 1).any():
@@ -186,10 +192,12 @@ def required_space_to_batch_paddings(
     if given is None:
         block = narrow(block_shape, 1, "block_shape must be positive, got {}")
     count = block.shape[0]
+    if sizes.shape[0] is None and count is not None:
+        sizes = with_extents(sizes, {0: count})
     if base_paddings is None:
         base = as_tensor(np.zeros([int(count or 0), 2], np.int32))
     else:
-        base = cast(as_tensor(base_paddings), "int32")
+        base = _int32(base_paddings, "base_paddings")
         if not base.shape.is_compatible_with([count, 2]):
             raise ValueError(f"base_paddings must have shape [{count}, 2], got {base.shape}")
     known = [known_value(t) for t in (sizes, block, base)]

@@ -5,6 +5,7 @@ Rule: what counts is a scatter; a number out of range is an error that names it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -254,25 +255,36 @@ def _lower_unravel(b: Any, node: Any) -> list[Any]:
     indices, dims = b.input(0), b.input(1)
     n: Any = (node.inputs[1].aval.shape or (None,))[0]
 
+    most = np.iinfo(node.inputs[1].aval.dtype.as_numpy_dtype).max
+
     def size(d: Any) -> Any:
         return b.cast(dims.at((d,)), "int64")
+
+    def fit(total: Any, doubles: Any, least: Any) -> Any:
+        """Whether all sizes are positive and their product, which may have wrapped, is no more than their dtype has."""
+        wrapped = b.cast(total, "float64") - doubles
+        return (least > 0) & (total <= most) & (wrapped > -(2.0**62)) & (wrapped < 2.0**62)
 
     def looped(index: Sequence[Any]) -> Any:  # over dimensions that are counted as it runs
         one, rest = b.const(1, "int64"), b.cast(indices.at(index[1:]), "int64")
         total = b.reduce("prod", dims.shape, lambda at: size(at[0]))
         step = b.reduce("prod", dims.shape, lambda at: b.select(at[0] > index[0], size(at[0]), one))
         place = rest // b.op("max", step, one) % b.op("max", size(index[0]), one)
-        inside = (rest >= 0) & (rest < total)
+        doubles = b.reduce("prod", dims.shape, lambda at: b.cast(size(at[0]), "float64"))
+        least = b.reduce("min", dims.shape, lambda at: size(at[0]))
+        inside = (rest >= 0) & (rest < total) & fit(total, doubles, least)
         return b.check(inside, b.cast(place, node.inputs[0].aval.dtype), b.flat(index[1:], indices.shape))
 
     def element(index: Sequence[Any]) -> Any:
         assert n is not None
         extents = [size(b.const(d, "int64")) for d in range(n)]
         rest = b.cast(indices.at(index[1:]), "int64")
-        total = b.const(1, "int64")
+        total = least = b.const(1, "int64")
+        doubles = b.const(1.0, "float64")
         for extent in extents:
-            total = total * extent
-        place, inside = b.const(0, "int64"), (rest >= 0) & (rest < total)
+            total, doubles = total * extent, doubles * b.cast(extent, "float64")
+            least = b.op("min", least, extent)
+        place, inside = b.const(0, "int64"), (rest >= 0) & (rest < total) & fit(total, doubles, least)
         for d in reversed(range(n)):
             whole = b.op("max", extents[d], b.const(1, "int64"))
             place = b.select(index[0].eq(d), rest % whole, place)
@@ -300,12 +312,17 @@ def _lower_unravel(b: Any, node: Any) -> list[Any]:
             InvalidArgumentError,
             "Input dims cannot contain a dim of zero, but dims contains zero at index 1",
         ),
+        ((np.array([1]), np.array([-3, -4])), {}, InvalidArgumentError, "negative. Got dim = -3 at index 0"),
+        ((np.array([1]), np.array([3, 2**63 - 1])), {}, InvalidArgumentError, r"integer overflow: \(3 9223372"),
+        ((np.array([1]), np.array([2**32, 2**32])), {}, InvalidArgumentError, r"integer overflow: \(4294967296 4"),
+        ((np.array([1], "i"), np.array([65536, 65536], "i")), {}, InvalidArgumentError, r"overflow: \(65536 65536"),
     ],
 )
 def unravel_index(indices: Array, dims: Array) -> Any:
     """The index in a tensor of shape dims of each row-major position. i[*s], i[d] -> i[d, *s].
 
-    Raises: InvalidArgumentError for a position outside. Source: tf.unravel_index.
+    Raises: InvalidArgumentError for a position outside, sizes below 1, and more elements than the dtype counts.
+    Source: tf.unravel_index.
     """
     try:
         _unravelled(indices.shape, dims.shape)
@@ -314,6 +331,15 @@ def unravel_index(indices: Array, dims: Array) -> Any:
     if (dims == 0).any():
         at = int(np.argmax(dims == 0))
         raise invalid(f"Input dims cannot contain a dim of zero, but dims contains zero at index {at}")
-    if ((indices < 0) | (indices >= np.prod(dims, dtype=np.int64))).any():
+    numbers = dims.tolist()
+    if min(numbers, default=0) < 0:
+        at = next(i for i, n in enumerate(numbers) if n < 0)
+        raise invalid(f"Input dims cannot be negative. Got dim = {numbers[at]} at index {at}")
+    total = math.prod(numbers)
+    if total > np.iinfo(dims.dtype).max:
+        raise invalid(f"Input dims product is causing integer overflow: ({' '.join(map(str, numbers))})")
+    if ((indices < 0) | (indices >= total)).any():
         raise invalid("index is out of bound as with dims")
+    if not numbers:
+        return np.zeros((0, *indices.shape), indices.dtype)
     return np.array(np.unravel_index(indices, tuple(dims.tolist()))).astype(indices.dtype)

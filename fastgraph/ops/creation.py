@@ -444,9 +444,11 @@ def eye(
         result = named(name, eye_p, rows=rows, columns=columns, dtype=target)
     if batch_shape is None:
         return result
+    if isinstance(batch_shape, (int, float, np.generic, np.ndarray)) and not np.ndim(batch_shape):
+        raise TypeError(f"batch_shape must be a list of sizes, got {batch_shape!r}")
     if current_trace() is not None and isinstance(batch_shape, (list, tuple)):  # there floats become integers
         batch_shape = [int(n) if isinstance(n, float) else n for n in batch_shape]
-    lead = extents(batch_shape, "")
+    lead = extents(batch_shape, "", no_vector="batch_shape must be a vector, got a scalar")
     if rows is not None and columns is not None and lead.static is not None:
         return broadcast_to(result, (*lead.static, rows, columns))
     own = shape(result, lead.tensor.dtype) if lead.static is None else shape(result)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph._tensor import current_trace
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, named, of_dtypes, static_int
@@ -183,6 +184,7 @@ def ctc_loss(
     """Minus the logarithm of the probability of each row of labels, over all alignments with blanks between.
 
     i[n, l], f[t, n, c] (f[n, t, c] if not logits_time_major), i[n], i[n] -> f[n]. The blank is class 0, or blank_index.
+    `unique` is what `ctc_unique_labels` gives of the labels, and checked alone.
     Raises: ValueError for lengths left out or a blank that is no class; InvalidArgumentError for shapes that do not
     fit and labels that are no classes or no integers. Source: Graves et al. 2006; tf.nn.ctc_loss.
     """
@@ -203,7 +205,23 @@ def ctc_loss(
         raise ValueError(f"blank_index must be one of the {classes} classes, got {blank_index}")
     lengths = [cast(as_tensor(n), as_dtype("int32")) for n in (label_length, logit_length)]
     numbers = cast(of_dtypes(as_tensor(labels), "integer"), as_dtype("int32"))
+    if unique:
+        _check_unique(unique, numbers)
     return named(name, ctc_p, x, numbers, *lengths, blank=blank)[0]
+
+
+def _check_unique(unique: Any, labels: Any) -> None:
+    """Raise TypeError, ValueError or InvalidArgumentError for what `ctc_unique_labels` cannot give of the labels."""
+    try:
+        ids, places = unique
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"unique must be the two tensors that ctc_unique_labels gives: {error}") from None
+    of_dtypes(as_tensor(ids), "int16 int32 int64", "Tindices")
+    of_dtypes(as_tensor(places), "uint8 int8 int32 int64", "TI")
+    for given in (as_tensor(ids), as_tensor(places)):
+        if not given.shape.is_compatible_with(labels.shape):
+            text = f"unique must be tensors of the labels' shape {labels.shape}, got {given.shape}"
+            raise ValueError(text) if current_trace() is not None else invalid(text)
 
 
 @public("nn.ctc_unique_labels")

@@ -542,7 +542,10 @@ def _filled_up(x: Any, begin: Any, end: Any, strides: Any) -> tuple[Any, Any, An
 
 def _unequal(*shapes: Any) -> Exception:
     text = "Expected begin, end, and strides to be 1D equal size tensors, but got shapes {}, {}, and {} instead."
-    text = text.format(*[shape_text(tuple(s)) for s in shapes])
+    return _refused(text.format(*[shape_text(tuple(s)) for s in shapes]))
+
+
+def _refused(text: str) -> Exception:
     return ValueError(text) if current_trace() is not None else InvalidArgumentError(None, None, text)
 
 
@@ -569,6 +572,8 @@ def strided_slice_public(
     begin_mask, end_mask = whole(begin_mask, "begin_mask"), whole(end_mask, "end_mask")
     ellipsis_mask, new_axis_mask = whole(ellipsis_mask, "ellipsis_mask"), whole(new_axis_mask, "new_axis_mask")
     shrink_axis_mask = whole(shrink_axis_mask, "shrink_axis_mask")
+    if ellipsis_mask & (ellipsis_mask - 1):  # of all its bits, also those of no entry
+        raise _refused("Multiple ellipses in slice spec not allowed")
     kinds: list[Any] = [v.dtype if isinstance(v, Tensor) else None for v in (begin, end, strides)]
     own: Any = next((kind for kind in kinds if kind is not None), None)
     if any(kind not in (None, own) for kind in kinds):

@@ -311,3 +311,48 @@ def test_attributes_of_functions_are_known_ones():
     assert int(fg.function(lambda: 1, experimental_attributes={"_noinline": True})()) == 1
     with pytest.raises(ValueError, match="foo is not supported by tf.function as an attribute"):
         fg.function(lambda: 1, experimental_attributes={"foo": 1})
+
+
+@pytest.mark.parametrize(("shape", "kind"), [(3, TypeError), (np.array(3), TypeError), (fg.constant(3), INVALID)])
+def test_a_batch_shape_is_no_number(shape, kind):
+    for call in (lambda: fg.eye(2, batch_shape=shape), fg.function(lambda: fg.eye(2, batch_shape=shape))):
+        with pytest.raises(kind):
+            call()
+
+
+def test_rows_of_several_shapes_are_refused_by_the_op_that_stacks_them_without_infer_shape():
+    def rows(infer_shape):
+        def row(e):
+            return fg.range(e)
+
+        return fg.map_fn(row, fg.constant([1, 3]), infer_shape=infer_shape)
+
+    with pytest.raises(ValueError, match="Incompatible shape for value"):
+        rows(True)
+    with pytest.raises(INVALID, match="Shapes of all inputs must match"):
+        rows(False)
+
+
+@pytest.mark.parametrize("mask", [3, 5, 7, -2])
+def test_a_slice_has_one_ellipsis(mask):
+    def part():
+        return fg.strided_slice(X, [0, 1], [1, 1], ellipsis_mask=mask, shrink_axis_mask=2)
+
+    with pytest.raises(INVALID, match="Multiple ellipses in slice spec not allowed"):
+        part()
+    with pytest.raises(ValueError, match="Multiple ellipses in slice spec not allowed"):
+        fg.function(part)()
+
+
+@pytest.mark.parametrize("given", [0, 1, 2])
+def test_paddings_of_blocks_are_int32(given):
+    numbers = [np.array([5, 4]), np.array([2, 3]), np.array([[0, 1], [1, 0]])]
+    wanted = fg.required_space_to_batch_paddings(*[n.astype(np.int32) for n in numbers])
+    unknown = [fg.TensorSpec([None, *n.shape[1:]] if i != 1 else n.shape, fg.int64) for i, n in enumerate(numbers)]
+    paddings = fg.function(fg.required_space_to_batch_paddings, input_signature=unknown)
+    for f in (fg.required_space_to_batch_paddings, paddings):
+        for got, right in zip(f(*map(fg.constant, numbers)), wanted, strict=True):
+            np.testing.assert_array_equal(got, right)
+        wide = [n + 2**32 if i == given else n for i, n in enumerate(numbers)]
+        with pytest.raises(INVALID, match="4294967"):
+            f(*map(fg.constant, wide))

@@ -32,6 +32,32 @@ def loss_of(logits: Any, labels: Any, label_length: Any, logit_length: Any, blan
     return np.array(found)
 
 
+UNIQUE = [
+    (3, TypeError),
+    ("a", ValueError),
+    (LABELS, ValueError),
+    ((LABELS,), ValueError),
+    ((LABELS, LABELS, LABELS), ValueError),
+    ((None, None), ValueError),
+    ((LABELS[:, :1], LABELS), tf.errors.InvalidArgumentError),
+    ((LABELS, LABELS.T), tf.errors.InvalidArgumentError),
+    ((LABELS / 2, LABELS), tf.errors.InvalidArgumentError),
+    ((LABELS, LABELS / 2), tf.errors.InvalidArgumentError),
+]
+
+
+@pytest.mark.parametrize(("unique", "kind"), UNIQUE, ids=range(len(UNIQUE)))
+def test_unique_labels_are_checked(unique: Any, kind: type[Exception]) -> None:
+    def loss(unique: Any) -> Any:
+        return tf.nn.ctc_loss(LABELS, LOGITS, LABEL_LENGTH, LOGIT_LENGTH, unique=unique, blank_index=0)
+
+    np.testing.assert_array_equal(loss(tf.nn.ctc_unique_labels(tf.constant(LABELS))), loss(None))
+    with pytest.raises(kind):
+        loss(unique)
+    with pytest.raises((ValueError, TypeError)):
+        tf.function(lambda: loss(unique))()
+
+
 @pytest.mark.parametrize("blank", [0, 1, 2, -1])
 def test_the_loss_is_the_sum_over_alignments(blank: int) -> None:
     used = blank % 3

@@ -10,13 +10,14 @@ on kernels, and TensorFlow. Exit status 1 if results differ without a written re
 
 With `--keep`, results are written to a folder name by name, and those that lie there are not computed again: a run that
 was broken off goes on, and after a change only the files of what it changed are deleted (`plain.NAME`, `kernels.NAME`;
-`tensorflow.NAME` stays).
+`tensorflow.NAME` stays). With `--report`, what was compared and when is also said in the oracle.md beside the report.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import datetime
 import pickle
 import re
 import sys
@@ -36,6 +37,7 @@ from tests.oracle.compare import arrays_differ
 from tests.oracle.draw import Case, draw, op_functions
 from tests.oracle.reasons import NOT_COMPARED
 from tests.oracle.runner import packed, unpacked
+from tests.oracle.sections import with_section
 
 RUNNER = Path(__file__).with_name("argument_runner.py")
 #: Calls of a name whose arguments are taken, at most, for each parameter.
@@ -343,11 +345,8 @@ def compare(wanted: list[Place], python: str | None, kernels: bool, folder: Path
     return made
 
 
-def report(made: Comparison) -> str:
-    """The report, as Markdown."""
-    rows: dict[tuple[str, str], list[Difference]] = defaultdict(list)
-    for d in made.differences:
-        rows[d.why or "not explained", re.sub("(static|unknown)/", "", d.mode)].append(d)
+def counts_of(made: Comparison) -> list[str]:
+    """What was compared and when, and what came of it, as Markdown."""
     ways = {
         "eager": "eager mode",
         "first": "Functions on NumPy",
@@ -357,6 +356,30 @@ def report(made: Comparison) -> str:
     counts: Counter[str] = Counter()
     for mode, n in made.counts.items():
         counts[ways[mode.rpartition("/")[2]]] += n
+    return [
+        f"- compared on {datetime.date.today()}",
+        f"- names: {len({p.name for p in made.places})}, arguments: {len({(p.name, p.parameter) for p in made.places})},"
+        f" in {len(made.places)} calls",
+        f"- results, each with its gradients: {', '.join(f'{n:,} of {way}' for way, n in counts.items())}",
+        f"- results that differ: {len(made.differences)}; without a reason: {len(made.unexplained)}",
+    ]
+
+
+def write(made: Comparison, out: Path) -> None:
+    """Write the report, and into the oracle.md beside it what was compared."""
+    out.write_text(report(made), encoding="utf-8")
+    beside = out.with_name("oracle.md")
+    if beside.exists():
+        text = f"Each of the integers of these calls, with values of every kind: [{out.name}]({out.name}).\n\n"
+        text += "\n".join(counts_of(made)) + "\n"
+        beside.write_text(with_section(beside.read_text(encoding="utf-8"), text), encoding="utf-8")
+
+
+def report(made: Comparison) -> str:
+    """The report, as Markdown."""
+    rows: dict[tuple[str, str], list[Difference]] = defaultdict(list)
+    for d in made.differences:
+        rows[d.why or "not explained", re.sub("(static|unknown)/", "", d.mode)].append(d)
     lines = [
         "# Every integer argument beside TensorFlow",
         "",
@@ -365,10 +388,7 @@ def report(made: Comparison) -> str:
         "knows: negative, 0, beyond the end, 2**31, 2**32 + 1 and the ends of their dtype, int32 and int64, one element of a",
         "vector and all of them, one element less and more; with known and with unknown extents.",
         "",
-        f"- names: {len({p.name for p in made.places})}, arguments: {len({(p.name, p.parameter) for p in made.places})},"
-        f" in {len(made.places)} calls",
-        f"- results, each with its gradients: {', '.join(f'{n:,} of {way}' for way, n in counts.items())}",
-        f"- results that differ: {len(made.differences)}; without a reason: {len(made.unexplained)}",
+        *counts_of(made),
         "",
         "Compared are values, dtypes, shapes and gradients, and the class of the error, of Functions with eager mode, and of",
         "eager mode with TensorFlow. TensorFlow is not given numbers from 2**31 - 1 on, for whose memory it waits.",
@@ -409,7 +429,7 @@ def main() -> int:
             f"{len(rows)}x {d.mode}: {d.place}\n    n = {d.value.dtype}{d.value.tolist()}: {' '.join(d.text.split())}"
         )
     if options.report:
-        options.report.write_text(report(made), encoding="utf-8")
+        write(made, options.report)
     print(
         f"{len(made.places)} calls, {made.counts.total()} results, {len(made.differences)} differ, "
         f"{len(made.unexplained)} without a reason"

@@ -13,6 +13,7 @@ from tests.oracle.compare import difference
 from tests.oracle.draw import Case, draw, drawn, op_functions
 from tests.oracle.reasons import NOT_COMPARED
 from tests.oracle.runner import Runner, packed, unpacked
+from tests.oracle.sections import section, with_section
 
 
 def test_every_name_has_a_case_that_gives_a_value() -> None:
@@ -44,6 +45,16 @@ def test_planted_differences_are_found(text: str, kind: str) -> None:
     got, wanted = runner.run((text, arrays, True)), runner.run(("tf.sin(x)", arrays, True))
     assert difference(wanted, wanted, "values") == ""
     assert difference(got, wanted, "values").startswith(kind)
+
+
+def test_a_report_keeps_the_part_of_the_other_table() -> None:
+    plain = "# all\n\n## Names\n\n| x |\n"
+    once = with_section(plain, "one\ntwo\n")
+    assert section(once) == "one\ntwo\n"
+    assert section(plain) == ""
+    assert with_section(plain, section(once)) == once
+    assert with_section(with_section(once, "three\n"), "one\ntwo\n") == once
+    assert with_section(plain, "") == plain
 
 
 def test_what_has_an_order_or_sign_of_its_own_is_compared_without() -> None:
