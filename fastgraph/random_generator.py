@@ -15,7 +15,7 @@ import numpy as np
 from fastgraph._tensor import init_scope
 from fastgraph.dtype import as_dtype, float32, int32, int64, uint64
 from fastgraph.ops.algorithms import Algorithm, algorithm_number, no_threefry
-from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.arguments import as_tensor, tensor_of
 from fastgraph.ops.distributions import binomial_of
 from fastgraph.ops.elementwise import add, cast, multiply, zeros_like_p
 from fastgraph.ops.families import invalid
@@ -177,7 +177,7 @@ class Generator:
     ) -> Any:
         """Numbers of the normal distribution. -> dtype[*shape]. Source: tf.random.Generator.normal."""
         target = as_dtype(dtype)
-        mean, stddev = as_tensor(mean, target), as_tensor(stddev, target)
+        mean, stddev = tensor_of(mean, target), tensor_of(stddev, target)
         return add(multiply(standard_normal(self._source(), shape_vector(shape), target), stddev), mean, name=name)
 
     def truncated_normal(
@@ -188,7 +188,7 @@ class Generator:
         Source: tf.random.Generator.truncated_normal.
         """
         target = as_dtype(dtype)
-        mean, stddev = as_tensor(mean, target), as_tensor(stddev, target)
+        mean, stddev = tensor_of(mean, target), tensor_of(stddev, target)
         return truncated_of(self._source(), shape_vector(shape), mean, stddev, target, name)
 
     def uniform(

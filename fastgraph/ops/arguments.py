@@ -37,6 +37,11 @@ def as_tensor(value: Any, dtype: Any = None) -> Tensor:
     return convert(value, None if dtype is None or has_dtype(value) else as_dtype(dtype))
 
 
+def tensor_of(value: Any, dtype: DType) -> Tensor:
+    """`value` as a Tensor of `dtype` and no other. Raises: ValueError for a tensor or a Variable of another dtype."""
+    return convert_to_tensor(value, dtype) if has_dtype(value) else as_tensor(value, dtype)
+
+
 def has_dtype(value: Any) -> bool:
     """Whether a value is a tensor, or like a Variable always the same one: its dtype is nobody's to choose."""
     return isinstance(value, Tensor) or hasattr(type(value), "__fg_tensor__")

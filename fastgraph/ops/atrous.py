@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph._tensor import Tensor
 from fastgraph.dtype import int32
 from fastgraph.errors import UnimplementedError
 from fastgraph.ops.arguments import as_tensor, extents, index_list, index_vector, known_value, named, whole, word
@@ -17,11 +18,11 @@ from fastgraph.ops.conv import conv2d_filter_grad_p, conv2d_input_grad_p
 from fastgraph.ops.convolutions import conv2d
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
-from fastgraph.ops.joining import stack
+from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import reshape
-from fastgraph.ops.run_time import narrow, with_extents
+from fastgraph.ops.run_time import checked, narrow, with_extents
 from fastgraph.ops.shaping import batch_to_space, space_to_batch
-from fastgraph.ops.windows import channels_first, channels_last, is_channels_first, paddings, steps
+from fastgraph.ops.windows import channels_first, channels_last, is_channels_first, paddings, sizes_of, steps
 
 # ---- gaps -----------------------------------------------------------------------------------------------------------
 
@@ -90,10 +91,10 @@ def atrous_conv2d_transpose(
 
 def _depthwise(strides: Any, padding: Any, data_format: Any, dilations: Any) -> tuple[bool, dict[str, Any]]:
     first = is_channels_first(data_format, 2)
-    stride = steps(strides, 2, "strides", first)
+    stride = steps(strides, 2, "strides", first, depthwise=True)
     if stride[0] != stride[1]:
         raise invalid("Current implementation only supports equal length strides in the row and column dimensions.")
-    rate = steps(dilations, 2, "dilations", first, "dilations")
+    rate = steps(dilations, 2, "dilations", first, "dilations", depthwise=True)
     return first, {"strides": stride, "padding": paddings(padding, 2, first), "dilations": rate}
 
 
@@ -105,6 +106,20 @@ def _known_sizes(sizes: Any, what: str) -> tuple[int, ...]:
     if len(found.static) != 4:
         raise invalid(f"{what} must be a 4-element vector, got {shape_text((len(found.static),))}")
     return found.static
+
+
+#: A filter for other channels than there are is one in groups to the convolution that these gradients are made of.
+_DEPTH = "input and filter must have the same depth: {} vs {least}"
+
+
+def _with_depth(sizes: Any, depth: Any) -> Any:
+    """Sizes i[4] of which the last must be `depth`, checked now or when this runs. Raises: InvalidArgumentError."""
+    if isinstance(depth, int) and isinstance(sizes, np.ndarray):
+        if sizes[3] != depth:
+            raise invalid(_DEPTH.format(sizes[3], least=depth))
+        return sizes
+    given = as_tensor(sizes)
+    return concat([given[:3], cast(checked(given[3:], depth, depth, _DEPTH), given.dtype)], 0)
 
 
 @public("nn.depthwise_conv2d_backprop_input")
@@ -125,9 +140,9 @@ def depthwise_conv2d_backprop_input(
     first, attrs = _depthwise(strides, padding, data_format, dilations)
     g = as_tensor(out_backprop)
     kernel = as_tensor(filter, g.dtype)
-    if kernel.shape.rank != 4 or None in kernel.shape.as_list():
-        raise invalid(f"filter must be 4-dimensional, of known shape: {kernel.shape}")
-    kh, kw, c, m = (int(n or 0) for n in kernel.shape.as_list())
+    if kernel.shape.rank != 4:
+        raise invalid(f"filter must be 4-dimensional: {kernel.shape}")
+    kh, kw, c, m = sizes_of(kernel)
     each = reshape(kernel, (kh, kw, 1, c * m))
     amount = extents(input_sizes)
     if amount.static is not None:
@@ -135,6 +150,7 @@ def depthwise_conv2d_backprop_input(
         sizes: Any = index_vector((n, *(dims[1:] if first else dims[:2]), dims[0] if first else dims[2]))
     else:
         sizes = gather(amount.tensor, np.array([0, 2, 3, 1], np.int32)) if first else amount.tensor
+    sizes = _with_depth(sizes, c)
     g = channels_last(g, 2) if first else g
     found = named(None if first else name, conv2d_input_grad_p, sizes, each, g, **attrs)
     return channels_first(found, 2, name) if first else found
@@ -161,6 +177,10 @@ def depthwise_conv2d_backprop_filter(
     kh, kw, c, m = _known_sizes(filter_sizes, "filter_sizes")
     if first:
         x, g = channels_last(x, 2), channels_last(g, 2)
+    channels = x.shape[3] if x.shape.rank == 4 else c
+    if channels not in (None, c):
+        raise invalid(_DEPTH.format(channels, least=c))
+    x = with_extents(x, {3: c} if channels is None else {})
     found = named(None, conv2d_filter_grad_p, x, index_vector((kh, kw, 1, c * m)), g, **attrs)
     return reshape(found, (kh, kw, c, m), name=name)
 
@@ -227,6 +247,8 @@ def with_space_to_batch(
     or "SAME" without a filter_shape. Source: tf.nn.with_space_to_batch.
     """
     x = as_tensor(input)
+    if isinstance(dilation_rate, Tensor) and known_value(dilation_rate) is None:
+        raise NotImplementedError("dilation_rate must be known while a function is traced")
     rates = index_list(dilation_rate, "dilation_rate")
     if data_format is not None and not isinstance(data_format, str):
         raise TypeError(f"data_format must be a string or None, got {data_format!r}")

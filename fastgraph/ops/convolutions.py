@@ -23,6 +23,7 @@ from fastgraph.ops.windows import (
     is_channels_first,
     listed,
     paddings,
+    positive,
     sizes_of,
     steps,
 )
@@ -183,6 +184,12 @@ def depthwise_conv2d(
     x = as_tensor(input)
     filter = as_tensor(filter, x.dtype)
     first = is_channels_first(data_format, 2)
+    if dilations is not None:
+        rate = listed(dilations)
+        if not isinstance(rate, (list, tuple, np.ndarray)) or len(rate) != 2:
+            raise ValueError(f"dilations must have 2 elements, one for each spatial axis. Received: {dilations}")
+        dilations = steps(rate, 2, "dilations", first)
+        positive(dilations, "dilation_rate")
     strides = listed(strides) if isinstance(strides, TensorShape) else strides
     if not isinstance(strides, (list, tuple, np.ndarray)):
         raise TypeError(f"Expected list for 'strides' argument to 'depthwise_conv2d_native' Op, not {strides}.")

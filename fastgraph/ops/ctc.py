@@ -1,13 +1,13 @@
 """Connectionist temporal classification: the loss of labels without times.
 
-Rule: all sums over alignments are of logarithms, in float64. What cannot be has the probability of the smallest number,
-as in TensorFlow, so that losses stay finite. Source: Graves et al. 2006.
+Rule: all sums over alignments are of logarithms, in float64. Beginning or ending in a wrong state has the probability
+1e-307, as in TensorFlow, so that losses stay finite: the loss of labels that cannot be counts the ends, their gradient
+both. Source: Graves et al. 2006.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,8 @@ from fastgraph.ops.movement import expand_dims_p, transpose_p
 from fastgraph.primitive import public_function
 from fastgraph.shapes import Aval
 
-#: The logarithm of what cannot be.
-_NEVER = math.log(sys.float_info.min)
+#: The logarithm of beginning or ending where one cannot.
+_NEVER = math.log(1e-307)
 
 
 def _infer(logits: Aval, labels: Aval, label_length: Aval, logit_length: Aval, *, blank: int) -> tuple[Aval, Aval]:
@@ -49,21 +49,19 @@ def _total(*terms: Array) -> Array:
 
 def _moved(state: Array, skips: Array) -> Array:
     """The probability of being in each state after a step from `state`: staying, one on, and two on where it skips."""
-    low = np.full(state[:, :1].shape, 2 * _NEVER)
+    low = np.full(state[:, :1].shape, -np.inf)
     one = np.concatenate([low, state[:, :-1]], 1)
     two = np.concatenate([low, low, state[:, :-2]], 1)[:, : state.shape[1]]
-    anywhere = _NEVER + np.logaddexp.reduce(state, 1, keepdims=True)
-    return _total(state, one, np.where(skips, two, 2 * _NEVER), anywhere)
+    return _total(state, one, np.where(skips, two, -np.inf))
 
 
 def _moved_back(state: Array, skips: Array) -> Array:
     """As `_moved`, against time."""
-    low = np.full(state[:, :1].shape, 2 * _NEVER)
+    low = np.full(state[:, :1].shape, -np.inf)
     one = np.concatenate([state[:, 1:], low], 1)
-    skipped = np.where(skips, state, 2 * _NEVER)
+    skipped = np.where(skips, state, -np.inf)
     two = np.concatenate([skipped[:, 2:], low, low], 1)[:, : state.shape[1]]
-    anywhere = _NEVER + np.logaddexp.reduce(state, 1, keepdims=True)
-    return _total(state, one, two, anywhere)
+    return _total(state, one, two)
 
 
 def _samples() -> list[Any]:
@@ -137,36 +135,33 @@ def ctc_p(logits: Array, labels: Array, label_length: Array, logit_length: Array
     wide = logits.astype(np.float64)
     shifted = wide - wide.max(-1, initial=-np.inf, keepdims=True) if classes else wide
     sure = shifted - np.log(np.sum(np.exp(shifted), -1, keepdims=True))
-    # The states are blank, label, blank, label, ..., blank.
+    # The states are blank, label, blank, label, ..., blank: those of the padding too, in which nothing ends.
     count = 2 * labels.shape[1] + 1
-    inside = np.arange(count) < 2 * label_length[:, None] + 1
     states = np.full((batch, count), blank, np.int64)
-    states[:, 1::2] = labels
-    states[~inside] = blank
+    states[:, 1::2] = np.where((labels >= 0) & (labels < classes), labels, blank)
     skips = np.zeros((batch, count), bool)
     skips[:, 3::2] = labels[:, 1:] != labels[:, :-1]
     emitted = np.take_along_axis(sure, np.broadcast_to(states, (frames, batch, count)), 2)
-    emitted = np.where(inside, emitted, emitted + _NEVER)
-    ends = np.arange(count) >= 2 * label_length[:, None] - 1
-    ends = np.where(ends & inside, 0.0, _NEVER)
-    state = np.where(np.arange(count) < 2, 0.0, _NEVER) + np.zeros((batch, 1))
+    behind = np.arange(count) - 2 * label_length[:, None]
+    ends = np.where((behind == 0) | (behind == -1), 0.0, _NEVER)
+    first = np.where(np.arange(count) < 2, 0.0, -np.inf) + np.zeros((batch, 1))
+    state = _total(first, _moved(np.full((batch, count), _NEVER), skips))
     ahead = np.empty((frames, batch, count))
     for t in range(frames):
         state = (state if t == 0 else _moved(state, skips)) + emitted[t]
         ahead[t] = state
-    last = np.maximum(logit_length - 1, 0)
-    final = ahead[last, np.arange(batch)] if frames else state
-    final = np.where((logit_length > 0)[:, None], final, np.where(np.arange(count) < 1, 0.0, _NEVER))
-    chance = np.logaddexp.reduce(final + ends, 1)
+    chance = np.where(label_length == 0, 0.0, _NEVER)  # of no frames
     gradient = np.zeros(logits.shape)
     state = ends
     for t in range(frames - 1, -1, -1):
-        running = (t < logit_length)[:, None]
-        share = np.exp(ahead[t] + state - chance[:, None])
-        for n in range(batch):
-            if running[n, 0]:
-                gradient[t, n] = np.exp(sure[t, n]) - np.bincount(states[n], share[n], classes)
-        state = np.where(running, _moved_back(state + emitted[t], skips), ends)
+        running = t < logit_length
+        share = ahead[t] + state
+        share = np.exp(share - np.logaddexp.reduce(share, 1, keepdims=True))
+        for n in np.flatnonzero(running):
+            gradient[t, n] = np.exp(sure[t, n]) - np.bincount(states[n], share[n], classes)
+        if t == 0:
+            chance = np.where(running, np.logaddexp.reduce(first + state + emitted[0], 1), chance)
+        state = np.where(running[:, None], _moved_back(state + emitted[t], skips), ends)
     return (-chance).astype(logits.dtype), gradient.astype(logits.dtype)
 
 

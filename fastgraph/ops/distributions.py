@@ -17,7 +17,7 @@ from fastgraph import _philox
 from fastgraph._tensor import Tensor
 from fastgraph.dtype import DType, as_dtype, float32, int32
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import as_tensor, extents
+from fastgraph.ops.arguments import as_tensor, extents, tensor_of
 from fastgraph.ops.elementwise import abs as absolute
 from fastgraph.ops.elementwise import cast, maximum, minimum, select, zeros_like_p
 from fastgraph.ops.exponentials import erf, erfc, exp, log, log1p
@@ -142,10 +142,10 @@ def _rated(variates: Any, beta: Any, alpha: Any) -> Any:
 
 def _gamma_parameters(alpha: Any, beta: Any, dtype: Any) -> tuple[Any, Any, Any]:
     target = as_dtype(dtype)
-    alpha = as_tensor(alpha, target)
+    alpha = tensor_of(alpha, target)
     if beta is None:
         return alpha, None, shape_of(alpha)
-    beta = as_tensor(beta, target)
+    beta = tensor_of(beta, target)
     together = broadcast_dynamic_shape(shape_of(alpha), shape_of(beta))
     return broadcast_to(alpha, together), beta, together
 

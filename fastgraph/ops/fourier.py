@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import Tensor
+from fastgraph._tensor import Tensor, current_trace
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor, has_dtype, index_vector, known_axes, known_value, named, static_int
@@ -533,10 +533,18 @@ def _over_axes(kind: str) -> Callable[..., Any]:
 fftnd, ifftnd, rfftnd, irfftnd = (_over_axes(kind) for kind in ("fftnd", "ifftnd", "rfftnd", "irfftnd"))
 
 
+def _axis(axis: int, rank: int) -> int:
+    """`axis` counted from the front. Raises: InvalidArgumentError if it is none, in a graph ValueError."""
+    try:
+        return canonical_axis(axis, rank)
+    except ValueError as error:
+        raise error if current_trace() is not None else invalid(str(error)) from None
+
+
 def _shift(x: Any, axes: Any, sign: int, name: str | None) -> Any:
     x = as_tensor(x)
     rank, extents = _rank_of(x), extents_of(x)
-    found = tuple(range(rank)) if axes is None else tuple(canonical_axis(a, rank) for a in known_axes(axes))
+    found = tuple(range(rank)) if axes is None else tuple(_axis(a, rank) for a in known_axes(axes))
     for a in found:
         n = extents[a]
         x = roll(x, n // 2 if sign > 0 else -(n // 2), a)

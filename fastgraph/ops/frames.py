@@ -17,7 +17,7 @@ from fastgraph._tensor import Tensor
 from fastgraph.dtype import as_dtype, float32
 from fastgraph.errors import ResourceExhaustedError
 from fastgraph.ops.activations import divide_no_nan
-from fastgraph.ops.arguments import as_tensor, real, static_int, whole
+from fastgraph.ops.arguments import as_tensor, real, static_int, tensor_of, whole
 from fastgraph.ops.bessel import bessel_i0
 from fastgraph.ops.contraction import extents_of
 from fastgraph.ops.creation import ones, range_
@@ -160,7 +160,8 @@ def frame(
 ) -> Any:
     """Frames of frame_length elements along `axis`, one each frame_step. t[*s, n, *r] -> t[*s, frames, length, *r].
 
-    Raises: ValueError for arguments that are no scalars, or a signal of rank 0. Source: tf.signal.frame.
+    Raises: ValueError for arguments that are no scalars, or a signal of rank 0; InvalidArgumentError for a step that
+    is not positive or a negative length. Source: tf.signal.frame.
     """
     x = as_tensor(signal)
     length, step = _scalar(frame_length, "frame_length"), _scalar(frame_step, "frame_step")
@@ -170,10 +171,11 @@ def frame(
     if rank < 1:
         raise ValueError(f"Shape {x.shape} must have rank at least 1")
     if step < 1 or length < 0:
-        raise ValueError(f"frame_length must not be negative and frame_step must be positive, got {length} and {step}")
+        raise invalid(f"frame_length must not be negative and frame_step must be positive, got {length} and {step}")
     at = canonical_axis(_scalar(axis, "axis"), rank)
     n = extents_of(x)[at]
     if pad_end:
+        pad_value = tensor_of(pad_value, x.dtype)
         count = -(-n // step)
         # What is missing of the last frame; more does no harm, and does not depend on the signal's length.
         missing = max(length + step * (count - 1) - n, 0) if isinstance(n, int) else length
@@ -195,7 +197,8 @@ def frame(
 def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Any:
     """Frames laid out frame_step apart and summed. t[*s, frames, length] -> t[*s, (frames - 1) * step + length].
 
-    Raises: ValueError for a rank below 2 or a step that is no integer scalar. Source: tf.signal.overlap_and_add.
+    Raises: ValueError for a rank below 2 or a step that is no integer scalar; InvalidArgumentError for one that is not
+    positive. Source: tf.signal.overlap_and_add.
     """
     x = as_tensor(signal)
     rank = x.shape.rank
@@ -207,7 +210,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> An
         raise ValueError(f"frame_step must be an integer. Got {as_tensor(frame_step).dtype!r}")
     step = _scalar(frame_step, "frame_step")
     if step < 1:
-        raise ValueError(f"frame_step must be positive, got {step}")
+        raise invalid(f"frame_step must be positive, got {step}")
     *outer, frames, length = extents_of(x)
     if not isinstance(length, int):
         raise NotImplementedError("overlap_and_add needs frames of a known length")
@@ -228,7 +231,10 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> An
 
 
 def _enclosing_power(n: int) -> int:
-    return 1 << max(n - 1, 0).bit_length()
+    """The least power of 2 from n on, 0 for 0. Raises: ValueError for a negative n."""
+    if n < 0:
+        raise ValueError(f"frame_length must not be negative, got {n}")
+    return 1 << (n - 1).bit_length() if n else 0
 
 
 @public("signal.stft")

@@ -53,23 +53,24 @@ def element_text(value: Any) -> str:
 
 def tensor_text(x: np.ndarray[Any, Any], summarize: int) -> str:
     """A tensor as `print` shows it: the first and last `summarize` of each axis (-1: all)."""
+    ends = x.size if summarize < 0 else min(summarize, x.size)
     if x.ndim == 0:
-        return element_text(x[()])
-    return _rows(x, summarize, 1)
+        return element_text(x[()]) if ends else "..."
+    return _rows(x, ends, 1)
 
 
-def _rows(x: np.ndarray[Any, Any], summarize: int, depth: int) -> str:
+def _rows(x: np.ndarray[Any, Any], ends: int, depth: int) -> str:
     n = x.shape[0]
-    whole = summarize < 0 or n <= 2 * summarize
-    chosen = list(range(n)) if whole else [*range(summarize), *range(n - summarize, n)]
+    whole = n <= 2 * ends
+    chosen = list(range(n)) if whole else [*range(ends), *range(n - ends, n)]
     if x.ndim == 1:
         parts = [element_text(x[i]) for i in chosen]
         gap = " "
     else:
-        parts = [_rows(x[i], summarize, depth + 1) for i in chosen]
+        parts = [_rows(x[i], ends, depth + 1) for i in chosen]
         gap = "\n" * (x.ndim - 1) + " " * depth
     if not whole:
-        parts.insert(summarize, "...")
+        parts.insert(ends, "..." if ends else gap + "...")
     return "[" + gap.join(parts) + "]"
 
 

@@ -25,6 +25,7 @@ from fastgraph.ops.windows import (
     is_channels_first,
     listed,
     paddings,
+    positive,
     sizes_of,
     steps,
 )
@@ -209,25 +210,26 @@ def pool(
     primitive = {"MAX": max_pool_p, "AVG": avg_pool_p}.get(pooling_type)
     if primitive is None:
         raise ValueError(f"{rank}-D {pooling_type} pooling is not supported.")
+    window = [whole(k, "window_shape", 32) for k in listed(window_shape)]
+    strides, dilations = listed(strides), listed(dilations)
+    for what, given in (("dilation_rate", dilations), ("strides", strides)):
+        if isinstance(given, (list, tuple, np.ndarray)) and len(given) != rank:
+            raise ValueError(f"`len({what})` should be {rank}. Received: {what}={given} of length {len(given)}")
     step, rate = both_steps(strides, dilations, rank)
-    if any(d < 1 for d in rate):
-        raise ValueError(f"dilations must be positive. Received: dilations={dilations}")
+    positive(step, "strides")
+    if any(s > k for s, k in zip(step, window, strict=True)):
+        raise ValueError(
+            "`strides` > `window_shape` not supported due to inconsistency between CPU and GPU implementations. "
+            f"Received: strides={list(step)} and window_shape={window}"
+        )
     if all(d == 1 for d in rate):
-        return _pool(rank, primitive, input, list(window_shape), list(step), padding, data_format, name)
+        return _pool(rank, primitive, input, window, list(step), padding, data_format, name)
     if padding != "VALID":
         raise ValueError(
             "pooling with 'SAME' padding is not implemented for `dilation_rate` > 1. "
             f"Received: padding={padding} and dilation_rate={np.array(rate)}"
         )
-    return _dilated(
-        rank,
-        primitive,
-        as_tensor(input),
-        tuple(whole(k, "window_shape") for k in window_shape),
-        rate,
-        data_format,
-        name,
-    )
+    return _dilated(rank, primitive, as_tensor(input), window, rate, data_format, name)
 
 
 def _dilated(rank: int, primitive: Any, x: Any, window: Any, rate: Any, data_format: Any, name: str | None) -> Any:
@@ -245,7 +247,7 @@ def _dilated(rank: int, primitive: Any, x: Any, window: Any, rate: Any, data_for
         one = tuple(k if i == axis else 1 for i in range(rank))
         n = result.shape[axis + 1]
         out = n - (k - 1) * d
-        if k < 1 or out < 1:
+        if out < 1:
             raise invalid(f"A window of {k} with dilation {d} does not fit an axis of {n}")
         parts = [gather(result, np.arange(r, n, d, dtype=np.int32), axis=axis + 1) for r in range(d)]
         parts = [p for p in parts if p.shape[axis + 1] >= k]

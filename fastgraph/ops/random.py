@@ -16,7 +16,7 @@ from fastgraph._tensor import Tensor
 from fastgraph.dtype import DType, as_dtype, float32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.names import op_scope
-from fastgraph.ops.arguments import Extents, as_tensor, extents, known_value, static_int
+from fastgraph.ops.arguments import Extents, as_tensor, extents, known_value, static_int, tensor_of
 from fastgraph.ops.comparison import is_finite
 from fastgraph.ops.elementwise import add, cast, floormod, maximum, minimum, multiply, select, subtract, zeros_like_p
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
@@ -67,7 +67,7 @@ def scalar_bounds(low: Any, high: Any, op: str) -> None:
 
 def uniform_of(source: Source, size: Extents, low: Any, high: Any, target: DType, op: str, name: str | None) -> Any:
     """Numbers spread evenly over [low, high)."""
-    low_, high_ = as_tensor(low, target), as_tensor(high, target)
+    low_, high_ = tensor_of(low, target), tensor_of(high, target)
     if target.is_integer:
         scalar_bounds(low_, high_, op)
         least = known_value(low_)
@@ -140,7 +140,7 @@ def normal(
     Raises: TypeError for integers. Source: tf.random.normal.
     """
     target = as_dtype(dtype)
-    mean_, stddev_ = as_tensor(mean, target), as_tensor(stddev, target)
+    mean_, stddev_ = tensor_of(mean, target), tensor_of(stddev, target)
     check_floating(target, "normal")
     source, size = generators.source(f"normal_{target.name}", seed), shape_vector(shape)
     with op_scope(name, "random_normal") as scope:
@@ -177,7 +177,7 @@ def truncated_of(source: Source, size: Extents, mean: Any, stddev: Any, target: 
     """Numbers of the normal distribution within two standard deviations."""
     wide = target if target.name == "float64" else float32
     standard = cast(truncated_numbers(source.state(count(size)), as_vector(size), dtype=wide), target)
-    return add(multiply(standard, as_tensor(stddev, target)), as_tensor(mean, target), name=name)
+    return add(multiply(standard, tensor_of(stddev, target)), tensor_of(mean, target), name=name)
 
 
 @public("random.truncated_normal")
@@ -189,7 +189,7 @@ def truncated_normal(
     Raises: TypeError for integers. Source: tf.random.truncated_normal.
     """
     target = as_dtype(dtype)
-    mean, stddev = as_tensor(mean, target), as_tensor(stddev, target)
+    mean, stddev = tensor_of(mean, target), tensor_of(stddev, target)
     check_floating(target, "truncated_normal")
     source = generators.source(f"truncated_normal_{target.name}", seed)
     return truncated_of(source, shape_vector(shape), mean, stddev, target, name)

@@ -13,7 +13,7 @@ from fastgraph import _philox
 from fastgraph.dtype import as_dtype, float32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.algorithms import check_philox
-from fastgraph.ops.arguments import as_tensor
+from fastgraph.ops.arguments import as_tensor, tensor_of
 from fastgraph.ops.elementwise import add, cast, multiply
 from fastgraph.ops.families import Array, custom, invalid, public, shape_text
 from fastgraph.ops.generators import Stateless, numbers
@@ -86,7 +86,7 @@ def stateless_normal(
     Raises: InvalidArgumentError for another seed. Source: tf.random.stateless_normal.
     """
     target = as_dtype(dtype)
-    mean, stddev = as_tensor(mean, target), as_tensor(stddev, target)
+    mean, stddev = tensor_of(mean, target), tensor_of(stddev, target)
     check_philox(alg)
     return add(multiply(standard_normal(Stateless(seed), shape_vector(shape), target), stddev), mean, name=name)
 
@@ -106,7 +106,7 @@ def stateless_truncated_normal(
     Raises: InvalidArgumentError for another seed. Source: tf.random.stateless_truncated_normal.
     """
     target = as_dtype(dtype)
-    mean, stddev = as_tensor(mean, target), as_tensor(stddev, target)
+    mean, stddev = tensor_of(mean, target), tensor_of(stddev, target)
     check_philox(alg)
     return truncated_of(Stateless(seed), shape_vector(shape), mean, stddev, target, name)
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from fastgraph.dtype import DType, as_dtype, float32, int32, int64, string
-from fastgraph.errors import InvalidArgumentError
+from fastgraph.errors import InvalidArgumentError, OutOfRangeError
 from fastgraph.ops.arguments import as_tensor, named, static_axes, whole, word
 from fastgraph.ops.families import Array, broadcast, canonical_axes, custom, invalid, public, reduced_shape, shape_text
 from fastgraph.ops.output import tensor_text
-from fastgraph.shapes import Aval
+from fastgraph.shapes import Aval, TensorShape
 
 _REASON = "strings: their bytes lie in Python objects, which kernels do not see"
 
@@ -204,6 +204,10 @@ def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
 )
 def reduce_join_p(inputs: Array, *, axes: tuple[int, ...] | None, keepdims: bool, separator: str) -> Any:
     """Strings along `axes`, joined in row-major order. string[*s] -> string[*r]."""
+    for a in axes or ():
+        if not -inputs.ndim <= a < inputs.ndim:
+            text = f"Invalid reduction dimension {a} for input with {inputs.ndim} dimension(s)"
+            raise OutOfRangeError(None, None, text)
     reduced = canonical_axes(axes, inputs.ndim)
     kept = tuple(i for i in range(inputs.ndim) if i not in reduced)
     rows = np.transpose(inputs, kept + reduced).reshape(
@@ -220,7 +224,10 @@ def reduce_join_p(inputs: Array, *, axes: tuple[int, ...] | None, keepdims: bool
 def reduce_join(
     inputs: Any, axis: Any = None, keepdims: bool = False, separator: str = "", name: str | None = None
 ) -> Any:
-    """Strings along `axis` (None: all), joined. string[*s] -> string[*r]. Source: tf.strings.reduce_join."""
+    """Strings along `axis` (None: all), joined. string[*s] -> string[*r].
+
+    Raises: OutOfRangeError for an axis that is none. Source: tf.strings.reduce_join.
+    """
     return named(
         name,
         reduce_join_p,
@@ -312,9 +319,16 @@ def _cut(word: bytes, pos: int, n: int) -> bytes:
     return word[start : start + n] if n >= 0 else word[start:]
 
 
+def _infer_substr(input: Aval, pos: Aval, len: Aval) -> Aval:
+    own, other = pos.shape, len.shape
+    if own is not None and other is not None and not TensorShape(own).is_compatible_with(other):
+        raise ValueError(f"pos and len should have the same shape, got: {shape_text(own)} vs. {shape_text(other)}")
+    return Aval(string, broadcast(input.shape, own if own is not None else other))
+
+
 @custom(
     op="Substr",
-    infer=lambda input, pos, len: Aval(string, broadcast(input.shape, broadcast(pos.shape, len.shape))),
+    infer=_infer_substr,
     groups=("string", "T", "T"),
     dtypes="index",
     samples=lambda: (
@@ -322,12 +336,22 @@ def _cut(word: bytes, pos: int, n: int) -> bytes:
         + [((_words(b"hello", b"ab"), np.array([1, -2]), np.array([-1, -7])), {})]
     ),
     error_samples=lambda: [
-        ((_words(b"ab"), np.array(3), np.array(1)), {}, InvalidArgumentError, "pos 3 out of range for string b'ab'")
+        ((_words(b"ab"), np.array(3), np.array(1)), {}, InvalidArgumentError, "pos 3 out of range for string b'ab'"),
+        (
+            (_words(b"ab"), np.array([0]), np.array(1)),
+            {},
+            InvalidArgumentError,
+            "should have the same shape, got: .1. vs",
+        ),
     ],
     reason=_REASON,
 )
 def substr_p(input: Array, pos: Array, len: Array) -> Any:
     """The `len` bytes of each string from `pos` on. string[*s], i[*s], i[*s] -> string[*s], broadcasting."""
+    if pos.shape != len.shape:
+        raise invalid(
+            f"pos and len should have the same shape, got: {shape_text(pos.shape)} vs. {shape_text(len.shape)}"
+        )
     words, starts, sizes = np.broadcast_arrays(input, pos, len)
     result = np.empty(words.shape, object)
     out = result.reshape(-1)

@@ -180,11 +180,14 @@ def listed(value: Any) -> Any:
     return value
 
 
-def steps(value: Any, rank: int, what: str, channels_first: bool, where: str = "strides") -> tuple[int, ...]:
+def steps(
+    value: Any, rank: int, what: str, channels_first: bool, where: str = "strides", depthwise: bool = False
+) -> tuple[int, ...]:
     """An argument like `strides` over the spatial axes: an int, or 1, `rank` or rank + 2 numbers; None is 1.
 
-    Raises: ValueError for another length; UnimplementedError for steps along batch or channels; InvalidArgumentError,
-    or ValueError in a graph, for a number that is no int32.
+    Raises: ValueError for another length; UnimplementedError for steps along batch or channels (InvalidArgumentError
+    of three axes, and of gradients of `depthwise` ops); InvalidArgumentError, or ValueError in a graph, for a number
+    that is no int32.
     """
     value = 1 if value is None else listed(value)
     given = [whole(v, what, 32) for v in (value if isinstance(value, (list, tuple)) else [value])]
@@ -198,9 +201,8 @@ def steps(value: Any, rank: int, what: str, channels_first: bool, where: str = "
         )
     outer = (given[0], given[1 if channels_first else -1])
     if outer != (1, 1):
-        raise UnimplementedError(
-            None, None, f"Current implementation does not yet support {where} in the batch and depth dimensions."
-        )
+        text = f"Current implementation does not yet support {where} in the batch and depth dimensions."
+        raise invalid(text) if rank == 3 or depthwise else UnimplementedError(None, None, text)
     return tuple(given[2:] if channels_first else given[1:-1])
 
 
@@ -268,15 +270,24 @@ def channels_first(x: Any, rank: int, name: str | None = None) -> Any:
 
 
 def both_steps(strides: Any, dilations: Any, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Strides and dilations over the spatial axes. ValueError if both are above 1."""
+    """Strides and dilations over the spatial axes. ValueError if both are above 1, or, with gaps, one is below 1."""
     step = steps(1 if strides is None else strides, rank, "strides", False)
     rate = steps(1 if dilations is None else dilations, rank, "dilations", False, "dilations")
+    if any(d != 1 for d in rate):
+        positive(rate, "dilation_rate")
+        positive(step, "strides")
     if any(s > 1 for s in step) and any(d > 1 for d in rate):
         raise ValueError(
             "`strides > 1` not supported in conjunction with `dilation_rate > 1`. "
             f"Received: strides={list(step)} and dilation_rate={list(rate)}"
         )
     return step, rate
+
+
+def positive(numbers: Sequence[int], what: str) -> None:
+    """ValueError if one of the numbers is below 1."""
+    if any(n < 1 for n in numbers):
+        raise ValueError(f"all values of `{what}` must be positive. Received: {what}={list(numbers)}")
 
 
 def sizes_of(x: Any) -> list[Any]:

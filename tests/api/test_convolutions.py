@@ -159,6 +159,30 @@ def test_values(made: Callable[[], Any], shape: tuple[int, ...], first: float | 
             "'T' of int32 is not in the list",
         ),
         (lambda: nn.pool(X, [2, 2], "MIN"), ValueError, "2-D MIN pooling is not supported"),
+        (lambda: nn.pool(X, [2, 1], "MAX", [1, 2]), ValueError, "`strides` > `window_shape` not supported"),
+        (lambda: nn.pool(X, [2, 0], "MAX"), ValueError, "`strides` > `window_shape` not supported"),
+        (lambda: nn.pool(X, tf.constant([2, 2]), "AVG", tf.constant([2])), ValueError, "`len(strides)` should be 2"),
+        (lambda: nn.pool(X, [2, 2], "AVG", dilations=[2]), ValueError, "`len(dilation_rate)` should be 2"),
+        (lambda: nn.pool(X, [2, 2], "AVG", [0, 1]), ValueError, "all values of `strides` must be positive"),
+        (lambda: nn.convolution(X, W, dilations=[0, 2]), ValueError, "all values of `dilation_rate` must be positive"),
+        (lambda: nn.convolution(X, W, [-1, 1], dilations=[1, 2]), ValueError, "all values of `strides` must be"),
+        (
+            lambda: nn.depthwise_conv2d(X, tf.ones([3, 3, 4, 2]), [1] * 4, "SAME", dilations=[2]),
+            ValueError,
+            "dilations must have 2 elements",
+        ),
+        (
+            lambda: nn.separable_conv2d(
+                X, tf.ones([3, 3, 4, 2]), tf.ones([1, 1, 8, 5]), [1] * 4, "SAME", None, [-1, 2]
+            ),
+            ValueError,
+            "must be positive",
+        ),
+        (
+            lambda: nn.conv3d(tf.ones([1, 2, 2, 2, 1]), tf.ones([1, 1, 1, 1, 1]), [2, 1, 1, 1, 1], "SAME"),
+            tf.errors.InvalidArgumentError,
+            "does not yet support strides in the batch and depth",
+        ),
         (lambda: nn.pool(X, [2, 2], "MAX", padding="SAME", dilations=[2, 2]), ValueError, "not implemented for"),
     ],
 )

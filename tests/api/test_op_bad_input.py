@@ -57,6 +57,18 @@ ROWS: list[tuple[str, Any, str]] = [
     ("tf.meshgrid([1], indexing='zz')", ValueError, "must be either 'xy' or 'ij', got 'zz'"),
     ("tf.tensordot(x, x, 5)", ValueError, "must not be larger than the number of dimensions"),
     ("tf.one_hot([0], 2, on_value=1, off_value=0.5)", TypeError, "of on_value does not match dtype"),
+    (
+        "tf.strings.substr(['a', 'b'], [0, 0], 1)",
+        InvalidArgumentError,
+        r"should have the same shape, got: \[2\] vs. \[\]",
+    ),
+    ("tf.function(tf.strings.substr)(['a', 'b'], [0], [1, 1])", ValueError, "should have the same shape"),
+    (
+        "tf.strings.reduce_join(['a', 'b'], [0, 1])",
+        tf.errors.OutOfRangeError,
+        "Invalid reduction dimension 1 for input",
+    ),
+    ("tf.function(lambda: tf.strings.reduce_join(['a', 'b'], -2))()", ValueError, "Invalid reduction dimension -2"),
     ("tf.strings.substr('a', 5, 1)", InvalidArgumentError, "pos 5 out of range for string b'a'"),
     ("tf.reverse_sequence(tf.ones([2, 3]), [1, 2], seq_axis=-1, batch_axis=0)", InvalidArgumentError, "seq_dim -1"),
     ("tf.reverse_sequence(tf.ones([2, 3]), [1, 2], seq_axis=1, batch_axis=-2)", InvalidArgumentError, "batch_dim -2"),

@@ -238,6 +238,32 @@ def test_stateless_seeds_are_checked() -> None:
         fg.random.stateless_uniform([2], [1, 2], 5, 3, fg.int32)
 
 
+OF_DTYPE = {
+    "uniform minval": lambda n: fg.random.uniform([2], n, 9),
+    "uniform maxval": lambda n: fg.random.uniform([2], -9, n, fg.int32),
+    "normal": lambda n: fg.random.normal([2], 0.0, n),
+    "truncated_normal": lambda n: fg.random.truncated_normal([2], n),
+    "gamma alpha": lambda n: fg.random.gamma([2], n),
+    "gamma beta": lambda n: fg.random.gamma([2], 1.0, n),
+    "stateless_uniform": lambda n: fg.random.stateless_uniform([2], [1, 2], -9, n, fg.int32),
+    "stateless_normal": lambda n: fg.random.stateless_normal([2], [1, 2], n),
+    "stateless_gamma": lambda n: fg.random.stateless_gamma([2], [1, 2], n),
+    "Generator.normal": lambda n: fg.random.Generator.from_seed(1).normal([2], n),
+}
+
+
+@pytest.mark.parametrize("name", OF_DTYPE)
+def test_parameters_of_another_dtype_are_refused(name: str) -> None:
+    """No number of another dtype comes of them, and a function says the same."""
+    draw = OF_DTYPE[name]
+    for parameter in (fg.constant(3, fg.int64), fg.constant(3.0, fg.float64)):
+        with pytest.raises(ValueError, match="Tensor conversion requested dtype"):
+            draw(parameter)
+        if name != "Generator.normal":
+            with pytest.raises(ValueError, match="Tensor conversion requested dtype"):
+                fg.function(draw)(parameter)
+
+
 def test_shuffle() -> None:
     fg.random.set_seed(8)
     x = fg.reshape(fg.range(60), [20, 3])

@@ -140,6 +140,46 @@ def test_errors(call: Callable[[], Any], error: type[Exception], text: str) -> N
         call()
 
 
+@pytest.mark.parametrize(
+    ("labels", "frames", "loss", "gradient"),
+    [
+        ([1, 2], 1, 707.45197, [-0.06262, 0.21811, -0.15547]),
+        ([1, 1], 2, 707.66425, [-0.1289, -0.29898, 0.42786, -0.13591, -0.05536, 0.19127]),
+        ([1, 1, 2], 2, 707.66425, [-0.1289, -0.29898, 0.42786, -0.13591, -0.05536, 0.19127]),
+        ([1, 2], 0, 706.8936, []),
+    ],
+)
+def test_labels_that_cannot_be(labels: list[int], frames: int, loss: float, gradient: list[float]) -> None:
+    """Too few frames for two labels: the numbers are TensorFlow's."""
+    x = tf.constant(np.sin(np.arange(12.0)).reshape(4, 1, 3), tf.float32)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        found = tf.nn.ctc_loss([labels], x, [2], [frames])
+    np.testing.assert_allclose(found, [loss], rtol=1e-6)
+    slope = tape.gradient(found, x).numpy().ravel()
+    np.testing.assert_allclose(slope[: 3 * frames], gradient, atol=3e-5)
+    assert not slope[3 * frames :].any()
+
+
+def test_a_label_that_is_the_blank() -> None:
+    """Whatever class the blank is, the loss is the same, and its gradient that of the loss."""
+    x = tf.constant(LOGITS)
+    losses = []
+    for blank in range(3):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            turned = tf.roll(x, blank, -1)
+            loss = tf.nn.ctc_loss((LABELS * [1, 0] + blank) % 3, turned, [2, 1, 2], LOGIT_LENGTH, blank_index=blank)
+        losses.append((loss.numpy(), tape.gradient(loss, x).numpy()))
+    for loss, slope in losses[1:]:
+        np.testing.assert_allclose(loss, losses[0][0])
+        np.testing.assert_allclose(slope, losses[0][1], atol=1e-12)
+    step = np.zeros(LOGITS.shape)
+    step[1, 0, 0] = 1e-5
+    above, below = (tf.nn.ctc_loss([[1, 0]] * 3, x + s * step, [2, 1, 2], LOGIT_LENGTH)[0] for s in (1, -1))
+    assert losses[0][1][1, 0, 0] == pytest.approx(float(above - below) / 2e-5, abs=1e-7)
+
+
 def test_unique_labels() -> None:
     """As TensorFlow gives them: in the order in which they come, and which each label is."""
     labels = np.int32([[1, 2, 2, 0], [3, 3, -1, 0]])

@@ -197,6 +197,39 @@ def test_transposed_and_depthwise_gradients_are_those_of_the_tape() -> None:
     np.testing.assert_allclose(found, tf.transpose(by_x, [0, 3, 1, 2]), rtol=1e-10)
 
 
+def test_depthwise_gradients_for_another_depth_than_the_filters() -> None:
+    """Such a filter would be one in groups: known or not, it is refused."""
+    kernel, g = tf.ones([2, 2, 2, 1]), tf.ones([1, 3, 3, 2])
+
+    def by_input(sizes: Any, kernel: Any, g: Any) -> Any:
+        return tf.nn.depthwise_conv2d_backprop_input(sizes, kernel, g, [1] * 4, "VALID")
+
+    def by_filter(x: Any, g: Any) -> Any:
+        return tf.nn.depthwise_conv2d_backprop_filter(x, [2, 2, 2, 1], g, [1] * 4, "VALID")
+
+    unknown = tf.TensorSpec([None] * 4)
+    sizes = tf.TensorSpec([None], tf.int32)
+    ways = [
+        (by_input, by_filter),
+        (
+            tf.function(by_input, input_signature=[sizes, unknown, unknown]),
+            tf.function(by_filter, input_signature=[unknown, unknown]),
+        ),
+        (tf.function(by_input, input_signature=[sizes, tf.TensorSpec(kernel.shape), unknown]), by_filter),
+    ]
+    for one, other in ways:
+        assert one(tf.constant([1, 4, 4, 2]), kernel, g).shape == (1, 4, 4, 2)
+        assert other(tf.ones([1, 4, 4, 2]), g).shape == (2, 2, 2, 1)
+        for depth in (0, 1, 4):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="must have the same depth"):
+                one(tf.constant([1, 4, 4, depth]), kernel, g)
+            with pytest.raises(tf.errors.InvalidArgumentError, match="have the same depth|dimension 2 at axis 3"):
+                other(tf.ones([1, 4, 4, depth]), g)
+        for wrong in ([1, 4, 4], [1, 4, 4, 2, 2]):
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                one(tf.constant(wrong), kernel, g)
+
+
 def test_required_paddings_and_names_of_space_to_batch() -> None:
     pads, crops = tf.required_space_to_batch_paddings([5, 7], [2, 3], [[1, 0], [0, 1]])
     assert pads.numpy().tolist() == [[1, 0], [0, 2]] and crops.numpy().tolist() == [[0, 0], [0, 1]]

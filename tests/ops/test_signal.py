@@ -150,6 +150,17 @@ def test_empty_and_strided_inputs() -> None:
         (lambda: tf.signal.frame(1.0, 2, 1), ValueError, "must have rank at least 1"),
         (lambda: tf.signal.overlap_and_add([1.0], 1), ValueError, "must have rank at least 2"),
         (lambda: tf.signal.overlap_and_add([[1.0]], 1.0), ValueError, "frame_step must be an integer"),
+        (
+            lambda: tf.signal.frame([1.0], 2, 0),
+            tf.errors.InvalidArgumentError,
+            "frame_step must be positive, got 2 and 0",
+        ),
+        (lambda: tf.signal.frame([1.0], -1, 1), tf.errors.InvalidArgumentError, "frame_length must not be negative"),
+        (lambda: tf.signal.frame([1.0], 2, 1, True, tf.constant(1)), ValueError, "requested dtype float32 for Tensor"),
+        (lambda: tf.signal.overlap_and_add([[1.0]], 0), tf.errors.InvalidArgumentError, "frame_step must be positive"),
+        (lambda: tf.signal.stft([1.0], -1, 1), ValueError, "frame_length must not be negative"),
+        (lambda: tf.signal.fftshift([1.0], 1), tf.errors.InvalidArgumentError, "axis 1 is out of bounds"),
+        (lambda: tf.function(lambda: tf.signal.ifftshift([1.0], [0, -2]))(), ValueError, "axis -2 is out of bounds"),
         (lambda: tf.signal.mdct(X, 6), ValueError, "must be a multiple of 4"),
         (lambda: tf.signal.hann_window(4, dtype=tf.int32), ValueError, "must be a floating point type"),
         (lambda: tf.signal.hann_window([4]), ValueError, "must have rank 0"),
@@ -160,6 +171,11 @@ def test_empty_and_strided_inputs() -> None:
 def test_errors(call: Callable[[], Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_frames_of_no_elements_have_no_transforms() -> None:
+    assert tf.signal.stft(tf.ones([2, 20]), 0, 4).shape == (2, 6, 0)
+    assert tf.signal.stft(tf.ones([2, 20]), 1, 4).shape == (2, 5, 1)
 
 
 def test_shifts() -> None:
