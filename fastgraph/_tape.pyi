@@ -54,8 +54,9 @@ class OpListener:
         """Listen no more."""
 
 class VariableWatcher:
-    """Collects the trainable Variables read on this thread while the context lasts."""
+    """Collects the Variables, unless told otherwise the trainable ones, read on this thread while the context lasts."""
 
+    def __init__(self, trainable_only: bool = True) -> None: ...
     @property
     def variables(self) -> list[Any]:
         """The Variables found, in the order of their first use."""

@@ -34,13 +34,15 @@ cdef class Recorder(TapeBase):
 
 @cython.binding(False)
 cdef class VariableWatcher(Recorder):
-    """Collects the trainable Variables read on this thread while the context lasts."""
+    """Collects the Variables, unless told otherwise the trainable ones, read on this thread while the context lasts."""
 
     cdef dict _found
+    cdef bint _trainable_only
     cdef ThreadState _state
 
-    def __cinit__(self):
+    def __cinit__(self, bint trainable_only=True):
         self._found = {}
+        self._trainable_only = trainable_only
 
     def __enter__(self):
         self._state = thread_state()
@@ -55,7 +57,7 @@ cdef class VariableWatcher(Recorder):
 
     cdef int accessed(self, cell) except -1:
         variable = _variable_of(<Cell>cell)
-        if variable is not None and (<Cell>cell).trainable:
+        if variable is not None and ((<Cell>cell).trainable or not self._trainable_only):
             self._found[(<Cell>cell).id] = variable
         return 0
 

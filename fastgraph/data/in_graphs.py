@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph._tensor import as_array, bind, init_scope
+from fastgraph._tensor import as_array, bind, current_state, init_scope
 from fastgraph.data.handles import Handled, owned, resolve
 from fastgraph.data.structures import tensor_specs
 from fastgraph.dtype import bool_, from_code, int64
@@ -32,9 +32,19 @@ def _infer_next(iterator: Aval, *, types: tuple[tuple[int, Any], ...]) -> tuple[
 def iterator_get_next(iterator: Array, *, types: tuple[tuple[int, Any], ...]) -> Any:
     """The next element of an iterator. Raises OutOfRangeError after the last. i64[] -> tensors of the given types."""
     try:
-        return tuple(map(as_array, resolve(iterator).take()))
+        return tuple(map(as_array, _taken(iterator)))
     except StopIteration:
         raise OutOfRangeError(None, None, "End of sequence") from None
+
+
+def _taken(iterator: Array) -> Any:
+    """Return the next element. Who runs the op before the call that it is for finds in "taken" how to give it back."""
+    cursor = resolve(iterator)
+    element = cursor.take()
+    taken = current_state().extra.get("taken")
+    if taken is not None:
+        taken.append(lambda: cursor.give_back(element))
+    return element
 
 
 def _infer_next_as_optional(iterator: Aval, *, types: tuple[tuple[int, Any], ...]) -> tuple[Aval, ...]:
@@ -52,7 +62,7 @@ def _infer_next_as_optional(iterator: Aval, *, types: tuple[tuple[int, Any], ...
 def iterator_get_next_as_optional(iterator: Array, *, types: tuple[tuple[int, Any], ...]) -> Any:
     """Whether an iterator has another element, and this or zeros. i64[] -> bool[], tensors of the given types."""
     try:
-        return (np.bool_(True), *map(as_array, resolve(iterator).take()))
+        return (np.bool_(True), *map(as_array, _taken(iterator)))
     except StopIteration:
         empty = [np.zeros([size or 0 for size in shape or ()], from_code(code).as_numpy_dtype) for code, shape in types]
         return (np.bool_(False), *empty)

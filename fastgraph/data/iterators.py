@@ -20,35 +20,36 @@ from fastgraph.errors import OutOfRangeError
 from fastgraph.locks import Lock
 from fastgraph.sparse_tensor import SparseTensor
 
-_NONE_AHEAD: Any = object()
 _MOST_IN_A_GRAPH = 10_000
 
 
 class Cursor(Handled):
-    """Where a pass is. It may have looked one element ahead."""
+    """Where a pass is. It may have looked some elements ahead."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.spec = source.spec
         self._elements: Iterator[Element] | None = None
         self._run = Run()
-        self._ahead: Any = _NONE_AHEAD
+        self._ahead: list[Element] = []  # the next one last
         self._lock = Lock()
 
     def take(self) -> Element:
         """Return the next element. Raises StopIteration after the last."""
         with self._lock:
-            if self._ahead is not _NONE_AHEAD:
-                element, self._ahead = self._ahead, _NONE_AHEAD
-                return element  # type: ignore[no-any-return]
-            return self._advance()
+            return self._ahead.pop() if self._ahead else self._advance()
+
+    def give_back(self, element: Element) -> None:
+        """Make an element that was taken the next one again."""
+        with self._lock:
+            self._ahead.append(element)
 
     def has_next(self) -> bool:
         """Whether there is another element."""
         with self._lock:
-            if self._ahead is _NONE_AHEAD:
+            if not self._ahead:
                 try:
-                    self._ahead = self._advance()
+                    self._ahead.append(self._advance())
                 except StopIteration:
                     return False
             return True

@@ -587,6 +587,10 @@ class GraphTrace(Trace):
             return self._capture(tensor, tensor.id, tensor.aval)
         raise InternalError(None, None, f"{type(tensor).__name__} cannot be an operand of a graph's op")
 
+    def captured(self, cell: Cell) -> Value | None:
+        """Return what stands here for a Cell from outside, None if nothing has used it."""
+        return self._captured.get(cell.id)
+
     def origins(self) -> dict[Value, Any]:
         """Return what comes from outside: the value here, and the one (of a tensor or Cell the id) it stands for."""
         return {value: key for key, value in self._captured.items()}

@@ -16,6 +16,7 @@ from fastgraph.errors import UnimplementedError
 from fastgraph.ops.arguments import as_tensor, extents, index_list, index_vector, known_value, named, whole, word
 from fastgraph.ops.conv import conv2d_filter_grad_p, conv2d_input_grad_p
 from fastgraph.ops.convolutions import conv2d
+from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import invalid, public, shape_text
 from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import concat, stack

@@ -83,6 +83,7 @@ class ConcreteFunction(FastCall):
         self._runner = Runner(trace, name)
         self.guard: keys.Guard | None = None  # of the objects that the trace was made for
         self.latest_use = 0  # a number that grows with time
+        self.first: ConcreteFunction | None = None  # what the call that it is traced for runs in its place
         self._cell_names = [cell_name(held) for held, _ in trace.graph.captures]
         flat = nesting.flatten(structure, expand_composites=True)
         self._flat = flat

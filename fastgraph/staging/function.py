@@ -237,6 +237,9 @@ class Function(MethodCall):
 
     def _call_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         concrete, leaves, has_traced = self._find(args, kwargs)
+        if has_traced and concrete.first is not None:
+            first, concrete.first = concrete.first, None
+            return first.call_flat(leaves)
         if current_state().trace is None:
             if has_traced:
                 self._detector.traced(self, self._code, self._history.latest())
@@ -260,6 +263,7 @@ class Function(MethodCall):
         found = self._find(args, kwargs)[0]
         if isinstance(found, recursion.Pending):
             raise RuntimeError(f"{self._name} is being traced: its concrete function is there when that is done")
+        found.first = None  # no call has traced it
         return found
 
     def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ConcreteFunction, list[Any], bool]:
@@ -343,15 +347,23 @@ class Function(MethodCall):
     # -- tracing
 
     def _trace(self, arguments: Arguments, shapes: list[Any], specs: list[Any], name: str) -> ConcreteFunction:
-        """Trace the function for these arguments; the first time twice if Variables are made."""
+        """Trace the function for these arguments; the first time twice if Variables are made.
+
+        Where they start from what only the call knows, it runs the first of the two, as in TensorFlow: what that does
+        to Variables where it makes them is in no other.
+        """
+        first: ConcreteFunction | None = None
         if self._lift_variables or not self._first_call_done:
             made: list[Any] = []
-            concrete = self._trace_once(arguments, shapes, specs, made, name)
+            concrete, is_of_the_call = self._trace_once(arguments, shapes, specs, made, name)
             self._first_call_done = True
             if not made:
                 return concrete
             self._variables += [weakref.ref(variable) for variable in made]
-        return self._trace_once(arguments, shapes, specs, None, name)
+            first = concrete if is_of_the_call else None
+        concrete, _ = self._trace_once(arguments, shapes, specs, None, name)
+        concrete.first = first
+        return concrete
 
     def _call_traced(self, named: dict[str, Any]) -> Any:
         """Call the Python function, converted where need be, with a value for each parameter."""
@@ -366,8 +378,11 @@ class Function(MethodCall):
 
     def _trace_once(
         self, arguments: Arguments, shapes: list[Any], specs: list[Any], made: list[Any] | None, graph_name: str
-    ) -> ConcreteFunction:
-        """Trace the function. Variables are collected in `made`; where that is None, none may be made."""
+    ) -> tuple[ConcreteFunction, bool]:
+        """Trace the function; say whether a Variable starts from what only the call knows.
+
+        Variables are collected in `made`; where that is None, none may be made.
+        """
         trace = GraphTrace(self._name)
         inputs = [
             trace.add_input(Aval(leaf.aval.dtype, shape), _placeholder_name(name))
@@ -405,6 +420,8 @@ class Function(MethodCall):
                 structure = nesting.map_structure(lambda leaf: self._as_output(leaf), result)
                 flat = nesting.flatten(structure, expand_composites=True)
                 outputs = [trace.identity(leaf) for leaf in flat if is_computed(leaf)]
+                if initial_values.are_of_the_call:
+                    initial_values.write_results()
         except Exception as error:
             told = in_user_code(error) if outermost and self._autograph else None
             if told is None:
@@ -412,7 +429,7 @@ class Function(MethodCall):
             raise told from error.__cause__
         finally:
             state.device = device
-            trace.initial_values = None
+            initial_values.end()
         trace.finish(outputs)
         trace.enclosing = None
         self._n_traces += 1
@@ -428,7 +445,7 @@ class Function(MethodCall):
                 table.void(made_for)
 
         concrete.guard = Guard(arguments.objects, gone)
-        return concrete
+        return concrete, initial_values.are_of_the_call
 
     def _check_unchanged(self, before: dict[str, Any], after: dict[str, Any]) -> None:
         """Raise ValueError if the traced function changed a list or dict that it was given: a copy, for the caller."""

@@ -180,3 +180,114 @@ def test_layers_are_run_once_for_all_variables(monkeypatch: Any) -> None:
     assert 8 <= _runs(monkeypatch, 8, False) <= 16 and 24 <= _runs(monkeypatch, 24, False) <= 48
     assert 24 <= _runs(monkeypatch, 24, True) <= 72
     assert _runs(monkeypatch, 24, False, shaped=True) <= 24
+
+
+class Assigned:
+    """A Variable that is made after another has been assigned in the same call."""
+
+    def __init__(self, assign: Callable[[Any, Any], Any], initial: Callable[[Any, Any], Any]) -> None:
+        self.o = fg.Variable([5.0, 6.0, 7.0])
+        self.v: Any = None
+        self.assign, self.initial = assign, initial
+        self.inner = fg.function(lambda x: self.assign(self.o, x))
+        self.staged = fg.function(self.plain)
+
+    def plain(self, x: Any, how: str = "direct") -> Any:
+        if how == "branch":
+            if x > 0.0:
+                self.assign(self.o, x)
+        elif how == "loop":
+            for _ in fg.range(2):
+                self.assign(self.o, x)
+        elif how == "call":
+            self.inner(x)
+        else:
+            self.assign(self.o, x)
+        if self.v is None:
+            self.v = fg.Variable(self.initial(self.o, x))
+        self.assign(self.o, x)
+        return self.o + 0.0, self.v + 0.0
+
+
+ASSIGNS: dict[str, Callable[[Any, Any], Any]] = {
+    "assign": lambda o, x: o.assign(fg.fill([3], x)),
+    "add": lambda o, x: o.assign_add(fg.fill([3], x)),
+    "scatter": lambda o, x: o.scatter_add(fg.IndexedSlices(x[None], fg.constant([1]))),
+    "slice": lambda o, x: o[1:].assign(fg.fill([2], x)),
+}
+STARTS: dict[str, Callable[[Any, Any], Any]] = {
+    "a read": lambda o, x: o * 2.0 + x,
+    "the Variable": lambda o, x: o,
+    "a callable": lambda o, x: lambda: o * 2.0,
+    "a list": lambda o, x: [o, o + x],
+}
+
+
+@pytest.mark.parametrize("how", ["direct", "branch", "loop", "call"])
+@pytest.mark.parametrize("assign", ASSIGNS.values(), ids=list(ASSIGNS))
+def test_what_was_assigned_before_in_the_call_is_seen(how: str, assign: Any) -> None:
+    for initial in STARTS.values() if how == "direct" else [STARTS["a read"]]:
+        eager, staged, within = (Assigned(assign, initial) for _ in range(3))
+        outer = fg.function(lambda x, model=within: model.staged(x, how))
+        for x in (1.5, 4.0):
+            want = eager.plain(fg.constant(x), how)
+            for got in (staged.staged(fg.constant(x), how), outer(fg.constant(x))):
+                np.testing.assert_array_equal(got[0], want[0])
+                np.testing.assert_array_equal(got[1], want[1])
+            np.testing.assert_array_equal(staged.o, eager.o)
+            np.testing.assert_array_equal(within.o, eager.o)
+
+
+def test_several_variables_one_after_the_other_see_each_others_assignments() -> None:
+    def model() -> Callable[[Any], Any]:
+        made: list[Any] = []
+
+        def call(x: Any) -> Any:
+            for k in range(3):
+                if len(made) == 2 * k:
+                    made.append(fg.Variable(x))
+                    made[-1].assign_add(10.0 * x)  # in the call that makes it alone
+                    made.append(fg.Variable(made[-1] * 2.0))
+                made[2 * k].assign_add(x)
+                x = x + made[2 * k] + made[2 * k + 1]
+            return x
+
+        return call
+
+    eager, staged = model(), fg.function(model(), autograph=False)
+    for x in (1.0, 2.0):
+        assert float(eager(fg.constant(x))) == float(staged(fg.constant(x)))
+
+
+def test_a_generator_and_an_iterator_are_not_ahead_of_the_call() -> None:
+    made: list[Any] = []
+    generator, elements = fg.random.Generator.from_seed(1), iter(fg.data.Dataset.range(10))
+
+    @fg.function
+    def f() -> Any:
+        first, drawn = next(elements), generator.normal([])
+        if not made:
+            made.extend([fg.Variable(next(elements) * 10), fg.Variable(drawn)])
+        return first, drawn, next(elements)
+
+    same = fg.random.Generator.from_seed(1)
+    for call in ([0, 2], [3, 4]):  # the element 1 is taken in the first call alone
+        first, drawn, last = f()
+        assert [int(first), int(last)] == call and float(drawn) == float(same.normal([]))
+    assert int(made[0]) == 10 and float(made[1]) == float(fg.random.Generator.from_seed(1).normal([]))
+
+
+@pytest.mark.parametrize("draws", [False, True])
+def test_what_python_and_random_ops_gave_is_what_the_call_goes_on_with(draws: bool) -> None:
+    made, calls = [], []  # type: ignore[var-annotated]
+
+    @fg.function
+    def f(x: Any) -> Any:
+        y, z = fg.py_function(lambda x: (calls.append(1), (x, x + 1.0))[1], [x], [fg.float32, fg.float32])
+        drawn = fg.random.uniform([]) + z if draws else z
+        if not made:
+            made.append(fg.Variable(drawn))
+        return drawn - made[0], y
+
+    first, second = f(fg.constant(1.0)), f(fg.constant(1.0))
+    assert len(calls) == 2 and float(first[0]) == 0.0 and (float(second[0]) != 0.0) == draws

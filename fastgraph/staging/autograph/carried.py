@@ -197,6 +197,8 @@ class Carried:
             if not dynamic:
                 changes = is_tensor(value) or (is_text(leaf) and is_text(value) and value != leaf)
                 if (is_variable(leaf) or is_text(leaf)) and value is not leaf and changes:
+                    if self.shapes is not None:
+                        self.shapes.insert(sum(self.dynamic[:k]), convert(leaf).aval.shape)
                     self.dynamic[k] = True
                     self._tensors = None
                     raise Revise
