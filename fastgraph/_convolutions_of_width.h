@@ -4,37 +4,48 @@
 #define LOCAL static __attribute__((target(TARGET)))
 #define WIDE (2 * LANES)
 
-/* R rows of sums, N vectors of them; the last vector is a part of one if `part`. `add`: to what c holds. */
-INLINE void NAME(sums)(const int R, const int N, const int part, const int apart, M mask, const fg_sums *s, const T *a,
+/* What N vectors y of one step add to R rows of sums: row r sees a number at `at` in a's row r. */
+#define STEP(y, at)                                                                                                    \
+    do {                                                                                                               \
+        V y0 = N == 1 && part ? LOAD_PART(y, mask) : LOAD(y);                                                          \
+        V y1 = N == 1 ? y0 : part ? LOAD_PART((y) + LANES, mask) : LOAD((y) + LANES);                                  \
+        _Pragma("GCC unroll 16") for (int r = 0; r < R; r++) {                                                         \
+            V x = SET1(FG_ROW(r)[at]);                                                                                 \
+            sums[r][0] = FMA(x, y0, sums[r][0]);                                                                       \
+            if (N == 2) sums[r][1] = FMA(x, y1, sums[r][1]);                                                           \
+        }                                                                                                              \
+    } while (0)
+
+/* R rows of sums, N vectors of them; the last vector is a part of one if `part`. `add`: to what c holds. `near`: numbers
+ * of a follow each other, and those of b lie in panels. */
+INLINE void NAME(sums)(const int R, const int N, const int part, const int near, M mask, const fg_sums *s, const T *a,
                        const T *b, T *c, int add) {
     V sums[MOST][2];
     const T *q[5];
-    const int64_t a_row = s->a_row, a_col = s->a_col, b_row = s->b_row;
+    const int64_t a_row = s->a_row, a_col = near ? 1 : s->a_col, b_row = near ? WIDE : s->b_row;
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++) sums[r][0] = sums[r][1] = ZERO;
     for (const fg_run *run = s->runs; run < s->end; run++) {
         const T *y = b + run->b;
+        int64_t p = run->n;
 #pragma GCC unroll 16
         for (int r = 0; r < R; r += 3) q[r / 3] = a + run->a + r * a_row;
-        for (int64_t p = run->n; p > 0; p--) {
-            V y0 = N == 1 && part ? LOAD_PART(y, mask) : LOAD(y);
-            V y1 = N == 1 ? y0 : part ? LOAD_PART(y + LANES, mask) : LOAD(y + LANES);
-            if (!apart) { /* a filter is often larger than the nearest cache */
-                __builtin_prefetch(y + FG_AHEAD * b_row);
-                if (N == 2) __builtin_prefetch(y + FG_AHEAD * b_row + LANES);
-            }
-#pragma GCC unroll 16
-            for (int r = 0; r < R; r++) {
-                if (apart) {
-                    sums[r][0] = FMA(N == 1 && part ? LOAD_PART(FG_ROW(r), mask) : LOAD(FG_ROW(r)), y0, sums[r][0]);
-                    if (N == 2)
-                        sums[r][1] = FMA(part ? LOAD_PART(FG_ROW(r) + LANES, mask) : LOAD(FG_ROW(r) + LANES), y1, sums[r][1]);
-                } else {
-                    V x = SET1(*FG_ROW(r));
-                    sums[r][0] = FMA(x, y0, sums[r][0]);
-                    if (N == 2) sums[r][1] = FMA(x, y1, sums[r][1]);
+        if (near)
+            for (; p >= 4; p -= 4) {
+#pragma GCC unroll 4
+                for (int i = 0; i < 4; i++) { /* a filter is often larger than the nearest cache */
+                    __builtin_prefetch(y + (FG_AHEAD + i) * WIDE);
+                    if (N == 2) __builtin_prefetch(y + (FG_AHEAD + i) * WIDE + LANES);
+                    STEP(y + i * WIDE, i);
                 }
+#pragma GCC unroll 16
+                for (int r = 0; r < R; r += 3) q[r / 3] += 4;
+                y += 4 * WIDE;
             }
+        for (; p > 0; p--) {
+            __builtin_prefetch(y + FG_AHEAD * b_row);
+            if (N == 2) __builtin_prefetch(y + FG_AHEAD * b_row + LANES);
+            STEP(y, 0);
 #pragma GCC unroll 16
             for (int r = 0; r < R; r += 3) q[r / 3] += a_col;
             y += b_row;
@@ -55,33 +66,97 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int apart
     }
 }
 
+/* What K steps add to R rows of sums apart that stand as far from each other as steps do: a vector serves all that see it. */
+#define STEPS(K)                                                                                                       \
+    do {                                                                                                               \
+        V steps[K];                                                                                                    \
+        _Pragma("GCC unroll 8") for (int k = 0; k < K; k++, y += b_row) steps[k] = part ? LOAD_PART(y, mask) : LOAD(y); \
+        _Pragma("GCC unroll 20") for (int j = 0; j < R + K - 1; j++) {                                                 \
+            V x = part ? LOAD_PART(q + j * a_col, mask) : LOAD(q + j * a_col);                                         \
+            _Pragma("GCC unroll 8") for (int k = 0; k < K; k++)                                                        \
+                if (j >= k && j - k < R) sums[j - k] = FMA(x, steps[k], sums[j - k]);                                  \
+        }                                                                                                              \
+        q += K * a_col;                                                                                                \
+        p -= K;                                                                                                        \
+    } while (0)
+
+/* R rows of sums apart, a vector of them, of which a part if `part`. `near`: in rows and steps of two vectors. */
+INLINE void NAME(sums_apart)(const int R, const int part, const int near, M mask, const fg_sums *s, const T *a,
+                             const T *b, T *c, int add) {
+    V sums[MOST];
+    const int64_t a_row = near ? WIDE : s->a_row, a_col = near ? WIDE : s->a_col, b_row = s->b_row, c_row = s->c_row;
+    const fg_run *end = s->end;
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++) sums[r] = ZERO;
+    for (const fg_run *run = s->runs; run < end; run++) {
+        const T *q = a + run->a, *y = b + run->b;
+        int64_t p = run->n;
+        if (near || a_row == a_col) {
+            while (p >= 7) STEPS(7);
+            if (p >= 5)
+                STEPS(5);
+            else if (p == 4)
+                STEPS(4);
+            if (p == 3)
+                STEPS(3);
+            else if (p == 2)
+                STEPS(2);
+            else if (p == 1)
+                STEPS(1);
+            continue;
+        }
+        for (; p > 0; p--, q += a_col, y += b_row) {
+            V step = part ? LOAD_PART(y, mask) : LOAD(y);
+            const T *from = q;
+#pragma GCC unroll 16
+            for (int r = 0; r < R; r++, from += a_row)
+                sums[r] = FMA(part ? LOAD_PART(from, mask) : LOAD(from), step, sums[r]);
+        }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++, c += c_row) {
+        if (add) sums[r] = ADD(part ? LOAD_PART(c, mask) : LOAD(c), sums[r]);
+        if (part)
+            STORE_PART(c, mask, sums[r]);
+        else
+            STORE(c, sums[r]);
+    }
+}
+
 /* R rows of n sums, at most two vectors. */
-#define ROWS(R)                                                                                                        \
-    static __attribute__((noinline, target(TARGET))) void NAME(dense##R)(const fg_sums *s, const T *a, const T *b,     \
-                                                                         T *c, int64_t n, int add) {                   \
+#define ROWS_OF(R, near, name)                                                                                         \
+    static __attribute__((noinline, target(TARGET))) void NAME(name##R)(const fg_sums *s, const T *a, const T *b,      \
+                                                                        T *c, int64_t n, int add) {                    \
         if (n == WIDE)                                                                                                 \
-            NAME(sums)(R, 2, 0, 0, MASK_OF(0), s, a, b, c, add);                                                       \
+            NAME(sums)(R, 2, 0, near, MASK_OF(0), s, a, b, c, add);                                                    \
         else if (n > LANES)                                                                                            \
-            NAME(sums)(R, 2, 1, 0, MASK_OF(n - LANES), s, a, b, c, add);                                               \
+            NAME(sums)(R, 2, 1, near, MASK_OF(n - LANES), s, a, b, c, add);                                            \
         else if (n == LANES)                                                                                           \
-            NAME(sums)(R, 1, 0, 0, MASK_OF(0), s, a, b, c, add);                                                       \
+            NAME(sums)(R, 1, 0, near, MASK_OF(0), s, a, b, c, add);                                                    \
         else                                                                                                           \
-            NAME(sums)(R, 1, 1, 0, MASK_OF(n), s, a, b, c, add);                                                       \
-    }                                                                                                                  \
+            NAME(sums)(R, 1, 1, near, MASK_OF(n), s, a, b, c, add);                                                    \
+    }
+#define ROWS(R)                                                                                                        \
+    ROWS_OF(R, 0, dense)                                                                                               \
+    ROWS_OF(R, 1, near)                                                                                                \
     static __attribute__((noinline, target(TARGET))) void NAME(apart##R)(const fg_sums *s, const T *a, const T *b,     \
                                                                          T *c, int64_t n, int add) {                   \
-        if (n == WIDE)                                                                                                 \
-            NAME(sums)(R, 2, 0, 1, MASK_OF(0), s, a, b, c, add);                                                       \
-        else if (n > LANES)                                                                                            \
-            NAME(sums)(R, 2, 1, 1, MASK_OF(n - LANES), s, a, b, c, add);                                               \
-        else                                                                                                           \
-            NAME(sums)(R, 1, 1, 1, MASK_OF(n), s, a, b, c, add);                                                       \
+        const int near = s->a_row == WIDE && s->a_col == WIDE;                                                         \
+        for (; n >= LANES; n -= LANES, a += LANES, b += LANES, c += LANES)                                             \
+            if (near)                                                                                                  \
+                NAME(sums_apart)(R, 0, 1, MASK_OF(0), s, a, b, c, add);                                                \
+            else                                                                                                       \
+                NAME(sums_apart)(R, 0, 0, MASK_OF(0), s, a, b, c, add);                                                \
+        if (n > 0) NAME(sums_apart)(R, 1, 0, MASK_OF(n), s, a, b, c, add);                                             \
     }
 ROWS(1) ROWS(2) ROWS(3) ROWS(4) ROWS(5) ROWS(6)
 #if MOST > 6
 ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
 #endif
 #undef ROWS
+#undef ROWS_OF
+#undef STEP
+#undef STEPS
 
 typedef void (*NAME(sums_t))(const fg_sums *, const T *, const T *, T *, int64_t, int);
 #define ALL(kind)                                                                                                      \
@@ -93,7 +168,7 @@ typedef void (*NAME(sums_t))(const fg_sums *, const T *, const T *, T *, int64_t
 #else
 #define ALL_MORE(kind)
 #endif
-static const NAME(sums_t) NAME(all_sums)[2][MOST + 1] = {ALL(dense), ALL(apart)};
+static const NAME(sums_t) NAME(all_sums)[3][MOST + 1] = {ALL(dense), ALL(apart), ALL(near)};
 #undef ALL
 #undef ALL_MORE
 
@@ -219,7 +294,8 @@ LOCAL NAME(view) NAME(seen)(const fg_sweep *w, const NAME(tile) *t, int64_t c0, 
     int64_t high = fg_seen(x + 1, t->high), wide = fg_seen(x + 2, t->wide), low[3], image = t->image * w->source_image;
     for (int i = 0; i < 3; i++) low[i] = t->at[i] * x[i].step + x[i].first;
     NAME(view) view;
-    if (NAME(lies_inside)(w, low, high, wide)) {
+    int64_t taps = x[0].taps * x[1].taps * x[2].taps;
+    if ((!w->apart || taps <= FG_FEW_TAPS) && NAME(lies_inside)(w, low, high, wide)) {
         view.from = (const T *)w->source + image + low[0] * x[0].source + low[1] * x[1].source + low[2] * x[2].source + c0;
         view.plane = x[0].gap * x[0].source;
         view.row = x[1].source;
@@ -312,6 +388,7 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
     int64_t corner = t.image * w->target_image + t.at[0] * x[0].target + t.at[1] * x[1].target + t.at[2] * x[2].target;
     fg_sums s;
     NAME(strip) p;
+    int how = w->apart ? 1 : w->filter_row == WIDE ? 2 : 0;
     s.b_row = w->filter_row;
     s.c_row = through ? WIDE : x[2].target;
     p.image = t.image * w->source_image;
@@ -332,7 +409,7 @@ LOCAL void NAME(sweep_tile)(const fg_sweep *w, int64_t unit, T *room, T *out, fg
                 int64_t at = to + j * x[1].target + i * x[2].target;
                 const T *a = NAME(strip_seen)(w, &p, j * x[1].step, &s, runs);
                 T *c = through ? out : (T *)w->target + at;
-                NAME(all_sums)[w->apart][rows](&s, a, b, c, n, 0);
+                NAME(all_sums)[how][rows](&s, a, b, c, n, 0);
                 if (through)
                     for (int64_t k = 0; k < rows; k++) NAME(put)(w, out + k * WIDE, at + k * x[2].target, n);
             }

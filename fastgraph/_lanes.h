@@ -48,6 +48,8 @@
 #define LOAD_BRAIN(p) _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(p))), 16))
 #define LOAD_HALF(p) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p)))
 #define STORE_BRAIN(p, v) fg_store_brain_512(p, v)
+#define LOAD_PAIRS(p, mask) _mm512_castsi512_si256(_mm512_maskz_loadu_epi32(mask, p))
+#define STORE_PAIRS(p, mask, v) _mm512_mask_storeu_epi32(p, mask, _mm512_castsi256_si512(v))
 #define STORE_HALF(p, v) _mm256_storeu_si256((__m256i *)(p), _mm512_cvtps_ph(v, 0))
 
 #elif FG_LANES == FG_FLOAT_256

@@ -28,3 +28,5 @@
 #undef LOAD_HALF
 #undef STORE_BRAIN
 #undef STORE_HALF
+#undef LOAD_PAIRS
+#undef STORE_PAIRS

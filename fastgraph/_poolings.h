@@ -3,7 +3,8 @@
  * Rule: lanes are channels. A unit is some channels of some lines of an image; elements of a window go in row-major
  * order, and windows that add to one element from the last to the first, so that it gets its terms in the order of the
  * window's elements: for a gradient, windows across the edge of a unit are looked at by both.
- * 16-bit floats are widened for a unit, computed with in float32 and narrowed once. */
+ * 16-bit floats are widened for a unit, computed with in float32 and narrowed once; what goes back to windows that
+ * share no element is stored at once. */
 #ifndef FG_POOLINGS_H
 #define FG_POOLINGS_H
 #include "_convolutions.h"
@@ -37,6 +38,19 @@ static int fg_pools_back(const fg_pool *w) {
     return w->what == FG_SPREAD || w->what == FG_SPREAD_TO_EACH || w->what == FG_SHARE;
 }
 
+/* Whether it goes back to windows that share no element: each is written once, as it is stored. */
+static int fg_pools_alone(const fg_pool *w) {
+    const fg_pool_axis *x = w->axis;
+    return fg_pools_back(w) && x[0].window <= x[0].step && x[1].window <= x[1].step && x[2].window <= x[2].step;
+}
+
+/* Whether every element is in a window, if they share none. */
+static int fg_pools_all(const fg_pool *w) {
+    for (const fg_pool_axis *x = w->axis; x < w->axis + 3; x++)
+        if (x->window != x->step || x->low < 0 || x->m * x->step - x->low < x->n) return 0;
+    return 1;
+}
+
 static fg_pool_slab fg_pool_slab_of(const fg_pool *w, int64_t number) {
     const fg_pool_axis *x = w->axis + w->cut;
     int back = fg_pools_back(w);
@@ -60,7 +74,7 @@ static int64_t fg_pool_room(const fg_pool *w) {
     const fg_pool_axis *x = w->axis, *cut = x + w->cut;
     int64_t n = x[0].n * x[1].n * x[2].n / fg_most(cut->n, 1), m = x[0].m * x[1].m * x[2].m / fg_most(cut->m, 1);
     int64_t most = 0;
-    if (w->what == FG_MAX || w->what == FG_MEAN) return 0;
+    if (w->what == FG_MAX || w->what == FG_MEAN || fg_pools_alone(w)) return 0;
     for (int64_t i = 0; i < w->slabs; i++) {
         fg_pool_slab s = fg_pool_slab_of(w, i);
         int64_t made = (s.m1 - s.m0) * m + (w->what == FG_PICK ? s.n1 - s.n0 : s.y1 - s.y0) * n;

@@ -38,6 +38,7 @@ cdef dict _ways = {"max": FG_MAX, "mean": FG_MEAN, "spread": FG_SPREAD, "spread 
 
 cdef enum:
     MANY = 32              # units that there should be for threads to share
+    COST = 12              # what a look at an element takes, in floating-point operations of a convolution
     CHANNELS = 256         # of a unit at most
     NEAR = 65536           # numbers of a unit that is widened, if it can be so few
 
@@ -128,7 +129,7 @@ def pooled(
     else:
         w.given = NULL
     w.y = cnp.PyArray_DATA(<cnp.ndarray>result)
-    share(_part, &w, batch * w.parts * w.slabs, (2.0 * windows * taps + 2.0 * pixels) * batch * c)
+    share(_part, &w, batch * w.parts * w.slabs, <double>COST * (windows * taps + pixels) * batch * c)
     if w.failed:
         raise MemoryError("no memory for an image of a pooling")
     return result

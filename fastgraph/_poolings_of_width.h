@@ -42,16 +42,38 @@ INLINE void NAME(pooled)(const int N, const int part, const int mean, M mask, co
     }
 }
 
+/* n of LANES numbers of 16 bits, with zeros behind them; and stored. Two at a time where there is an instruction. */
+INLINE void NAME(some_halves)(uint16_t *to, const uint16_t *from, int64_t n) {
+#ifdef LOAD_PAIRS
+    if (n % 2 == 0) {
+        _mm256_storeu_si256((__m256i *)to, LOAD_PAIRS(from, MASK_OF(n / 2)));
+        return;
+    }
+#endif
+    memset(to, 0, LANES * 2);
+    memcpy(to, from, n * 2);
+}
+
+INLINE void NAME(put_halves)(uint16_t *to, const uint16_t *from, int64_t n) {
+#ifdef LOAD_PAIRS
+    if (n % 2 == 0) {
+        STORE_PAIRS(to, MASK_OF(n / 2), _mm256_loadu_si256((const __m256i *)from));
+        return;
+    }
+#endif
+    memcpy(to, from, n * 2);
+}
+
 /* The same of numbers of 16 bits, n channels. */
 INLINE void NAME(pooled_halves)(const int N, const int brain, const int mean, const NAME(window) *t, const uint16_t *x,
                                 uint16_t *y, int64_t n, V start, V count) {
     V best[4];
-    uint16_t some[LANES] = {0}, *to = n < LANES ? some : y;
+    uint16_t some[LANES], *to = n < LANES ? some : y;
 #pragma GCC unroll 4
     for (int i = 0; i < N; i++) best[i] = start;
     for (int64_t k = 0; k < t->taps; k++) {
         const uint16_t *from = x + t->at[k];
-        if (n < LANES) memcpy(some, from, n * 2), from = some;
+        if (n < LANES) NAME(some_halves)(some, from, n), from = some;
 #pragma GCC unroll 4
         for (int i = 0; i < N; i++) {
             V value = brain ? LOAD_BRAIN(from + i * LANES) : LOAD_HALF(from + i * LANES);
@@ -66,7 +88,7 @@ INLINE void NAME(pooled_halves)(const int N, const int brain, const int mean, co
         else
             STORE_HALF(to + i * LANES, best[i]);
     }
-    if (n < LANES) memcpy(y, some, n * 2);
+    if (n < LANES) NAME(put_halves)(y, some, n);
 }
 
 /* All channels of a window of those. */
@@ -152,6 +174,101 @@ INLINE void NAME(to_each)(const int part, M mask, const NAME(window) *t, const T
     }
 }
 
+/* N vectors of n numbers from number `at` on, as they are stored or in numbers to compute with; the last is a part if `part`. */
+INLINE V NAME(taken)(const int kind, const int part, M mask, const void *from, int64_t at, int64_t n) {
+    if (kind == FG_NATIVE) return part ? LOAD_PART((const T *)from + at, mask) : LOAD((const T *)from + at);
+    uint16_t some[LANES];
+    const uint16_t *halves = (const uint16_t *)from + at;
+    if (part) NAME(some_halves)(some, halves, n), halves = some;
+    return kind == FG_BRAIN ? LOAD_BRAIN(halves) : LOAD_HALF(halves);
+}
+
+INLINE void NAME(stored)(const int kind, const int part, M mask, void *to, int64_t at, int64_t n, V value) {
+    if (kind == FG_NATIVE) {
+        if (part)
+            STORE_PART((T *)to + at, mask, value);
+        else
+            STORE((T *)to + at, value);
+        return;
+    }
+    uint16_t some[LANES], *halves = part ? some : (uint16_t *)to + at;
+    if (kind == FG_BRAIN)
+        STORE_BRAIN(halves, value);
+    else
+        STORE_HALF(halves, value);
+    if (part) NAME(put_halves)((uint16_t *)to + at, some, n);
+}
+
+/* What goes back to a window that shares no element with others: to the first of the largest, to each of them, or a
+ * share to all. x, y: number `at` is the window's first; given: number `place` is its. */
+INLINE void NAME(alone)(const int kind, const int what, const int N, const int part, const NAME(window) *t, const void *x,
+                        const void *given, void *y, int64_t at, int64_t place, int64_t n, V low, V count) {
+    V best[2], which[2], more[2];
+    M mask = MASK_OF(part ? n : 0);
+    T number = 0;
+#pragma GCC unroll 2
+    for (int i = 0; i < N; i++) {
+        more[i] = NAME(taken)(kind, part, mask, given, place + i * LANES, n);
+        best[i] = what == FG_SPREAD ? NAME(taken)(kind, part, mask, x, at + i * LANES, n) : low;
+        which[i] = ZERO;
+        if (what == FG_SHARE) more[i] = DIVIDE(more[i], count);
+        more[i] = ADD(more[i], ZERO); /* a sum of one: 0 has no sign */
+    }
+    if (what != FG_SHARE)
+        for (int64_t k = 0; k < t->taps; k++, number += 1)
+#pragma GCC unroll 2
+            for (int i = 0; i < N; i++) {
+                V value = NAME(taken)(kind, part, mask, x, at + t->at[k] + i * LANES, n);
+                CHOICE above = ABOVE(value, best[i]);
+                best[i] = CHOOSE(above, value, best[i]);
+                if (what == FG_SPREAD) which[i] = CHOOSE(above, SET1(number), which[i]);
+            }
+    number = (T)t->from;
+    for (int64_t k = t->from; k < t->to; k++, number += 1)
+#pragma GCC unroll 2
+        for (int i = 0; i < N; i++) {
+            int64_t to = at + t->at[k] + i * LANES;
+            V value = more[i];
+            if (what == FG_SPREAD) value = CHOOSE(EQUAL(which[i], SET1(number)), value, ZERO);
+            if (what == FG_SPREAD_TO_EACH)
+                value = CHOOSE(EQUAL(NAME(taken)(kind, part, mask, x, to, n), best[i]), value, ZERO);
+            NAME(stored)(kind, part, mask, y, to, n, value);
+        }
+}
+
+/* The same of all channels. */
+INLINE void NAME(all_alone)(const int kind, const int what, const NAME(window) *t, const void *x, const void *given,
+                            void *y, int64_t at, int64_t place, int64_t c, V low, V count) {
+    int64_t k = 0;
+    for (; k + 2 * LANES <= c; k += 2 * LANES)
+        NAME(alone)(kind, what, 2, 0, t, x, given, y, at + k, place + k, 2 * LANES, low, count);
+    for (; k + LANES <= c; k += LANES)
+        NAME(alone)(kind, what, 1, 0, t, x, given, y, at + k, place + k, LANES, low, count);
+    if (k < c) NAME(alone)(kind, what, 1, 1, t, x, given, y, at + k, place + k, c - k, low, count);
+}
+
+#define WAYS(kind)                                                                                                     \
+    if (w->what == FG_SPREAD)                                                                                          \
+        NAME(all_alone)(kind, FG_SPREAD, t, u->x, u->given, u->y, at, to, c, start, count);                            \
+    else if (w->what == FG_SPREAD_TO_EACH)                                                                             \
+        NAME(all_alone)(kind, FG_SPREAD_TO_EACH, t, u->x, u->given, u->y, at, to, c, start, count);                    \
+    else                                                                                                               \
+        NAME(all_alone)(kind, FG_SHARE, t, u->x, u->given, u->y, at, to, c, start, count);
+
+LOCAL void NAME(window_alone)(const fg_pool *w, const NAME(unit) *u, const NAME(window) *t, int64_t at, int64_t to,
+                              int64_t c) {
+    V start = SET1((T)w->low), count = SET1((T)t->taps);
+    if (t->taps == 0) return;
+    if (w->kind == FG_NATIVE) {
+        WAYS(FG_NATIVE)
+    } else if (w->kind == FG_BRAIN) {
+        WAYS(FG_BRAIN)
+    } else {
+        WAYS(FG_HALF)
+    }
+}
+#undef WAYS
+
 /* Each element of a window gets a share. */
 INLINE void NAME(shared)(const int part, M mask, const NAME(window) *t, const T *given, T *y, V count) {
     V more = DIVIDE(part ? LOAD_PART(given, mask) : LOAD(given), count);
@@ -171,6 +288,10 @@ INLINE void NAME(one_window)(const fg_pool *w, const NAME(unit) *u, const NAME(w
     V start = SET1((T)w->low), count = SET1((T)inside);
     M none = MASK_OF(0);
     int64_t at = t->first[0] * u->plane + t->first[1] * u->row + t->first[2] * u->pixel, to = t->place * u->out_pixel;
+    if (fg_pools_alone(w)) {
+        NAME(window_alone)(w, u, t, at, to, c);
+        return;
+    }
     if (w->what == FG_MAX || w->what == FG_MEAN) {
         const T *x = u->x + at;
         T *y = u->y + to;
@@ -218,6 +339,10 @@ INLINE void NAME(one_window)(const fg_pool *w, const NAME(unit) *u, const NAME(w
 
 /* Channels [c0, c0 + c) of `pixels` pixels, in numbers to compute with. */
 LOCAL void NAME(pool_widened)(const fg_pool *w, T *to, const void *from, int64_t pixels, int64_t c0, int64_t c) {
+    if (c == w->c) {
+        fg_widened((float *)(void *)to, (const uint16_t *)from, pixels * c, w->kind);
+        return;
+    }
     for (int64_t i = 0; i < pixels; i++)
         fg_widened((float *)(void *)(to + i * c), (const uint16_t *)from + i * w->c + c0, c, w->kind);
 }
@@ -231,6 +356,14 @@ LOCAL void NAME(list_taps)(const NAME(unit) *u, NAME(window) *t) {
     t->taps = at - t->at;
 }
 
+/* What of window `at` of axis i lies inside; whether of another extent than before. */
+INLINE int NAME(see)(const fg_pool_axis *x, int i, int64_t at, NAME(window) *t) {
+    int64_t first = at * x[i].step - x[i].low, end = fg_least(first + x[i].window, x[i].n), before = t->count[i];
+    t->first[i] = fg_most(first, 0);
+    t->count[i] = fg_most(end - t->first[i], 0);
+    return t->count[i] != before;
+}
+
 LOCAL void NAME(pool_unit)(const fg_pool *w, int64_t number, T *room, int64_t *taps) {
     const fg_pool_axis *x = w->axis;
     const fg_pool_slab slab = fg_pool_slab_of(w, number % w->slabs);
@@ -239,7 +372,7 @@ LOCAL void NAME(pool_unit)(const fg_pool *w, int64_t number, T *room, int64_t *t
     int64_t image = number / w->parts, c0 = number % w->parts * w->part, c = fg_least(w->part, w->c - c0);
     int64_t n = x[0].n * x[1].n * x[2].n, m = x[0].m * x[1].m * x[2].m, size = w->kind == FG_NATIVE ? sizeof(T) : 2;
     int64_t n_line = n / fg_most(x[cut].n, 1), m_line = m / fg_most(x[cut].m, 1); /* pixels and windows of what is cut */
-    int wide = w->kind != FG_NATIVE && (back || w->what == FG_PICK);
+    int wide = w->kind != FG_NATIVE && (back || w->what == FG_PICK) && !fg_pools_alone(w);
     int64_t of_given = back ? m : n, of_y = back ? n : m;
     NAME(unit) unit, *u = &unit;
     const char *from = (const char *)w->x + image * n * w->c * size, *given = (const char *)w->given + image * of_given * w->c * size;
@@ -266,11 +399,12 @@ LOCAL void NAME(pool_unit)(const fg_pool *w, int64_t number, T *room, int64_t *t
     }
     u->row = x[2].n * u->pixel;
     u->plane = x[1].n * u->row;
-    if (back) {
+    if (back && !(fg_pools_alone(w) && fg_pools_all(w))) {
+        int64_t each = wide ? (int64_t)sizeof(T) : size;
         if (c == u->pixel)
-            memset(u->y + y0 * c, 0, (y1 - y0) * c * sizeof(T));
+            memset((char *)u->y + y0 * c * each, 0, (y1 - y0) * c * each);
         else
-            for (int64_t i = y0; i < y1; i++) memset(u->y + i * u->pixel, 0, c * sizeof(T));
+            for (int64_t i = y0; i < y1; i++) memset((char *)u->y + i * u->pixel * each, 0, c * each);
     }
     NAME(window) t;
     int64_t low[3] = {0, 0, 0}, high[3], at[3];
@@ -279,32 +413,33 @@ LOCAL void NAME(pool_unit)(const fg_pool *w, int64_t number, T *room, int64_t *t
     high[cut] = slab.m1;
     t.at = taps;
     t.count[0] = t.count[1] = t.count[2] = t.taps = 0;
-    for (int64_t p0 = low[0]; p0 < high[0]; p0++)
-        for (int64_t p1 = low[1]; p1 < high[1]; p1++)
+    for (int64_t p0 = low[0]; p0 < high[0]; p0++) {
+        at[0] = back ? high[0] - 1 - (p0 - low[0]) : p0;
+        int other0 = NAME(see)(x, 0, at[0], &t);
+        for (int64_t p1 = low[1]; p1 < high[1]; p1++) {
+            at[1] = back ? high[1] - 1 - (p1 - low[1]) : p1;
+            int other1 = NAME(see)(x, 1, at[1], &t) | other0;
+            other0 = 0;
             for (int64_t p2 = low[2]; p2 < high[2]; p2++) {
-                at[0] = back ? high[0] - 1 - (p0 - low[0]) : p0;
-                at[1] = back ? high[1] - 1 - (p1 - low[1]) : p1;
                 at[2] = back ? high[2] - 1 - (p2 - low[2]) : p2;
-                int other = 0;
-                for (int i = 0; i < 3; i++) {
-                    int64_t first = at[i] * x[i].step - x[i].low, end = fg_least(first + x[i].window, x[i].n);
-                    t.first[i] = fg_most(first, 0);
-                    int64_t count = fg_most(end - t.first[i], 0);
-                    other |= count != t.count[i];
-                    t.count[i] = count;
-                }
-                if (other) NAME(list_taps)(u, &t);
+                if (NAME(see)(x, 2, at[2], &t) | other1) NAME(list_taps)(u, &t);
+                other1 = 0;
                 t.place = (at[0] * x[1].m + at[1]) * x[2].m + at[2];
                 t.from = 0;
                 t.to = t.taps;
-                if (back && t.taps) { /* elements before or behind the unit are another's */
+                int64_t above = slab.y0 - t.first[cut], below = slab.y1 - t.first[cut];
+                if (back && t.taps && (above > 0 || below < t.count[cut])) { /* elements before or behind are another's */
                     int64_t line = t.taps / t.count[cut];
-                    t.from = fg_most(slab.y0 - t.first[cut], 0) * line;
-                    t.to = fg_least(slab.y1 - t.first[cut], t.count[cut]) * line;
+                    t.from = fg_most(above, 0) * line;
+                    t.to = fg_least(below, t.count[cut]) * line;
                 }
                 NAME(one_window)(w, u, &t, c);
             }
-    if (wide)
+        }
+    }
+    if (wide && c == w->c)
+        fg_narrowed((uint16_t *)(void *)y + y0 * c, (const float *)(const void *)(u->y + y0 * c), (y1 - y0) * c, w->kind);
+    else if (wide)
         for (int64_t i = y0; i < y1; i++)
             fg_narrowed((uint16_t *)(void *)y + i * w->c + c0, (const float *)(const void *)(u->y + i * c), c, w->kind);
 }

@@ -73,9 +73,27 @@ def test_vectors_give_what_numpy_gives(dtype: str, vectors: None) -> None:
                 np.testing.assert_array_equal(_bits(found), _bits(wanted), err_msg=f"{number} of {case}")
 
 
-def test_threads_change_no_bit() -> None:
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("step", (2, 3))
+def test_windows_that_share_no_element(dtype: str, step: int, vectors: None) -> None:
+    """Each element gets what its window gets, others nothing: equal maxima, edges and every number of channels."""
+    random = np.random.default_rng(step)
+    kind = tf.as_dtype(dtype).as_numpy_dtype
+    for c in (1, 6, 16, 33, 300):
+        for window in ((2,), (2, 2), (2, 1, 2)):
+            how = (window, (step,) * len(window), "SAME")
+            dims = (3, *(7, 5, 4)[: len(window)], c)
+            out = (3, *out_extents(dims[1:-1], *how, (1,) * len(window)), c)
+            x = random.integers(-1, 2, dims).astype(kind)  # the largest of a window is often there twice
+            g, dy = (random.standard_normal(shape).astype(kind) for shape in (dims, out))
+            for number, (found, wanted) in enumerate(_all((dims, out, *how), x, g, dy)):
+                np.testing.assert_array_equal(_bits(found), _bits(wanted), err_msg=f"{number} of {dims}, {how}")
+
+
+@pytest.mark.parametrize("window", (2, 3))  # windows that share nothing, and those that do
+def test_threads_change_no_bit(window: int) -> None:
     random = np.random.default_rng(0)
-    case = ((3, 40, 40, 70), (3, 20, 20, 70), (3, 3), (2, 2), "SAME")
+    case = ((3, 40, 40, 70), (3, 20, 20, 70), (window, window), (2, 2), "SAME")
     x, g, dy = (random.standard_normal(shape).astype(np.float32) for shape in (case[0], case[0], case[1]))
     before, found = num_threads(), []
     try:
