@@ -1,9 +1,10 @@
-# make demo | test | bench | soak | lint | debug | asan | tsan | guard | clean
+# make demo | smoke | quick | test | bench | soak | lint | debug | asan | tsan | guard | clean
 # Each target makes what it needs: an environment in this folder, and fastgraph installed in it from these sources.
 # Another Python: make test PYTHON=python3.13 (it gets an environment of its own).
 
 PYTHON ?= python3
 TEST_ARGS ?=
+JOBS ?= 2
 
 ifeq ($(origin PYTHON),command line)
   VENV := .venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
@@ -16,7 +17,7 @@ SOURCES := pyproject.toml setup.py $(shell find fastgraph -name '*.py[xd]' -o -n
              fastgraph/compiler/vecmath.py fastgraph/ops/*.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test bench soak lint debug asan tsan guard clean help
+.PHONY: demo smoke quick test bench soak lint debug asan tsan guard clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -25,8 +26,16 @@ help:
 demo: $(VENV)/installed-examples
 	$(BIN)/python examples/digits.py --output demo-out
 
+# Under 20 seconds: is what was just written right at all? Under 4 minutes: something of every test. All: under 22 minutes.
+# tests/selection.py says what takes part. JOBS: processes that share the tests; 0: this one alone, as a debugger needs.
+smoke: $(VENV)/installed-test
+	$(BIN)/python -m pytest -q --smoke $(TEST_ARGS) tests
+
+quick: $(VENV)/installed-test
+	$(BIN)/python -m pytest -q --quick -n $(JOBS) --dist worksteal $(TEST_ARGS) tests
+
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest -q $(TEST_ARGS) tests
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TEST_ARGS) tests
 
 # make bench PEERS=all (makes the peers' environments) BASE=earlier.json (flags changes over 15 %) ONLY='mlp;chain/*'
 # PUBLISH=1: the results go to benchmarks/results, docs and the README instead of bench-out.

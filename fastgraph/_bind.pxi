@@ -537,11 +537,6 @@ cpdef object run(Primitive prim, tuple inputs, dict attrs):
     return run_body(prim, inputs, attrs)
 
 
-def run_body_of(Primitive prim, tuple inputs, dict attrs):
-    """The op's NumPy body on eager tensors, whatever faster way there is: the oracle of tests."""
-    return run_body(prim, inputs, attrs)
-
-
 cdef object _run_converted(Primitive prim, tuple given, tuple inputs, dict attrs):
     """`run`, but an error ends as TensorFlow's of these arguments: without a name where one of them is a list."""
     try:

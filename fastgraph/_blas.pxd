@@ -23,6 +23,8 @@ cdef struct Gemm:
     int64_t* a_offsets
     int64_t* b_offsets
 
+cdef int _bits                      # of the vectors of products by blocks; 0: BLAS computes every product
+
 cdef int blas_begin() except -1     # until blas_end BLAS keeps to the thread that calls it
 cdef void blas_end() noexcept nogil
 cdef int choose_way(Gemm* g) except -1

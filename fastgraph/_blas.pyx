@@ -134,15 +134,7 @@ os.register_at_fork(after_in_child=_after_fork_in_child)
 include "_blas_threads.pxi"
 
 
-cdef int _bits = fg_block_bits()
-
-
-def use_vectors(bits: int) -> int:
-    """Let products use vectors of so many bits, as far as this CPU has them (0: BLAS alone); return what it was."""
-    global _bits
-    before = _bits
-    _bits = min(bits, fg_block_bits()) // 256 * 256
-    return before
+_bits = fg_block_bits()
 
 
 def vector_bits() -> int:

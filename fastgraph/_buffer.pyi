@@ -41,15 +41,3 @@ class Cell:
 
 def pool_statistics() -> dict[str, int]:
     """Bytes and Blocks of the pool: in use (`live_*`) and kept for reuse (`free_*`)."""
-
-def trim_pool(keep: int = 0) -> int:
-    """Give cached memory back to the system until at most `keep` bytes stay; the number of bytes given back."""
-
-def set_cache_limit(nbytes: int) -> None:
-    """Bound the bytes that freed Blocks may keep for reuse."""
-
-def drop_without_gil(owner: object) -> None:
-    """Let a Block that holds `owner` go as a pool thread does, without the GIL: `owner` is let go a little later."""
-
-def next_id() -> int:
-    """A number never given before in this process."""

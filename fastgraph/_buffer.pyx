@@ -425,27 +425,3 @@ def pool_statistics() -> dict:
         "live_bytes": live, "live_blocks": n_live, "free_bytes": free_bytes, "free_blocks": n_free,
         "made_bytes": made, "made_blocks": n_made,
     }
-
-
-def trim_pool(int64_t keep=0) -> int:
-    """Give cached memory back to the system until at most `keep` bytes stay; the number of bytes given back."""
-    return block_trim(keep)
-
-
-def set_cache_limit(int64_t nbytes) -> None:
-    """Bound the bytes that freed Blocks may keep for reuse."""
-    global _cache_limit
-    _cache_limit = nbytes
-    block_trim(nbytes)
-
-
-def drop_without_gil(owner) -> None:
-    """Let a Block that holds `owner` go as a pool thread does, without the GIL: `owner` is let go a little later."""
-    cdef Block* block = block_of_object(owner, NULL, 0, BLOCK_FOREIGN)
-    with nogil:
-        block_release(block)
-
-
-def next_id() -> int:
-    """A number never given before in this process."""
-    return new_id()

@@ -5,15 +5,6 @@ from typing import Any
 
 from numpy import ndarray
 
-def use_vectors(wanted: int) -> int:
-    """Let convolutions use vectors of so many bits, as far as this CPU has them (0: NumPy); return what it was."""
-
-def use_tiles(wanted: bool, least: float = 1e6) -> bool:
-    """Let convolutions of bfloat16 use a CPU's registers of tiles, if it has them; return whether they do now.
-
-    `least`: the operations from which on they do.
-    """
-
 def forward(
     x: ndarray, filter: ndarray, out: tuple[int, ...], strides: Sequence[int], pads: Any, dilations: Sequence[int]
 ) -> ndarray | None:

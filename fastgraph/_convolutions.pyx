@@ -81,33 +81,14 @@ cdef struct Sizes:         # of a convolution over three axes
     int64_t batch, c, f, groups, c_each, f_each
     int64_t[3] n, k, m, s, d, low
 
-cdef int _bits = fg_convolution_bits()
-cdef bint _has_tiles = fg_has_tiles(), _tiles = _has_tiles
-cdef double _tiled = TILED
+_bits = fg_convolution_bits()
+_tiles = fg_has_tiles()
+_tiled = TILED
 
 
 cdef int bits() noexcept nogil:
     """The bits of the vectors that are used; 0 where NumPy does it all."""
     return _bits
-
-
-def use_vectors(wanted: int) -> int:
-    """Let convolutions use vectors of so many bits, as far as this CPU has them (0: NumPy); return what it was."""
-    global _bits
-    before = _bits
-    _bits = min(wanted, fg_convolution_bits()) // 256 * 256
-    return before
-
-
-def use_tiles(wanted: bool, least: float = TILED) -> bool:
-    """Let convolutions of bfloat16 use a CPU's registers of tiles, if it has them; return whether they do now.
-
-    `least`: the operations from which on they do.
-    """
-    global _tiles, _tiled
-    _tiles = wanted and _has_tiles
-    _tiled = least
-    return _tiles
 
 
 cdef object made(tuple dims, cnp.dtype descr):

@@ -111,7 +111,6 @@ cdef struct CPlan:
     int32_t n_cells
     int32_t parallel
     int32_t quick           # so short that giving the GIL away would cost more than it takes
-    int32_t short_shards
     int32_t lock
     int32_t n_idle
     int64_t arena_bytes

@@ -29,7 +29,7 @@ from fastgraph._tensor cimport EagerTensor, cell_read, wrap_slice
 
 import os
 
-from fastgraph import errors, flags
+from fastgraph import errors
 from fastgraph.compiler import plan as plan_module
 from fastgraph.dtype import as_dtype
 

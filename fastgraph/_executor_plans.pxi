@@ -38,7 +38,6 @@ cdef class Plan:
                 )
         p.cost = spec.cost
         p.parallel = spec.parallel
-        p.short_shards = flags.get("fault") == "shard"  # planted, to show that tests find it
         p.slots = <CSlot*>self.take(p.n_slots * sizeof(CSlot))
         p.constants = <void**>self.take(p.n_slots * sizeof(void*))
         p.constant_data = <char**>self.take(p.n_slots * sizeof(char*))
@@ -477,11 +476,6 @@ cdef class Plan:
             f"Input {j} of {self.spec.name!r} must be {as_dtype(self.c.inputs[j].dtype_code).name}"
             f"{list(_shape_tuple(&self.c.inputs[j].dims))}, got {tensor.aval}"
         )
-
-    @property
-    def idle_frames(self) -> int:
-        """Frames kept for later calls."""
-        return self.c.n_idle
 
     @property
     def parallel(self) -> bool:

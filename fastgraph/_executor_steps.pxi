@@ -157,7 +157,7 @@ cdef int _run_shard(Frame* f, int32_t i, CStep* s, int32_t shard, bint caller) n
     cdef int failed
     if s.kind <= GEMM:
         begin = shard * s.chunk
-        end = begin + s.chunk - f.plan.short_shards
+        end = begin + s.chunk
         if end > s.extent:
             end = s.extent
         return _run_range(f, i, s, begin, end)

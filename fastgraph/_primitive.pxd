@@ -40,6 +40,10 @@ cdef enum:                              # ops that eager mode has a way in C for
     SHORT_LIKE = 21
     SHORT_ONE_HOT = 22
 
+# The instructions that loops of mathematics use: 0 (any CPU's), 1 (AVX2), 2 (AVX-512); -1 until one of them asks.
+# With 1 and 2 they give the same bits.
+cdef int _level "fg_level"
+
 cdef Loop cast_loop(int source, int target) noexcept
 cdef Loop clip_loop(int code) noexcept
 

@@ -59,8 +59,5 @@ class Primitive:
     ) -> None: ...
     def __getattr__(self, name: str) -> Any: ...
     @property
-    def loop_codes(self) -> tuple[int, ...]:
-        """The dtype codes for which eager mode has a C loop."""
-    @property
     def is_variadic(self) -> bool:
         """Whether the last input stands for any number of tensors."""

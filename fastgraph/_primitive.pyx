@@ -53,8 +53,6 @@ cdef extern from *:
         fg_numpy_loop* numpy
     const fg_loop_entry* fg_loops
     enum: FG_N_LOOPS
-    int fg_level
-    int fg_cpu_level()
 
 cdef object _EFFECTS = frozenset((None, "read", "write", "host"))
 # Attributes are part of the key: an op of the same name that takes others is another op.
@@ -221,11 +219,6 @@ cdef class Primitive:
             raise AttributeError(f"Primitive {self.name!r} has no {name!r}") from None
 
     @property
-    def loop_codes(self) -> tuple:
-        """The dtype codes for which eager mode has a C loop."""
-        return tuple([i for i in range(MAX_CODE) if self.loops[i] != NULL])
-
-    @property
     def is_variadic(self) -> bool:
         return self.variadic
 
@@ -234,16 +227,6 @@ cdef class Primitive:
 
     def __repr__(self) -> str:
         return f"<Primitive {self.name}>"
-
-
-def use_cpu_level(int level) -> int:
-    """Let loops of mathematics use the instructions of level 0 (any CPU), 1 (AVX2) or 2 (AVX-512), as far as this CPU
-    has them; return what it was. Levels 1 and 2 give the same bits.
-    """
-    global fg_level
-    before = fg_level if fg_level >= 0 else fg_cpu_level()
-    fg_level = min(level, fg_cpu_level())
-    return before
 
 
 def _registered(str name) -> Primitive:

@@ -99,9 +99,6 @@ class Tape(Records):
     def n_kept(self) -> int:
         """Number of tensors and attributes kept for the walk back."""
     @property
-    def ops_without_gradient(self) -> list[str]:
-        """Names of ops without a gradient that followed tensors went through."""
-    @property
     def places_without_gradient(self) -> list[tuple[str, str]]:
         """Of each of these ops, where the user's program applied it first."""
     def pause(self) -> int:

@@ -408,11 +408,6 @@ cdef class Tape(Records):
         return "unconnected"
 
     @property
-    def ops_without_gradient(self) -> list:
-        """Names of ops without a gradient that followed tensors went through."""
-        return sorted(self.blocked or ())
-
-    @property
     def places_without_gradient(self) -> list:
         """Of each of these ops, where the user's program applied it first: (name, "file:line" or "")."""
         return sorted((self.blocked or {}).items())

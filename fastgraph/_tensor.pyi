@@ -187,9 +187,6 @@ def bind(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any
 def run(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     """Apply `prim` to eager tensors of the right dtypes: no conversion, no trace, no tape."""
 
-def run_body_of(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
-    """The op's NumPy body on eager tensors, whatever faster way there is: the oracle of tests."""
-
 def convert(value: Any, dtype: DType | None = None) -> Tensor:
     """The Tensor that `value` stands for; a Tensor as it is."""
 

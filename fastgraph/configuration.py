@@ -24,7 +24,7 @@ GRAPH_DEF_VERSION = 1987
 
 #: The packages that fastgraph uses, for `show_config`.
 PACKAGES = (
-    "numpy", "numba", "llvmlite", "scipy", "ml_dtypes", "diastatic-malt", "safetensors", "threadpoolctl",
+    "numpy", "numba", "llvmlite", "scipy", "ml_dtypes", "diastatic-malt", "threadpoolctl",
     "scikit-learn", "matplotlib", "rich",
 )  # fmt: skip
 

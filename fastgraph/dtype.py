@@ -198,10 +198,7 @@ ALL = (
     float32, float64, int32, uint8, int16, int8, string, complex64, int64, bool_, bfloat16, uint16, complex128, float16,
     resource, variant, uint32, uint64,
 )  # fmt: skip
-FLOATING = tuple(d for d in ALL if d.is_floating)
 INTEGER = tuple(d for d in ALL if d.is_integer)
-COMPLEX = (complex64, complex128)
-NUMERIC = tuple(d for d in ALL if d.is_numeric)
 
 _BY_CODE: dict[int, DType] = {d.code: d for d in ALL}
 _BY_ANY: dict[Any, DType] = {d.name: d for d in ALL}  # names, NumPy dtypes, scalar types, Python types

@@ -138,7 +138,6 @@ FLAGS: dict[str, Flag] = {
         lambda: "one",
         "one: NumPy's and SciPy's BLAS keep to the calling thread while an op calls them; keep: left alone",
     ),
-    "fault": Flag("FASTGRAPH_FAULT", str, lambda: "", "plant a named fault, to show that the tests find it"),
 }
 
 _overrides: dict[str, Any] = {}

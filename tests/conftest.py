@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests import hung, selection
 
 HERE = Path(__file__).parent
 FEATURES = HERE.parent / "docs" / "features.md"
@@ -15,10 +18,34 @@ FEATURES = HERE.parent / "docs" / "features.md"
 passed: set[str] = set()
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Let Ctrl-C work: a suite that a shell started in the background inherits that SIGINT is ignored."""
+    config.pluginmanager.register(hung)
     if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The parts of the suite that `selection` chooses."""
+    for how in ("quick", "smoke"):
+        parser.addoption(f"--{how}", dest="part", action="store_const", const=how, help=f"run what make {how} runs")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file that takes no part."""
+    return selection.is_left_out(collection_path, config.option.part) or None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what --quick or --smoke leave out. Names must be the same in every process that shares the tests."""
+    changing = [item.nodeid for item in items if re.search(r" at 0x[0-9a-f]{6}|set\(\{.*,", item.nodeid)]
+    if changing:
+        raise pytest.UsageError(f"these tests are called otherwise in every process (give them ids): {changing[:5]}")
+    if config.option.part:
+        kept = selection.chosen(items, config.option.part)
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -49,7 +76,12 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """After a run of the whole suite: each test of a row called done must have passed, not been skipped."""
     config = session.config
-    chosen = config.option.keyword or config.option.markexpr not in ("", "not soak") or config.option.collectonly
+    chosen = (
+        config.option.part
+        or config.option.keyword
+        or config.option.markexpr not in ("", "not soak")
+        or config.option.collectonly
+    )
     whole = [Path(argument).resolve() for argument in config.args] in ([HERE], [HERE.parent])
     if exitstatus != 0 or chosen or not whole or hasattr(config, "workerinput") or not FEATURES.exists():
         return

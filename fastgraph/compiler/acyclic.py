@@ -32,10 +32,6 @@ class Order(Generic[Unit]):
         self._place[unit] = place
         self._places.append(place)
 
-    def is_before(self, unit: Unit, other: Unit) -> bool:
-        """Whether a unit stands before another one."""
-        return self._place[unit] < self._place[other]
-
     def between(self, first: Unit, last: Unit) -> tuple[dict[Unit, Unit], Unit | None]:
         """What stands between two units and `last` waits for, each with the unit that it was found from; and which of
         it waits for `first`, so that the two must stay apart. Where that is too far to see it is `last` itself."""

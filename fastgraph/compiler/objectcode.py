@@ -59,10 +59,6 @@ class Listing:
         """What LLVM made the machine code of, as text."""
         return str(self.module)
 
-    def assembly(self) -> str:
-        """The machine code as text."""
-        return str(self.machine.emit_assembly(llvm.parse_assembly(self.llvm_ir)))
-
 
 def compile_kernel(spec: KernelSpec, key: str) -> Listing:
     """The object code of a kernel, with the entry point `symbol(key)`.

@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from fastgraph import flags
 from fastgraph._tensor import from_array
 from fastgraph.compiler.plan import Operand, Place, Slot
 from fastgraph.compiler.program import (
@@ -146,7 +145,7 @@ class Placement(Settled):
             self.updates.setdefault(new, []).append((-1, slot, made))
             self.order_after.setdefault(new, []).extend([reader for reader in readers if reader < new])
             return
-        if allowed or (flags.get("fault") == "slot" and self.slots[slot].place == Place.ARENA):
+        if allowed:
             self.slot_of[target] = slot
             self.groups[slot].append(target)
             self.names[slot] = [target]

@@ -13,7 +13,6 @@ from fastgraph import expr
 
 #: Dtypes whose scalars are counted, compared and indexed exactly.
 _INTEGERS = frozenset(expr.INTEGERS)
-_COMPARISONS = expr.COMPARISONS | expr.PREDICATES
 _KINDS = frozenset({"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"})
 _NO_VARIABLES: frozenset[Scalar] = frozenset()
 

@@ -17,7 +17,6 @@ HALVES = ("float16", "bfloat16")
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "and": "&", "or": "|", "xor": "^"}
 _COMPARE = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 FLOATS = ("float32", "float64")
-_INTEGERS = frozenset(expr.INTEGERS)
 # In these, arithmetic on two numbers of the dtype gives the dtype again, with Numba and with NumPy: no cast is written.
 _CLOSED = frozenset({*FLOATS, "int64", "uint64"})
 

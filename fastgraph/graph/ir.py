@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import keyword
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fastgraph import errors, flags
+from fastgraph import errors
 from fastgraph.dtype import DType
 from fastgraph.shapes import Aval, compatible
 
@@ -314,8 +314,7 @@ def control_inputs(nodes: Sequence[Node], apart: bool = False) -> list[tuple[int
             elif resource is None:  # any
                 before.update([each for readers in reads.values() for each in readers])
             elif kind == "read":
-                if flags.get("fault") != "effect":
-                    before.update((last_write.get(resource, -1), last_call))
+                before.update((last_write.get(resource, -1), last_call))
             else:
                 before.update((-1 if apart else last_host, last_write.get(resource, -1), *reads.get(resource, ())))
         for kind, resource in found:
@@ -571,15 +570,3 @@ def _format_attr(node: Node, name: str, attr: Any) -> str:
 
 def _brief(array: Any) -> str:
     return repr(array) if isinstance(array, bytes) else "..."
-
-
-def reachable(roots: Iterable[Value]) -> set[Node]:
-    """Return the nodes that the given values are computed from, these values' own nodes included."""
-    found: set[Node] = set()
-    stack = [value.node for value in roots]
-    while stack:
-        node = stack.pop()
-        if node not in found:
-            found.add(node)
-            stack.extend(value.node for value in node.inputs)
-    return found

@@ -337,8 +337,6 @@ _algebra_rules: dict[str, list[Rule]] | None = None
 def algebra_rules() -> dict[str, list[Rule]]:
     """Return the rules of ALGEBRA and those that look at attributes, by the op they start from."""
     global _algebra_rules
-    if flags.get("fault") == "algebra":  # a wrong row, planted to show that the tests find it
-        return {**_table(compile_row(Row("subtract(x, y)", "add(x, y)")))}
     if _algebra_rules is None:
         _algebra_rules = _table(
             *[compile_row(row) for row in ALGEBRA],

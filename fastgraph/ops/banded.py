@@ -63,9 +63,6 @@ def _banded_grad(dys: Any, bands: Any, rhs: Any, outs: Any, lower: bool, adjoint
     return found
 
 
-_SHAPES = (((2, 3), (3, 2)), ((2, 3, 4), (4, 1)), ((1, 3), (2, 3, 1)), ((4, 2), (2, 2)), ((2, 0), (0, 1)))
-
-
 def _near(x: Any, number: Any, lower: bool) -> Any:
     """The rows that each band joins to row i, 0 outside. t[*b, n, k] -> t[*b, number, n, k]."""
     if x.shape.rank is None:

@@ -353,11 +353,6 @@ def set_state(cell: Cell, state: Array) -> None:
 generators = _Generators()
 
 
-def global_seed() -> int | None:
-    """The seed given to `set_seed` last."""
-    return generators.seed
-
-
 # ---- numbers of a shape ---------------------------------------------------------------------------------------------
 
 

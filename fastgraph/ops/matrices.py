@@ -151,11 +151,6 @@ def strictly_lower(x: Any) -> Any:
     return with_diagonal(lower_triangle(x), zeros_like)
 
 
-def strictly_upper(x: Any) -> Any:
-    """Matrices with zeros on the diagonal and below it."""
-    return with_diagonal(upper_triangle(x), zeros_like)
-
-
 def with_diagonal(x: Any, change: Callable[[Any], Any]) -> Any:
     """Matrices with their diagonal changed."""
     return set_diag(x, change(diag_part(x)))

@@ -212,22 +212,6 @@ def _lined_up(vector: Any, shape: Sequence[int] | None) -> Any:
     return vector if shape is None else reshape(vector, shape)
 
 
-def layer_normalization(x: Any, scale: Any, offset: Any, axes: Sequence[int], epsilon: float = 1e-3) -> Any:
-    """x less its mean over its standard deviation along `axes`, times scale and plus offset, which broadcast.
-
-    f[*s] -> f[*s]. Source: Ba, Kiros and Hinton 2016.
-    """
-    x = as_tensor(x)
-    wide = _wide(x)
-    apart = wide - reduce_mean(wide, axes, True)
-    result = apart * rsqrt(reduce_mean(square(apart), axes, True) + epsilon)
-    if scale is not None:
-        result = result * cast(scale, wide.dtype)
-    if offset is not None:
-        result = result + cast(offset, wide.dtype)
-    return cast(result, x.dtype)
-
-
 # ---- activations and losses of several ops --------------------------------------------------------------------------
 
 

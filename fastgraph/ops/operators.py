@@ -18,10 +18,6 @@ from fastgraph.ops.movement import shape, sum_to_like
 from fastgraph.primitive import get, public_function
 
 
-def _multiply(x: Any, y: Any) -> Any:
-    return (c.logical_and if x.dtype.is_bool else e.multiply)(x, y)
-
-
 def _matmul(x: Any, y: Any) -> Any:
     if current_trace() is None:
         return matmul_p(x, y, transpose_a=False, transpose_b=False)

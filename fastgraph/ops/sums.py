@@ -49,10 +49,3 @@ def block_sum(x: np.ndarray[Any, Any], axes: Sequence[int], keepdims: bool = Fal
         x = np.sum(x, axis=axis)
     x = np.asarray(x).astype(dtype, copy=False)
     return x.reshape(kept) if keepdims else x
-
-
-def sum_down(dy: np.ndarray[Any, Any], shape: Sequence[int]) -> np.ndarray[Any, Any]:
-    """`dy` summed to `shape`, from which it could have been broadcast."""
-    lead = dy.ndim - len(shape)
-    axes = [i for i in range(dy.ndim) if i < lead or (shape[i - lead] == 1 and dy.shape[i] != 1)]
-    return block_sum(dy, axes, keepdims=True).reshape(tuple(shape)) if axes else dy.reshape(tuple(shape))

@@ -15,6 +15,7 @@ import threadpoolctl
 import fastgraph as fg
 from fastgraph import flags
 from fastgraph._blas import OneThread, know_scipy
+from tests import native
 
 MATRIX = (np.eye(12) * 20 + np.arange(144.0).reshape(12, 12) % 7).astype(np.float32)
 SYMMETRIC = (MATRIX + MATRIX.T).astype(np.float32)
@@ -136,21 +137,15 @@ def test_calls_overlap() -> None:
 @pytest.mark.parametrize("transpose", [False, True])
 def test_large_products_are_cut_by_shape(transpose: bool) -> None:
     """Those that blocks leave to BLAS are shared by the pool: the same bits on any number of threads."""
-    from fastgraph import _blas, _pool
-
     rng = np.random.default_rng(0)
     a, b = (rng.normal(size=shape) for shape in ((300, 200), (3, 200, 300)))
     left = fg.constant(a.T.copy() if transpose else a)
-    vectors, count = _blas.use_vectors(0), _pool.num_threads()
-    try:
-        made = []
+    made = []
+    with native.using(native.PRODUCT_BITS, 0):
         for n in (1, 2):
-            _pool.set_num_threads(n)
-            made.append(fg.matmul(left, b[0], transpose_a=transpose).numpy())
-            made.append(fg.matmul(left, b, transpose_a=transpose).numpy())
-    finally:
-        _blas.use_vectors(vectors)
-        _pool.set_num_threads(count)
+            with flags.override(threads=n):
+                made.append(fg.matmul(left, b[0], transpose_a=transpose).numpy())
+                made.append(fg.matmul(left, b, transpose_a=transpose).numpy())
     np.testing.assert_allclose(made[0], a @ b[0], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(made[1], a @ b, rtol=1e-12, atol=1e-12)
     assert (made[0] == made[2]).all() and (made[1] == made[3]).all()

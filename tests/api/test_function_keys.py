@@ -83,7 +83,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("make", "other"), VALUES, ids=[repr(other) for _, other in VALUES])
+@pytest.mark.parametrize(("make", "other"), VALUES, ids=[type(make()).__name__ for make, _ in VALUES])
 def test_values_of_pythons_library_count_by_what_they_hold(make: Any, other: Any) -> None:
     f = fg.function(lambda value, x: fg.constant(repr(value)))
     for _ in range(3):

@@ -98,11 +98,13 @@ def test_an_op_that_the_table_lacks_is_found() -> None:
 
 
 #: A compiled product by BLAS: our own blocks would do it without.
-PRODUCT = """
+PRODUCT = f"""
 import os, sys
+sys.path.append({str(Path(__file__).parents[2])!r})
 os.environ["FASTGRAPH_TIER"] = "last"
-import numpy as np, fastgraph as fg, fastgraph._blas as blas
-blas.use_vectors(0)
+import numpy as np, fastgraph as fg
+from tests.native import PRODUCT_BITS
+PRODUCT_BITS.value = 0
 a = np.ones((600, 500), np.float32)
 assert (fg.function(fg.matmul)(fg.constant(a), fg.constant(a.T)).numpy() == 500).all()
 """

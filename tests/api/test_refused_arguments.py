@@ -224,7 +224,7 @@ class Unhashable:
         array.array("i", [1]),
         {1: 2}.keys(),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_arguments_that_have_no_hash(value):
     f = fg.function(lambda x, **rest: 1)

@@ -21,6 +21,7 @@ from fastgraph._buffer import Buffer
 from fastgraph._tape import VariableWatcher
 from fastgraph._tensor import EagerTensor, Tensor, as_array, from_array
 from fastgraph.errors import ResourceExhaustedError
+from tests import native
 
 
 def test_constant_copies_the_array() -> None:
@@ -218,7 +219,7 @@ def test_memory_is_used_again() -> None:
     after = _buffer.pool_statistics()
     assert after["live_bytes"] == live["live_bytes"]
     assert after["free_bytes"] <= live["free_bytes"] + 2 * tensor.nbytes
-    given = _buffer.trim_pool()
+    given = native.trim_pool()
     assert given >= 0 and _buffer.pool_statistics()["free_bytes"] == 0
 
 
@@ -349,7 +350,7 @@ def test_owners_freed_without_the_gil_are_let_go_by_its_next_holder() -> None:
         owners = [Owner() for _ in range(n)]
         references = [weakref.ref(owner) for owner in owners]
         for owner in owners:
-            _buffer.drop_without_gil(owner)
+            native.drop_without_gil(owner)
         del owners, owner
         deadline = time.monotonic() + 10
         while any(reference() is not None for reference in references) and time.monotonic() < deadline:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import re
+from pathlib import Path
 from typing import Any
 
 import hypothesis.extra.numpy as hnp
@@ -12,8 +14,11 @@ import pytest
 from hypothesis import given, settings
 
 import fastgraph as tf
-from fastgraph._tensor import bind, run_body_of
-from fastgraph.primitive import all_primitives, get
+from fastgraph._tensor import bind
+from fastgraph.primitive import get
+from tests import native
+
+ROOT = Path(__file__).parents[2]
 
 NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
 ALL = [*NUMBERS, "bool", "complex64", "complex128"]
@@ -100,8 +105,9 @@ def test_basic_indexing_is_numpys(data: st.DataObject) -> None:
 def _loops() -> list[tuple[str, str]]:
     tf.add
     codes = {d.code: d.name for d in (tf.as_dtype(name) for name in [*NUMBERS, "bool"])}
-    loops = [(p.name, codes[code]) for p in all_primitives() for code in p.loop_codes]
-    return [loop for loop in loops if loop[0] != "softmax"]  # of rows, not of elements: tests/ops
+    written = (ROOT / "fastgraph" / "_generated" / "eager_loops.h").read_text(encoding="utf-8")
+    loops = [(name, codes[int(code)]) for name, code in re.findall(r'^  \{"(\w+)", (\d+),', written, re.MULTILINE)]
+    return [loop for loop in loops if loop[0] not in ("cast", "clip", "softmax")]  # loops of another form
 
 
 #: Where the body gives a zero of either sign; SciPy forgets that of odd functions.
@@ -132,7 +138,7 @@ def test_loops_give_what_the_bodies_give(name: str, dtype: str) -> None:
         if name in ("pow", "floordiv", "floormod", "truncatediv", "truncatemod") and "int" in dtype:
             operands[1] = tf.constant(np.abs(operands[1].numpy() % np.dtype(dtype).type(5)) + np.ones((), dtype))
         got = np.asarray(bind(primitive, tuple(operands), {}))
-        expected = np.asarray(run_body_of(primitive, tuple(operands), {}))
+        expected = np.asarray(native.run_body(primitive, tuple(operands), {}))
         assert got.dtype == expected.dtype and got.shape == expected.shape
         where = f"{name} {dtype} {left} {right}"
         if got.dtype.kind == "f" and name not in EXACT:

@@ -218,7 +218,6 @@ def test_stress() -> None:
         thread.join()
     assert not wrong
     assert pool_statistics()["live_blocks"] == before
-    assert plan.idle_frames <= 8
 
 
 def test_many_small_steps_under_contention() -> None:

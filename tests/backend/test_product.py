@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import fastgraph as fg
-from fastgraph import _blas, flags
+from fastgraph import flags
 from fastgraph.compiler.program import KernelStep
+from tests import native
 
 TURNED = [(False, False), (True, False), (False, True), (True, True)]
 
@@ -18,10 +19,8 @@ TURNED = [(False, False), (True, False), (False, True), (True, True)]
 @pytest.fixture(params=[512, 256, 0])
 def bits(request: pytest.FixtureRequest) -> Iterator[int]:
     """Products by vectors of so many bits at most; 0: by BLAS, of integers by loops."""
-    before = _blas.use_vectors(request.param)
-    found = _blas.use_vectors(request.param)
-    yield found
-    _blas.use_vectors(before)
+    with native.using(native.PRODUCT_BITS, min(request.param, native.PRODUCT_BITS.value)):
+        yield native.PRODUCT_BITS.value
 
 
 def operands(m: int, k: int, n: int, turned: tuple[bool, bool], batch: Any = ((), ()), dtype: str = "float32") -> Any:
@@ -124,7 +123,7 @@ def test_the_same_bits_on_any_number_of_threads(bits: int, shape: Any, turned: t
 
 
 def test_a_row_does_not_depend_on_its_neighbours() -> None:
-    if _blas.use_vectors(512) == 0:
+    if native.PRODUCT_BITS.value == 0:
         pytest.skip("no blocks for this CPU")
     x, y = operands(200, 300, 200, (False, False))
     function = product((False, False), reduce_retracing=True)
@@ -180,7 +179,7 @@ def test_eager_batches(bits: int, batch: Any, turned: tuple[bool, bool], dtype: 
 def test_eager_products_have_the_bits_of_functions_on_any_number_of_threads(
     shape: Any, dtype: str, turned: tuple[bool, bool]
 ) -> None:
-    if _blas.use_vectors(512) == 0:
+    if native.PRODUCT_BITS.value == 0:
         pytest.skip("no blocks for this CPU")
     x, y = operands(*shape, turned, ((4,), (4,)), dtype)
     for v, w in ((x, y), (x[0], y[0])):

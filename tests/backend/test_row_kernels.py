@@ -10,7 +10,6 @@ import pytest
 
 import fastgraph as fg
 from fastgraph import flags
-from fastgraph.ops.normalization import layer_normalization
 
 F = Callable[..., Any]
 
@@ -35,6 +34,12 @@ def labelled(x: Any, p: Any, labels: Any) -> Any:
     return fg.nn.sparse_softmax_cross_entropy_with_logits(labels, x)
 
 
+def layer_normalization(x: Any, scale: Any, offset: Any) -> Any:
+    apart = x - fg.reduce_mean(x, -1, keepdims=True)
+    result = apart * fg.math.rsqrt(fg.reduce_mean(fg.square(apart), -1, keepdims=True) + 1e-3)
+    return result if scale is None else result * scale + offset
+
+
 #: name -> (function of x: f32[n, c], p: f32[n, c], labels: i64[n], kernels)
 CASES: dict[str, tuple[F, int]] = {
     "softmax": (lambda x, p, n: fg.nn.softmax(x), 1),
@@ -45,9 +50,9 @@ CASES: dict[str, tuple[F, int]] = {
     "sparse cross entropy and gradient": (lambda x, p, n: with_gradient(labelled)(x, p, n), 1),
     "logsumexp and gradient": (lambda x, p, n: with_gradient(lambda t: fg.reduce_logsumexp(t, -1))(x), 1),
     "moments": (lambda x, p, n: fg.nn.moments(x, [-1]), 1),
-    "layer normalisation": (lambda x, p, n: layer_normalization(x, p[0], p[1], [-1]), 1),
+    "layer normalisation": (lambda x, p, n: layer_normalization(x, p[0], p[1]), 1),
     "layer normalisation and gradient": (
-        lambda x, p, n: with_gradient(lambda t: layer_normalization(t, None, None, [-1]) * p)(x),
+        lambda x, p, n: with_gradient(lambda t: layer_normalization(t, None, None) * p)(x),
         1,
     ),
     "l2_normalize": (lambda x, p, n: fg.nn.l2_normalize(x, -1), 1),

@@ -8,7 +8,7 @@ import native_kernels as native
 import numpy as np
 import pytest
 
-from fastgraph import errors, flags
+from fastgraph import errors
 from fastgraph._buffer import Cell, pool_statistics
 from fastgraph._pool import num_threads, set_num_threads
 from fastgraph._primitive import Primitive
@@ -26,6 +26,7 @@ from fastgraph.dtype import as_dtype
 from fastgraph.graph import structure
 from fastgraph.graph.ir import Graph, Value
 from fastgraph.shapes import Aval, broadcast_shapes
+from tests.planted import planted
 
 F32 = as_dtype("float32")
 
@@ -589,7 +590,7 @@ def test_planted_faults_are_seen(fault: str) -> None:
     expected = 2 * (2 * i + 1) + 2 * i + i
     right = as_array(plan(program, [argument.aval], link).run([argument])[0])
     np.testing.assert_array_equal(right, expected)
-    with flags.override(fault=fault):
+    with planted(fault):
         wrong = as_array(plan(program, [argument.aval], link).run([argument])[0])
     assert not np.array_equal(wrong, expected)
 

@@ -10,6 +10,7 @@ import pytest
 
 import fastgraph as fg
 from fastgraph import flags
+from tests import native
 
 pytestmark = pytest.mark.soak
 
@@ -20,9 +21,7 @@ NEAR = [0, 5, 2**31 - 1, 2**31, N - 1]
 @pytest.fixture(autouse=True)
 def _memory_is_given_back() -> Iterator[None]:
     yield
-    from fastgraph._buffer import trim_pool
-
-    trim_pool()
+    native.trim_pool()
 
 
 def marked() -> Any:

@@ -1,10 +1,10 @@
 """Fuzz for a while: random programs, eagerly against compiled in every mode.
 
-    python -m tests.fuzz [--seconds 60] [--seed N] [--programs N] [--report OUT] [--flow]
+    python -m tests.fuzz [--seconds 60] [--seed N] [--programs N] [--report OUT] [--flow] [--fault NAME]
 
 Prints the first seed, how many programs contained each op and, for each difference, the seed, the mode and a shrunk
 script that repeats it. With --flow the programs have control flow instead of many ops: plain Python against what
-AutoGraph stages. Exit status 1 if anything differed. FASTGRAPH_FAULT=name plants a fault that must be found.
+AutoGraph stages. Exit status 1 if anything differed. --fault plants one of tests/planted.py, which must be found.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from tests.fuzz.draw import draw_program
 from tests.fuzz.flow import FlowProgram, fuzz_flow
 from tests.fuzz.plain import plain_kernels
 from tests.fuzz.programs import Program
+from tests.planted import FAULTS, planted
 
 PASSES = ("prune", "fold", "algebra", "cse", "fuse")
 
@@ -124,14 +125,16 @@ def main() -> int:
     parser.add_argument("--programs", type=int, help="at most so many programs")
     parser.add_argument("--flow", action="store_true", help="programs with if, while, for, break, continue, return")
     parser.add_argument("--report", type=Path, metavar="OUT", help="write the report there")
+    parser.add_argument("--fault", choices=sorted(FAULTS), help="plant this fault")
     options = parser.parse_args()
     warnings.filterwarnings("error", ".*runs uncompiled")  # what is not compiled is not looked at
-    if options.flow:
-        failures, counts = fuzz_flow(options.seconds, options.seed, options.programs, modes)
-        report = "\n".join([f"fuzz of control flow from seed {options.seed}: {counts}", *failures])
-        n_failures = len(failures)
-    else:
-        report, n_failures = fuzz(options.seconds, options.seed, options.programs)
+    with planted(options.fault) if options.fault else contextlib.nullcontext():
+        if options.flow:
+            failures, counts = fuzz_flow(options.seconds, options.seed, options.programs, modes)
+            report = "\n".join([f"fuzz of control flow from seed {options.seed}: {counts}", *failures])
+            n_failures = len(failures)
+        else:
+            report, n_failures = fuzz(options.seconds, options.seed, options.programs)
     print(report)
     if options.report:
         with contextlib.suppress(FileExistsError):

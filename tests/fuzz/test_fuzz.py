@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 import fastgraph as fg
-from fastgraph import flags, ops
+from fastgraph import ops
 from fastgraph.primitive import all_primitives
 from tests.fuzz.__main__ import fuzz
 from tests.fuzz.check import constants
 from tests.fuzz.draw import draw_program
 from tests.fuzz.programs import Program
 from tests.graph_names import ops_in
+from tests.planted import planted
 
 
 def quick(program: Program) -> bool:
@@ -42,7 +43,7 @@ def test_random_programs_agree() -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_planted_fault_is_found(fault: str) -> None:
     for first_seed in range(0, 200, 10):
-        with flags.override(fault=fault):
+        with planted(fault):
             _, n_failures = fuzz(seconds=120, first_seed=first_seed, n_programs=10, only=FAULTS[fault])
         if n_failures:
             return

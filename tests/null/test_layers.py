@@ -52,7 +52,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 #: What may be imported inside a function: loaded on first use, or an optional extra.
 LATE = {
-    "numba", "llvmlite", "scipy", "malt", "ml_dtypes", "threadpoolctl", "safetensors", "rich", "matplotlib", "sklearn",
+    "numba", "llvmlite", "scipy", "malt", "ml_dtypes", "threadpoolctl", "rich", "matplotlib", "sklearn",
     "tensorboard",
 }  # fmt: skip
 

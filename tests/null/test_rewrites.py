@@ -15,6 +15,7 @@ from fastgraph.dtype import as_dtype
 from fastgraph.graph import ir, passes
 from fastgraph.graph.rewrite import Fuel, Rebuild, Row, _number, compile_row
 from fastgraph.primitive import get
+from tests.planted import planted
 
 DTYPES = {"any": "float32", "integer": "int32", "floating": "float32", "real": "float32", "number": "float32"}
 BOOLEAN = ("logical", "select")
@@ -290,7 +291,7 @@ def test_fuel_stops_the_rewriting():
 
 
 def test_fuel_bisects_a_planted_fault():
-    with flags.override(fault="algebra"):
+    with planted("algebra"):
         b = Build()
         x, y = b.input(), b.input(name="y")
         wrong = passes.algebra(b.done(b.subtract(x, y)))

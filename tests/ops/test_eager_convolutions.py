@@ -15,18 +15,17 @@ from fastgraph import _convolutions as blocks
 from fastgraph._pool import num_threads, set_num_threads
 from fastgraph.ops import conv_arrays
 from fastgraph.ops.windows import along, out_extents, pad_extents
+from tests import native
 
 DTYPES = ("float32", "float64", "bfloat16", "float16")
 
 
 @pytest.fixture(params=(512, 256))
 def vectors(request: pytest.FixtureRequest) -> Iterator[None]:
-    before = blocks.use_vectors(request.param)
-    if blocks.use_vectors(request.param) != request.param:
-        blocks.use_vectors(before)
+    if request.param > native.MOST_BITS:
         pytest.skip(f"this CPU has no vectors of {request.param} bits")
-    yield
-    blocks.use_vectors(before)
+    with native.using(native.CONVOLUTION_BITS, request.param):
+        yield
 
 
 def _dtype(name: str) -> Any:
@@ -88,12 +87,11 @@ def test_blocks_give_what_numpy_gives(dtype: str, vectors: None) -> None:
             np.testing.assert_array_equal(found.astype(np.float64), wanted.astype(np.float64), err_msg=str(case))
 
 
-@pytest.mark.skipif(not blocks.use_tiles(True), reason="this CPU has no registers of tiles")
+@pytest.mark.skipif(not native.HAS_TILES, reason="this CPU has no registers of tiles")
 def test_registers_of_tiles_give_what_numpy_gives() -> None:
     random = np.random.default_rng(4)
     done = 0
-    blocks.use_tiles(True, 0)
-    try:
+    with native.using(native.TILED, 0):
         while done < 150:
             case = _case(random)
             if case is None:
@@ -108,11 +106,9 @@ def test_registers_of_tiles_give_what_numpy_gives() -> None:
                     np.testing.assert_array_equal(
                         found.astype(np.float64), wanted.astype(np.float64), err_msg=str(case)
                     )
-    finally:
-        blocks.use_tiles(True)
 
 
-@pytest.mark.skipif(not blocks.use_tiles(True), reason="this CPU has no registers of tiles")
+@pytest.mark.skipif(not native.HAS_TILES, reason="this CPU has no registers of tiles")
 def test_gradients_to_large_filters_are_pieced_together() -> None:
     random = np.random.default_rng(6)
     for case in [

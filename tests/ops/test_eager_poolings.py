@@ -9,22 +9,21 @@ import numpy as np
 import pytest
 
 import fastgraph as tf
-from fastgraph import _convolutions, _poolings
+from fastgraph import _poolings
 from fastgraph._pool import num_threads, set_num_threads
 from fastgraph.ops import pool_arrays
 from fastgraph.ops.windows import out_extents
+from tests import native
 
 DTYPES = ("float32", "float64", "bfloat16", "float16")
 
 
 @pytest.fixture(params=(512, 256))
 def vectors(request: pytest.FixtureRequest) -> Iterator[None]:
-    before = _convolutions.use_vectors(request.param)
-    if _convolutions.use_vectors(request.param) != request.param:
-        _convolutions.use_vectors(before)
+    if request.param > native.MOST_BITS:
         pytest.skip(f"this CPU has no vectors of {request.param} bits")
-    yield
-    _convolutions.use_vectors(before)
+    with native.using(native.CONVOLUTION_BITS, request.param):
+        yield
 
 
 def _case(random: np.random.Generator) -> tuple[Any, ...]:

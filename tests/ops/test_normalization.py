@@ -9,7 +9,7 @@ import pytest
 
 import fastgraph as tf
 from fastgraph import flags
-from fastgraph.ops.normalization import fused_batch_norm, layer_normalization
+from fastgraph.ops.normalization import fused_batch_norm
 
 ROWS = [
     (
@@ -130,18 +130,6 @@ def test_gradients_of_batch_normalisation(training: bool, data_format: str) -> N
         assert float(np.sum(slope.numpy() * v)) == pytest.approx(wanted, rel=2e-2, abs=2e-3)
     with flags.override(tier="last"):
         assert float(tf.function(normalised)(*arguments)) == pytest.approx(float(y), rel=1e-5)
-
-
-def test_layer_normalisation() -> None:
-    x = tf.constant(np.random.default_rng(1).normal(size=(4, 6)))
-    scale, offset = tf.range(1.0, 7.0), tf.range(6.0)
-    got = layer_normalization(x, tf.cast(scale, "float64"), tf.cast(offset, "float64"), [-1], 1e-3).numpy()
-    a = x.numpy()
-    apart = a - a.mean(-1, keepdims=True)
-    wanted = apart / np.sqrt(a.var(-1, keepdims=True) + 1e-3) * np.arange(1.0, 7.0) + np.arange(6.0)
-    np.testing.assert_allclose(got, wanted, rtol=1e-12)
-    tf.testing.check_gradients(lambda t: layer_normalization(t, None, None, [-1]), x)
-    assert layer_normalization(tf.cast(x, "float16"), None, None, [-1]).dtype == tf.float16
 
 
 def test_weights_that_broadcast_count_for_each_element_at_unknown_sizes() -> None:

@@ -11,19 +11,18 @@ import pytest
 import fastgraph as tf
 from fastgraph import primitive
 from fastgraph._pool import num_threads, set_num_threads
-from fastgraph._primitive import use_cpu_level
-from fastgraph._tensor import run, run_body_of
+from fastgraph._tensor import run
+from tests import native
 
 N = 300_007  # no multiple of what a thread takes at a time
 
 
 @pytest.fixture(autouse=True)
 def _threads_and_level_as_before() -> Iterator[None]:
-    threads, level = num_threads(), use_cpu_level(2)
-    use_cpu_level(level)
-    yield
+    threads = num_threads()
+    with native.using(native.LEVEL, native.LEVEL.value):
+        yield
     set_num_threads(threads)
-    use_cpu_level(level)
 
 
 rng = np.random.default_rng(3)
@@ -104,7 +103,7 @@ def near(got: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], ulps: float) -
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", UNARY)
 def test_mathematics_are_right_at_every_special_value(name: str, dtype: str, level: int) -> None:
-    use_cpu_level(level)
+    native.LEVEL.value = min(level, native.most_level())
     op = primitive.get(name)
     scale = np.array([1e-3, 1, 10, 60], dtype)
     drawn = (rng.standard_normal((50, 4)) * scale).astype(dtype).ravel()
@@ -112,7 +111,7 @@ def test_mathematics_are_right_at_every_special_value(name: str, dtype: str, lev
         given = np.concatenate([np.array(SPECIAL).astype(dtype), drawn])
         if name in ("sin", "cos", "tan"):
             given = given[~(np.abs(given) > 1e4)]  # NumPy's own are no oracle there
-        exact = np.asarray(run_body_of(op, (tf.constant(given.astype(np.float64)),), {}))
+        exact = np.asarray(native.run_body(op, (tf.constant(given.astype(np.float64)),), {}))
         wanted = exact.astype(dtype)
     got = np.asarray(run(op, (tf.constant(given),), {}))
     near(got, wanted, 4)
@@ -122,7 +121,7 @@ def test_mathematics_are_right_at_every_special_value(name: str, dtype: str, lev
 
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_powers_are_right_at_every_special_value(level: int) -> None:
-    use_cpu_level(level)
+    native.LEVEL.value = min(level, native.most_level())
     op = primitive.get("pow")
     special = np.array([0.0, -0.0, 1, -1, 2, -2, 3, 0.5, -0.5, np.inf, -np.inf, np.nan, 1e-40, 3e38, -3], np.float32)
     with np.errstate(all="ignore"):
@@ -138,7 +137,7 @@ def test_the_power_of_one_half_is_no_square_root(dtype: str, n: int) -> None:
     given = np.resize(np.array([-0.0, -np.inf, 4.0, np.nan, -1.0, np.inf]), 6 * n)
     x = tf.constant(given, dtype)
     wanted = np.resize(np.array([0.0, np.inf, 2.0, np.nan, np.nan, np.inf]), 6 * n)
-    body = np.asarray(run_body_of(primitive.get("pow"), (x, tf.constant(0.5, dtype)), {}))
+    body = np.asarray(native.run_body(primitive.get("pow"), (x, tf.constant(0.5, dtype)), {}))
     for got in (tf.pow(x, tf.constant(0.5, dtype)), x**0.5, tf.pow(x, tf.fill([6 * n], tf.constant(0.5, dtype))), body):
         as_float = np.asarray(got).astype(np.float64)
         np.testing.assert_array_equal(as_float, wanted)
@@ -172,13 +171,13 @@ def test_broadcasting_in_parts_is_broadcasting(shapes: tuple[tuple[int, ...], tu
 
 
 def test_vectors_of_any_width_give_the_same_bits() -> None:
-    if use_cpu_level(2) < 2:
+    if native.most_level() < 2:
         pytest.skip("this CPU has no AVX-512")
     for name in UNARY:
         op = primitive.get(name)
-        use_cpu_level(2)
+        native.LEVEL.value = 2
         wide_bits = np.asarray(run(op, (x[:400],), {})).tobytes()
-        use_cpu_level(1)
+        native.LEVEL.value = 1
         assert np.asarray(run(op, (x[:400],), {})).tobytes() == wide_bits, name
 
 
