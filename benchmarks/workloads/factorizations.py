@@ -38,7 +38,7 @@ def tensorflow(tf, stage, what, points, values, matrix):
             factor = tf.linalg.cholesky(tf.exp(-distances / (2.0 * scale**2)) + noise)
             solved = tf.linalg.cholesky_solve(factor, values)
             loss = tf.reduce_sum(values * solved) + 2.0 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(factor)))
-        scale.assign_sub(1e-6 * tape.gradient(loss, scale))
+        scale.assign_sub(1e-12 * tape.gradient(loss, scale))
         return loss
 
     return step
