@@ -475,8 +475,8 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: builtins.str | None
 def required_space_to_batch_paddings(input_shape: Any, block_shape: Any, base_paddings: Any = None, name: builtins.str | None = None) -> Any:
     """The paddings that make each extent a multiple of its block, and the crops that undo what they add. -> i[n, 2] x2.
 
-    Raises: ValueError for shapes that are no vectors of one length, and blocks below 1. Source:
-    tf.required_space_to_batch_paddings."""
+    Raises: ValueError for shapes that are no vectors of one length, and blocks below 1; InvalidArgumentError for what
+    is no int32. Source: tf.required_space_to_batch_paddings."""
 def reshape(tensor: Any, shape: Any, name: builtins.str | None = None) -> Tensor:
     """The elements in row-major order in another shape. t[*s] -> t[*shape].
 
@@ -639,7 +639,8 @@ def unique_with_counts(x: Any, out_idx: Any = ..., name: builtins.str | None = N
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
     """The index in a tensor of shape dims of each row-major position. i[*s], i[d] -> i[d, *s].
 
-    Raises: InvalidArgumentError for a position outside. Source: tf.unravel_index."""
+    Raises: InvalidArgumentError for a position outside, sizes below 1, and more elements than the dtype counts.
+    Source: tf.unravel_index."""
 def unstack(value: Any, num: Any = None, axis: Any = 0, name: builtins.str | None = 'unstack') -> builtins.list[Tensor]:
     """The slices of value along `axis`, without it. t[*s] -> list of t[*r].
 

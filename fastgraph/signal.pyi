@@ -29,7 +29,8 @@ def fftshift(x: Any, axes: Any = None, name: builtins.str | None = None) -> Tens
 def frame(signal: Any, frame_length: Any, frame_step: Any, pad_end: builtins.bool = False, pad_value: Any = 0, axis: Any = -1, name: builtins.str | None = None) -> Tensor:
     """Frames of frame_length elements along `axis`, one each frame_step. t[*s, n, *r] -> t[*s, frames, length, *r].
 
-    Raises: ValueError for arguments that are no scalars, or a signal of rank 0. Source: tf.signal.frame."""
+    Raises: ValueError for arguments that are no scalars, or a signal of rank 0; InvalidArgumentError for a step that
+    is not positive or a negative length. Source: tf.signal.frame."""
 def hamming_window(window_length: Any, periodic: Any = True, dtype: Any = ..., name: builtins.str | None = None) -> Tensor:
     """One period of a cosine between 0.08 and 1. -> f[window_length].
 
@@ -106,7 +107,8 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: builtins.st
 def overlap_and_add(signal: Any, frame_step: Any, name: builtins.str | None = None) -> Tensor:
     """Frames laid out frame_step apart and summed. t[*s, frames, length] -> t[*s, (frames - 1) * step + length].
 
-    Raises: ValueError for a rank below 2 or a step that is no integer scalar. Source: tf.signal.overlap_and_add."""
+    Raises: ValueError for a rank below 2 or a step that is no integer scalar; InvalidArgumentError for one that is not
+    positive. Source: tf.signal.overlap_and_add."""
 def rfft(input_tensor: Any, fft_length: Any = None, name: builtins.str | None = None) -> Tensor:
     """The Fourier transform of real numbers, brought to fft_length, without negative frequencies over the last axis. f[*s] -> c[*r]. Raises: ValueError for a lower rank or another dtype, InvalidArgumentError for lengths that are not one for each axis or negative.
 

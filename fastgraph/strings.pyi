@@ -23,7 +23,9 @@ def length(input: Any, unit: builtins.str = 'BYTE', name: builtins.str | None = 
 def lower(input: Any, encoding: builtins.str = '', name: builtins.str | None = None) -> Tensor:
     """Each string in lower case (ASCII, or UTF-8). string[*s] -> string[*s]. Source: tf.strings.lower."""
 def reduce_join(inputs: Any, axis: Any = None, keepdims: builtins.bool = False, separator: builtins.str = '', name: builtins.str | None = None) -> Tensor:
-    """Strings along `axis` (None: all), joined. string[*s] -> string[*r]. Source: tf.strings.reduce_join."""
+    """Strings along `axis` (None: all), joined. string[*s] -> string[*r].
+
+    Raises: OutOfRangeError for an axis that is none. Source: tf.strings.reduce_join."""
 def strip(input: Any, name: builtins.str | None = None) -> Tensor:
     """Each string without white space at its ends. string[*s] -> string[*s]. Source: tf.strings.strip."""
 def substr(input: Any, pos: Any, len: Any, unit: builtins.str = 'BYTE', name: builtins.str | None = None) -> Tensor:

@@ -108,6 +108,7 @@ def ctc_loss(labels: Any, logits: Any, label_length: Any, logit_length: Any, log
     """Minus the logarithm of the probability of each row of labels, over all alignments with blanks between.
 
     i[n, l], f[t, n, c] (f[n, t, c] if not logits_time_major), i[n], i[n] -> f[n]. The blank is class 0, or blank_index.
+    `unique` is what `ctc_unique_labels` gives of the labels, and checked alone.
     Raises: ValueError for lengths left out or a blank that is no class; InvalidArgumentError for shapes that do not
     fit and labels that are no classes or no integers. Source: Graves et al. 2006; tf.nn.ctc_loss."""
 def ctc_unique_labels(labels: Any, name: builtins.str | None = None) -> builtins.list[Any]:

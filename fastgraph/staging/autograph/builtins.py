@@ -481,7 +481,6 @@ class _Slots:
         else:
             owner[index] = value
 
-
     def _put(self, index: Any, value: Any) -> None:
         """Have each element be `value` or what it was, whichever `index` says."""
         owner, n = self._owner, len(self._owner)
