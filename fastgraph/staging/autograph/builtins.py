@@ -434,6 +434,7 @@ def _elements(value: Any) -> Any:
 
 def item(owner: Any, index: Any) -> Any:
     """owner[index], of a list or tuple whose elements are alike by a tensor as well."""
+    check_not_left(owner)
     if type(owner) not in (list, tuple) or not decides(index):
         return owner[index]
     if in_state():
@@ -454,6 +455,8 @@ def _is_mutable(element: Any) -> bool:
 def slots(owner: Any) -> Any:
     """Return what items of `owner` are set in: `owner` itself, or what lets a tensor be the index of a list."""
     kind = getattr(owner, "__fg_like__", type(owner))
+    if not in_state():
+        check_not_left(owner)
     return _Slots(owner, kind is list) if kind in (list, dict) else owner
 
 
@@ -482,7 +485,6 @@ class _Slots:
             )
         else:
             owner[index] = value
-
 
     def _put(self, index: Any, value: Any) -> None:
         """Have each element be `value` or what it was, whichever `index` says."""

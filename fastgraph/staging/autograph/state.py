@@ -213,9 +213,7 @@ def check_not_left(value: Any) -> None:
     last = [each for each in value[-4:] if isinstance(each, SymbolicTensor)] if type(value) is list else []
     if not isinstance(trace, GraphTrace):
         return
-    if any(
-        not trace.reaches(each) and each.trace.kind == "branch" and each.trace.root is trace.root for each in last
-    ):
+    if any(not trace.reaches(each) and each.trace.kind == "branch" and each.trace.root is trace.root for each in last):
         raise InaccessibleTensorError(
             f"the list that is read here{at_line()} is one that a staged loop or branch has appended to by another "
             "name, or that holds a tensor from within it, which is out of scope here. Read it by the name that was "
