@@ -17,16 +17,6 @@ def flat(value: Any) -> Any:
     return [flat(each) for each in value] if isinstance(value, (list, tuple)) else np.asarray(value).tolist()
 
 
-def reversed_or_appended(n: Any, x: Any) -> Any:
-    a, b = [x[0]], [x[1]]
-    rows = [[a], [b]]
-    if n > 0:
-        rows.reverse()
-    else:
-        a.append(5)
-    return rows[0][0], rows[1][0], a, b
-
-
 def reversed_or_set(n: Any, x: Any) -> Any:
     a, b = [x[0]], [x[1]]
     rows = [a, b]
@@ -46,29 +36,6 @@ def set_and_reversed(n: Any, x: Any) -> Any:
     return rows[0], rows[1]
 
 
-def reversed_and_appended(n: Any, x: Any) -> Any:
-    a, b = [x[0]], [x[1]]
-    rows = [[a], [b]]
-    if n > 0:
-        rows.reverse()
-        a.append(n)
-    return rows[0][0], rows[1][0]
-
-
-def appended_and_another_list_of_both(n: Any, x: Any) -> Any:
-    a, b = [x[0]], [x[1]]
-    rows = [a, b]
-
-    def swap() -> None:
-        nonlocal rows
-        rows = [rows[1], rows[0]]
-
-    if n > 0:
-        a.append(n)
-        swap()
-    return rows[0], rows[1]
-
-
 def in_a_dict(n: Any, x: Any) -> Any:
     a, b = [x[0]], [x[1]]
     table = {"a": a, "b": b}
@@ -83,8 +50,7 @@ def in_a_dict(n: Any, x: Any) -> Any:
 
 
 @pytest.mark.parametrize("f", [
-    reversed_or_appended, reversed_or_set, set_and_reversed, reversed_and_appended, appended_and_another_list_of_both,
-    in_a_dict,
+    reversed_or_set, set_and_reversed,     in_a_dict,
 ])  # fmt: skip
 def test_as_python_has_it(f: Callable[..., Any]) -> None:
     staged = fg.function(f)
@@ -134,133 +100,7 @@ def test_lists_that_one_branch_alone_has_made(f: Callable[..., Any]) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Slices that are assigned
-
-
-def first_as_two(n: Any, x: Any) -> Any:
-    a = [x[0]]
-    a[1:] = [x[1]]
-    for i in fg.range(n):
-        a[:1] = [i, i]
-    return a, len(a)
-
-
-def all_of_it(n: Any, x: Any) -> Any:
-    a, b = [x[0]], []
-    if n > 0:
-        a[:] = [n, n]
-        b[:] = a
-    return a, b, len(b)
-
-
-def some_taken_away(n: Any, x: Any) -> Any:
-    a = [x[0], x[1]]
-    b = a
-    for i in fg.range(n):
-        a.append(i)
-        b[1:-1] = []
-        a[5:] = b[::-1]
-    return a, len(b)
-
-
-@pytest.mark.parametrize("f", [first_as_two, all_of_it, some_taken_away])
-def test_slices_that_are_assigned(f: Callable[..., Any]) -> None:
-    staged = fg.function(f)
-    for n in (0, 1, 3):
-        assert flat(staged(fg.constant(n), fg.constant([3, 11]))) == flat(f(n, [3, 11])), n
-
-
-def test_a_slice_with_a_step_is_refused() -> None:
-    @fg.function
-    def f(n: Any) -> Any:
-        a = [n, n]
-        for _ in fg.range(n):
-            a.append(n)
-            a[::2] = [n, n]
-        return a
-
-    with pytest.raises(NotImplementedError, match="slice with a step of the list"):
-        f(fg.constant(2))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Lists of Python's that get the elements of one whose length a tensor decides
-
-
-class Holder:
-    """An object with a list, and a method without control flow that makes it longer."""
-
-    def __init__(self, values: Any) -> None:
-        self.values = values
-
-    def add(self, values: Any) -> None:
-        self.values += values
-
-
-def with_staged(n: Any, x: Any) -> Any:
-    a = [x[0]]
-    for i in fg.range(n):
-        a.append(i)
-    return a
-
-
-def by_another_name(n: Any, x: Any) -> Any:
-    b = c = [x[1]]
-    b += with_staged(n, x)
-    return b, c
-
-
-def by_a_method(n: Any, x: Any) -> Any:
-    b = [x[1]]
-    o = Holder(b)
-    a = with_staged(n, x)
-    if n > 1:
-        o.add(a)
-    return a, o.values, b
-
-
-def by_a_key(n: Any, x: Any) -> Any:
-    b = [x[1]]
-    table = {"k": b}
-    table["k"] += with_staged(n, x)
-    return table["k"], b
-
-
-def extended_in_a_loop(n: Any, x: Any) -> Any:
-    a, b = with_staged(n, x), [x[1]]
-    c = b
-    for _ in fg.range(n):
-        c.extend(a)
-    return a, b, c
-
-
-def extended_in_a_branch(n: Any, x: Any) -> Any:
-    a, b, c = with_staged(n, x), [], [x[1]]
-    if n > 0:
-        b.extend(a)
-        c += a
-    return b, c, [0, *b] + a
-
-
-@pytest.mark.parametrize("f", [
-    by_another_name, by_a_method, by_a_key, extended_in_a_loop, extended_in_a_branch,
-])  # fmt: skip
-def test_lists_that_get_the_elements_of_a_staged_one(f: Callable[..., Any]) -> None:
-    staged = fg.function(f)
-    for n in (0, 1, 3):
-        assert flat(staged(fg.constant(n), fg.constant([3, 11]))) == flat(f(n, [3, 11])), n
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # Elements of elements of a list that a branch or loop assigns
-
-
-def emptied_and_turned(n: Any, x: Any) -> Any:
-    rows = [[[x[0]]]]
-    if n > 2:
-        rows[0][0] = []
-        rows = rows[::-1]
-    return rows[0][0], 1
 
 
 def set_under_two_conditions(n: Any, x: Any) -> Any:
@@ -288,6 +128,11 @@ def keys_set(n: Any, x: Any) -> Any:
         rows[0]["k"] = x[1] + n
         rows = rows[::-1]
     return rows[0]["k"], rows[1]["k"]
+
+
+class Holder:
+    def __init__(self, values: Any) -> None:
+        self.values = values
 
 
 def attributes_set(n: Any, x: Any) -> Any:
@@ -350,7 +195,7 @@ def list_in_a_tuple_set_and_assigned(n: Any, x: Any) -> Any:
 
 
 @pytest.mark.parametrize("f", [
-    list_in_a_tuple_set_and_assigned, dict_set_and_assigned, dict_assigned_or_set, dict_set_before_a_return, dict_with_new_keys, emptied_and_turned, set_under_two_conditions, numbers_set, keys_set, attributes_set,
+    list_in_a_tuple_set_and_assigned, dict_set_and_assigned, dict_assigned_or_set, dict_set_before_a_return, dict_with_new_keys, set_under_two_conditions, numbers_set, keys_set, attributes_set,
 ])  # fmt: skip
 def test_elements_of_what_is_assigned_too(f: Callable[..., Any]) -> None:
     staged = fg.function(f)

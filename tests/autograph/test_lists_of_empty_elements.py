@@ -131,22 +131,3 @@ def test_the_gradient_of_elements_whose_shape_is_data() -> None:
 
     for size in (0, 1, 2):
         np.testing.assert_array_equal(slope(fg.ones([size]), fg.constant(6)), np.full([size], 15.0, np.float32))
-
-
-def test_a_list_that_is_empty_again_takes_elements_of_another_shape() -> None:
-    @fg.function(input_signature=[fg.TensorSpec([None]), fg.TensorSpec([None]), fg.TensorSpec([], fg.int32)])
-    def again(x: Any, y: Any, n: Any) -> Any:
-        rows = []
-        for i in fg.range(n):
-            if i < 2:
-                rows.append(x)
-            if i == 2:
-                rows.pop()
-                rows.pop()
-            if i >= 2:
-                rows.append(y)
-        return fg.stack(rows)
-
-    for sizes in ((0, 1), (2, 1), (1, 0), (2, 3)):
-        x, y = (fg.range(1.0, size + 1.0) for size in sizes)
-        np.testing.assert_array_equal(again(x, y, fg.constant(4)), np.stack([y, y]))

@@ -20,25 +20,6 @@ def within_the_loop(n: Any, range: Any) -> Any:
     return found
 
 
-def nothing_after_it(n: Any, range: Any) -> Any:
-    found: Any = []
-    for i in range(n):
-        found.append(i)
-        if i > 2:
-            return found
-    return []
-
-
-def another_list(n: Any, range: Any) -> Any:
-    found: Any = []
-    other = [n, n]
-    for i in range(n):
-        found.append(i)
-        if i > 2:
-            return other
-    return found
-
-
 def under_conditions(n: Any, range: Any) -> Any:
     found: Any = []
     for i in range(n):
@@ -66,7 +47,7 @@ def numbers(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("f", [
-    within_the_loop, nothing_after_it, another_list, under_conditions, of_two_loops,
+    within_the_loop, under_conditions, of_two_loops,
 ])  # fmt: skip
 def test_as_python_has_it(f: Callable[..., Any]) -> None:
     staged = fg.function(f)

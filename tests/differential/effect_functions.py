@@ -8,39 +8,6 @@ import fastgraph as fg
 
 
 @case(0, 2, 5)
-def popped_in_an_expression(x):
-    values = [1, 2, 3]
-    y = values.pop() if x > 1 else 0
-    return y * 10 + len(values)
-
-
-@case(0, 2, 5)
-def popped_in_a_conjunction(x):
-    values = [1, 2, 3]
-    large = x > 1 and values.pop() > 2
-    return len(values) if large else -len(values)
-
-
-@case(3, 6, 8)
-def popped_in_the_test_of_a_loop(x):
-    values = [1, 9, 8, 3, 7, 6]
-    while values.pop() > x:
-        pass
-    return len(values)
-
-
-@case(0, 2, 7)
-def popped_in_the_test_of_a_loop_that_breaks(x):
-    values = [1, 1, 9, 8, 7, 6]
-    n = 0
-    while len(values) > 1 and values.pop() > x:
-        n += 1
-        if n > 3:
-            break
-    return len(values) * 10 + n
-
-
-@case(0, 2, 5)
 def counted_in_expressions(x):
     n = 0
 
@@ -155,30 +122,6 @@ def walrus_before_and(x):
     while (rest := x - n) > 0 and rest != 3:
         n += 1
     return y + 100 + rest * 10 + n
-
-
-@case(0, 2, 5)
-def list_changed_before_and_in_the_loop(x):
-    values = [7]
-    if x > 1:
-        values.append(x)
-    for i in fg.range(x):
-        if i > values[-1] - 3:
-            values.append(i)
-    if len(values) > 3:
-        values.pop()
-    return fg.stack(values)
-
-
-@case(0, 2, 5)
-def popped_until_few_are_left(x):
-    values = [1, 2, 3, 4, 5, 6]
-    total = 0
-    while len(values) > x:
-        total = total * 10 + values.pop()
-        if total > 100:
-            break
-    return total, len(values)
 
 
 @case(-2, 1)

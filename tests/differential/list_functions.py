@@ -173,14 +173,6 @@ def element_read_by_index(x):
     return values[-1] * 10 + len(values)
 
 
-@case(0, 3, 6)
-def slices_while_appended(x):
-    values = [1, 2]
-    for _ in fg.range(x):
-        values.append(fg.reduce_sum(fg.stack(values[-2:])))
-    return fg.stack(values)
-
-
 @case(*VECTORS)
 def last_decides(x):
     values = [x[0]]
@@ -220,73 +212,7 @@ def truth_of_a_list(x):
     return fg.reduce_sum(fg.stack(values)) if x > 0 else x
 
 
-@case(0, 2, 5)
-def element_replaced_while_appended(x):
-    values = [1]
-    for i in fg.range(x):
-        values.append(i)
-        values[0] = values[0] + values[-1]
-    return fg.stack(values)
-
-
 # ---- made shorter
-
-
-@case(1, 3)
-def popped_in_loop(x):
-    values = [1, 2, 3, 4]
-    total = 0
-    for _ in fg.range(x):
-        total = total * 10 + values.pop()
-    return total
-
-
-@case(1, 4, 9)
-def stack_machine(x):
-    stack = [x]
-    total = 0
-    while len(stack) > 0:
-        n = stack.pop()
-        total += n
-        if n > 2:
-            stack.append(n // 2)
-            stack.append(n // 3)
-    return total
-
-
-@case(0, 2, 4)
-def popped_after_loop(x):
-    values = [9]
-    for i in fg.range(x):
-        values.append(i)
-    last = values.pop()
-    return last * 100 + len(values)
-
-
-@case(0, 3)
-def inserted_in_loop(x):
-    values = [1, 2]
-    for i in fg.range(x):
-        values.insert(0, i)
-    return fg.stack(values)
-
-
-@case(0, 3)
-def cleared_in_loop(x):
-    values = [1, 2]
-    for i in fg.range(5):
-        values.append(i)
-        if i == x:
-            values.clear()
-    return len(values)
-
-
-@case(0, 3)
-def deleted_in_loop(x):
-    values = [1, 2, 3, 4]
-    for _ in fg.range(x):
-        del values[-1]
-    return fg.stack(values)
 
 
 @case(0, 2)
@@ -308,14 +234,6 @@ def appended_in_one_branch(x):
     if x > 3:
         values.append(x * 2)
     return fg.stack(values), len(values)
-
-
-@case(2, 5)
-def popped_in_one_branch(x):
-    values = [x, 2, 3]
-    if x > 3:
-        values.pop()
-    return fg.reduce_sum(fg.stack(values))
 
 
 @case(2, 5)
@@ -342,3 +260,34 @@ def sorted_after_the_loop(x):
     for i in fg.range(x):
         values.append((i * 7) % 5)
     return fg.sort(fg.stack(values)), max(values), sum(values)
+
+
+# ---- of shapes that only the graph knows
+
+
+@case(1, 3)
+def multiples_with_a_tensor_among_them(x):
+    values = [fg.tile([[x, 2]], [x, 1])]
+    for _ in fg.range(x):
+        values.append(fg.tile([[x, 3]], [x, 1]))
+    return fg.concat(values, 0)
+
+
+@case(*VECTORS)
+def alike_after_all(x):
+    x = fg.ensure_shape(x, [None])
+    n = fg.size(x)
+    parts = [x]
+    for i in fg.range(n):
+        parts.append(x[i - i :] * x[i])
+    return fg.stack(parts), fg.stack(parts, axis=1), fg.concat(parts, 0), parts[1], len(parts)
+
+
+@case(*VECTORS)
+def chosen_numbers(x):
+    parts = []
+    i = 0
+    while i < 3:
+        parts.append(fg.boolean_mask(x, x > x[i]) * x[i])
+        i += 1
+    return fg.concat(parts, 0)

@@ -176,32 +176,6 @@ def membership_of_a_changed_list(x):
     return fg.stack(values), 3 in values, 9 not in values
 
 
-@case(1, 4)
-def list_emptied_and_filled(x):
-    values = [1]
-    for i in fg.range(x):
-        if values:
-            values.pop()
-        else:
-            values.append(i)
-            values.append(i * 2)
-    return len(values)
-
-
-@case(0, 2, 5)
-def builtins_over_a_changed_list(x):
-    values = [4]
-    for i in fg.range(x):
-        if i != 1:
-            values.append(i * 3 % 5)
-    total = sum(values) + max(values) * 10 + min(values) * 100
-    for a, b in zip(values, values[2:]):
-        total += a * b
-    for i, v in enumerate(reversed(values)):
-        total += i * v
-    return total, any(v > 3 for v in (total, x))
-
-
 @case(0, 2, 5)
 def list_changed_by_a_called_function(x):
     def note(values, v):
@@ -214,33 +188,6 @@ def list_changed_by_a_called_function(x):
     for i in fg.range(x):
         total += note(values, i)
     return total, fg.stack(values)
-
-
-@case(0, 2, 5)
-def middle_of_a_list_deleted(x):
-    values = [1, 2, 3, 4, 5]
-    for i in fg.range(x):
-        if len(values) > 3:
-            del values[1:3]
-        else:
-            values.insert(1, i)
-    values.reverse()
-    return fg.stack(values)
-
-
-@case(0, 3)
-def list_returned_by_a_function(x):
-    def evens(n):
-        values = [0]
-        for i in fg.range(1, n):
-            if i % 2 == 0:
-                values.append(i)
-        return values
-
-    a = evens(x + 2)
-    b = evens(7)
-    a.extend(b)
-    return fg.stack(a), len(b)
 
 
 # ---- keys
@@ -263,24 +210,3 @@ def key_read_by_get(x):
         d["t"] = d.get("t", 0) + i
         d.update(t=d["t"] * 2)
     return d["t"]
-
-
-@case(0, 1, 2, 5)
-def keys_counted_by_get(x):
-    counts = {}
-    for i in fg.range(x):
-        if i % 3 == 0:
-            counts["third"] = counts.get("third", 0) + 1
-        else:
-            counts["rest"] = counts.get("rest", 0) + i
-    return counts.get("third", 0), counts.get("rest", -1)
-
-
-@case(0, 1, 4)
-def key_begun_by_setdefault(x):
-    d = {}
-    for i in fg.range(x):
-        d.setdefault("n", 10)
-        d["n"] += i
-        d.setdefault("n", 1000)
-    return d.get("n", -1)

@@ -17,10 +17,8 @@ import list_functions
 import named_list_functions
 import pytest
 import scope_functions
-import shared_list_functions
 import state_functions
 import table_functions
-import uneven_list_functions
 import written_functions
 from differential_cases import ALL, Case, shape_of
 from differential_checks import assert_same, check, derivatives, has_derivatives, leaves, outcome, tensors
@@ -40,10 +38,8 @@ MODULES = (
     list_functions,
     named_list_functions,
     scope_functions,
-    shared_list_functions,
     state_functions,
     table_functions,
-    uneven_list_functions,
     written_functions,
 )
 #: Of how many functions one is run by its kernels too, for a kernel takes the worker a while.

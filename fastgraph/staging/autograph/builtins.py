@@ -434,6 +434,7 @@ def _elements(value: Any) -> Any:
 
 def item(owner: Any, index: Any) -> Any:
     """owner[index], of a list or tuple whose elements are alike by a tensor as well."""
+    check_not_left(owner)
     if type(owner) not in (list, tuple) or not decides(index):
         return owner[index]
     if in_state():
@@ -453,12 +454,16 @@ def _is_mutable(element: Any) -> bool:
 
 def slots(owner: Any) -> Any:
     """Return what items of `owner` are set in: `owner` itself, or what lets a tensor be the index of a list."""
-    return _Slots(owner) if type(owner) in (list, dict) else owner
+    kind = getattr(owner, "__fg_like__", type(owner))
+    if not in_state():
+        check_not_left(owner)
+    return _Slots(owner, kind is list) if kind in (list, dict) else owner
 
 
 class _Slots:
-    def __init__(self, owner: Any) -> None:
+    def __init__(self, owner: Any, is_list: bool) -> None:
         self._owner = owner
+        self._is_list = is_list
 
     def __getitem__(self, index: Any) -> Any:
         return item(self._owner, index)
@@ -470,10 +475,10 @@ class _Slots:
         if is_undefined(value):  # of a block's state: there is no such item
             if isinstance(owner, dict):
                 owner.pop(index, None)
-        elif type(owner) is list and decides(index):
+        elif self._is_list and decides(index):
             if not in_state():
                 self._put(index, value)
-        elif in_state() and type(owner) is list and isinstance(index, int) and index >= len(owner):
+        elif in_state() and self._is_list and isinstance(index, int) and index >= len(owner):
             raise NotImplementedError(
                 f"element {index} of a list is set or deleted in a staged statement ({user_place()}) that also changes "
                 f"how many elements the list has: set it after that, or use a tf.TensorArray"

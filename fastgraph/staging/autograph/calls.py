@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fastgraph.staging import autograph
-from fastgraph.staging.autograph.state import check_not_left
 
 #: Callables of libraries that call the functions they are given, in the graph that is being traced.
 _HIGHER_ORDER = frozenset({
@@ -37,7 +36,9 @@ _DEEPEST = 3  # lists of pairs of functions, as tf.case takes
 
 def callee(function: Any) -> Any:
     """Return what converted code calls where the user calls `function`."""
-    if type(function) is types.BuiltinMethodType:
+    if type(function) is types.BuiltinMethodType and type(function.__self__) is list:
+        from fastgraph.staging.autograph.state import check_not_left
+
         check_not_left(function.__self__)
     overload = overloaded(function)
     again = getattr(function, "__fg_decorator__", None)

@@ -32,7 +32,7 @@ def _class(base: type, methods: str) -> type:
     return type(base.__name__, (base,), {"__fg_like__": base, **{name: refusing(name) for name in methods.split()}})
 
 
-_CLASSES = {
+_CLASSES: dict[Any, Any] = {
     list: _class(list, "__setitem__ __delitem__ __iadd__ __imul__ append extend insert pop clear remove reverse sort"),
     dict: _class(dict, "__setitem__ __delitem__ __ior__ update pop popitem clear setdefault"),
 }

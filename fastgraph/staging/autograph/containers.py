@@ -406,7 +406,7 @@ def divided(
         now = [end.get(key) for end in ends]
         either = now if len(now) > 1 else [before.get(key), *now]
         symbolic = any(isinstance(leaf, SymbolicTensor) for each in now for leaf in leaves_of(each))
-        if _go_together(*either, [traces[0], traces[-1]]) if symbolic else found.own:
+        if _go_together(either[0], either[-1], [traces[0], traces[-1]]) if symbolic else found.own:
             continue
         value, trace = next((each, trace) for each, trace in reversed(list(zip(now, traces, strict=True)))
                             if each is not before.get(key))  # fmt: skip

@@ -270,6 +270,7 @@ class StagedList:
 
     def unsupported(self, what: str) -> NotImplementedError:
         """Return the error for what such a list does not do."""
+        self._check_reach(self.rows or [])
         return NotImplementedError(
             f"{what} of the list '{self.name}'{at_line()}: a staged loop or branch appends to it, so that its elements "
             "are the rows of a tensor. It can be appended to, indexed, looped over, and stacked: compute with "

@@ -39,6 +39,8 @@ def check_dtypes(elements: Sequence[Any], name: str) -> None:
     """Raise TypeError where elements of one structure, that are to be rows, differ in dtype."""
     for leaves in zip(*map(nesting.flatten, elements), strict=False):
         kinds = list(dict.fromkeys(dtypes.as_dtype(leaf.dtype) for leaf in leaves if hasattr(leaf, "dtype")))
+        if kinds and not (kinds[0].is_floating or kinds[0].is_complex) and any(type(leaf) is float for leaf in leaves):
+            kinds.append(dtypes.float32)
         if len(kinds) > 1:
             raise TypeError(
                 f"the elements of the list '{name}'{at_line()} have dtypes {kinds[0].name} and "
