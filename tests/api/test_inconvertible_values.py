@@ -40,6 +40,7 @@ NO_TENSORS = [
     (lambda: tf.constant([2**70]), FAILED),
     (lambda: tf.constant([1, "a"], tf.int32), EXPECTED),
     (lambda: tf.constant(NOTHING, tf.float32), EXPECTED),
+    (lambda: tf.constant([1.0, None], tf.float32), "Expected float32, but got None of type 'NoneType'"),
     (lambda: tf.convert_to_tensor([X[0], NOTHING]), EXPECTED),
     (lambda: tf.convert_to_tensor({1}), FAILED),
     (lambda: tf.convert_to_tensor(tf.ragged.constant([[1], [2, 3]])), FAILED),
