@@ -184,3 +184,17 @@ def test_an_axis_of_another_dtype_is_a_type_error_while_tracing(call: Callable[[
         call()
     with pytest.raises(TypeError, match="is not in the list of allowed values"):
         traced(call)
+
+
+def test_a_grid_of_bools_and_numbers_is_of_bools_where_one_of_them_is() -> None:
+    numbers, bools = tf.constant([1.0, 0.0, 3.0]), tf.constant([True, False])
+    for grids in (lambda: tf.meshgrid(numbers, bools), lambda: tf.meshgrid(bools, numbers)):
+        for one, other in zip(grids(), traced(grids), strict=True):
+            assert one.dtype is other.dtype
+            np.testing.assert_array_equal(one, other)
+    one, two = tf.meshgrid(numbers, bools)
+    assert (one.dtype, two.dtype) == (tf.float32, tf.bool)
+    one, two = tf.meshgrid(bools, numbers)
+    np.testing.assert_array_equal(two, [[True, True], [False, False], [True, True]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="cannot compute Mul"):
+        tf.meshgrid(numbers, [1, 2])
