@@ -155,11 +155,10 @@ def unsupported(value: Any, dtype: DType | None = None) -> Exception:
     return ValueError("None values not supported.") if value is None else _inconvertible(value, dtype)
 
 
-def _inconvertible(value: Any, dtype: DType | None = None, culprit: Any = None) -> TypeError:
-    """What is said while tracing of a value of which `culprit`, or all of it, is of no (other) dtype."""
+def _inconvertible(value: Any, dtype: DType | None = None) -> TypeError:
+    """What is said while tracing of a value that no tensor can be made of, or of an element that is not of `dtype`."""
     if dtype is not None:
-        wrong = value if culprit is None else culprit
-        return TypeError(f"Expected {dtype.name}, but got {wrong} of type {type(wrong).__name__!r}.")
+        return TypeError(f"Expected {dtype.name}, but got {value} of type {type(value).__name__!r}.")
     return TypeError(
         f"Failed to convert elements of {value!r} to Tensor. Consider casting elements to a supported type (tf.dtypes)."
     )
@@ -238,7 +237,7 @@ def _from_leaves(leaves: Leaves, value: Any, dtype: DType | None) -> EagerTensor
     elif kinds & ~_accepted(dtype):
         if tracing:
             wrong = next(x for x in leaves.values if take_apart([x]).kinds & ~_accepted(dtype))
-            raise _inconvertible(value, dtype, wrong)
+            raise _inconvertible(wrong, dtype)
         raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {op_errors.message_name(dtype)}")
     shape = tuple(leaves.dims)
     if dtype is dtypes.string:

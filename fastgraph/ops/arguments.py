@@ -166,6 +166,8 @@ def static_int(value: Any, no_scalar: str = "", letter: str = "", hint: bool = T
     kind = type(value)
     if hasattr(kind, "__index__") and not isinstance(value, np.ndarray) and not hasattr(kind, "__fg_tensor__"):
         return _held(int(value.__index__()))
+    if isinstance(value, (str, bytes)) and not letter:
+        raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype int32")
     listed = isinstance(value, (list, tuple)) and not has_tensor(value)
     return static_int(_listed(value) if listed else preferred(value, int32), no_scalar, letter)
 

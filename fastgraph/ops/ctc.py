@@ -223,10 +223,13 @@ def _check_unique(unique: Any, labels: Any) -> None:
 def ctc_unique_labels(labels: Any, name: str | None = None) -> list[Any]:
     """The different labels of each row in the order in which they come, 0 after them; and which each label is.
 
-    t[n, l] -> i64[n, l], i32[n, l]. Raises: ValueError for another rank. Source: tf.nn.ctc_unique_labels.
+    t[n, l] -> i64[n, l], i32[n, l]. Raises: InvalidArgumentError, in a graph ValueError, for another rank.
+    Source: tf.nn.ctc_unique_labels.
     """
     x = as_tensor(labels)
-    x.shape.assert_has_rank(2)
+    if x.shape.rank not in (2, None):
+        text = f"ctc_unique_labels needs labels of rank 2, got shape {x.shape}"
+        raise ValueError(text) if current_trace() is not None else invalid(text)
     op = public_function
     places = op("range")(op("shape")(x)[1])
     same = op("equal")(expand_dims_p(x, axes=(2,)), expand_dims_p(x, axes=(1,)))

@@ -418,7 +418,7 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
             if count is None:
                 raise ValueError(f"Cannot infer argument `num` from shape {given.tensor.shape}")
             return _parts(value, unstack(given.tensor, count), along % rank)
-        if num is not None and num != len(found):
+        if num is not None and whole(num, "num_split") != len(found):
             raise _unsplit(
                 "size of the split_tensor must be 1-D and have the same elements as outputs got 1 -D and "
                 f"{len(found)} elements",

@@ -559,9 +559,12 @@ def meshgrid(*args: Any, **kwargs: Any) -> Any:
     del name
     vectors = [reshape(as_tensor(a), (-1,)) for a in args]
     n = len(vectors)
-    for v in vectors:
-        if v.dtype is not vectors[0].dtype:  # TensorFlow multiplies each by ones of the first one's dtype
-            raise op_errors.mixed_dtypes("Mul", ("x", "y"), [v.dtype, vectors[0].dtype], "", current_trace())
+    first = vectors[0].dtype if vectors else None
+    for i, v in enumerate(vectors):  # TensorFlow multiplies each by ones of the first one's dtype
+        if v.dtype is not first and first is not None and (v.dtype.is_bool or first.is_bool):
+            vectors[i] = cast(v, "bool")
+        elif v.dtype is not first:
+            raise op_errors.mixed_dtypes("Mul", ("x", "y"), [v.dtype, first], "", current_trace())
     order = list(range(n))
     if indexing == "xy" and n > 1:
         order[:2] = [1, 0]

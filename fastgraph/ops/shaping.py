@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from fastgraph import nesting
-from fastgraph._tensor import Tensor, convert
+from fastgraph._tensor import Tensor, convert, current_trace
 from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import DType, as_dtype, bool_, int32, int64
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.indexed_slices import IndexedSlices
 from fastgraph.op_errors import message_name
-from fastgraph.ops.arguments import as_tensor, holds_int64, known_value, named, static_int, whole
+from fastgraph.ops.arguments import as_tensor, holds_int64, known_value, named, of_dtypes, preferred, static_int, whole
 from fastgraph.ops.comparison import less
 from fastgraph.ops.contraction import extents_of, product_of
 from fastgraph.ops.creation import range_
@@ -50,17 +49,27 @@ from fastgraph.shapes import Aval, TensorShape
 def identity_n(input: Any, name: str | None = None) -> Any:
     """The tensors of a list themselves. t[*s]... -> [t[*s], ...].
 
-    Raises: InvalidArgumentError for an empty list. Source: tf.identity_n.
+    Raises: InvalidArgumentError for an empty list; in a graph TypeError for what is none. Source: tf.identity_n.
     """
-    if not input:
+    tensors = list(_listed(input, "identity_n"))
+    if not tensors:
         raise invalid("Length for attr 'T' of 0 must be at least minimum 1")
-    return [identity(x) for x in input]
+    return [identity(x) for x in tensors]
+
+
+def _listed(value: Any, op: str) -> Any:
+    if current_trace() is not None and not isinstance(value, (list, tuple)):
+        raise TypeError(f"Expected list for 'input' argument to '{op}' Op, not {value!r}.")
+    return value
 
 
 @public("shape_n")
 def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> Any:
-    """The extents of each tensor of a list at run time. t[*s]... -> [i[rank], ...]. Source: tf.shape_n."""
-    return [shape(x, out_type) for x in input]
+    """The extents of each tensor of a list at run time. t[*s]... -> [i[rank], ...].
+
+    Raises: in a graph TypeError for what is no list. Source: tf.shape_n.
+    """
+    return [shape(x, out_type) for x in _listed(input, "shape_n")]
 
 
 @public("tuple")
@@ -379,10 +388,10 @@ def _rank(x: Any) -> int:
 
 
 def _numbers(values: Any, what: str) -> Array:
-    """An argument of numbers, tensors among them; NotImplementedError where one is known only at run time."""
-    if not any(isinstance(n, Tensor) for n in nesting.flatten(values)):
-        return np.asarray(values)
-    found = known_value(as_tensor(values))
+    """An argument of integers, tensors among them; NotImplementedError where one is known only at run time."""
+    small = isinstance(values, np.ndarray) and values.dtype.kind in "iu"
+    tensor = preferred(values.astype(np.int64) if small else values, int32)
+    found = known_value(tensor if tensor.shape.num_elements() == 0 else of_dtypes(tensor, "index", f"T{what}"))
     if found is None:
         raise NotImplementedError(f"{what} must be known while a function is traced")
     return found
@@ -433,10 +442,10 @@ def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None
 def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Any:
     """Batches as blocks of the axes after the first, which are then cropped: the inverse of space_to_batch.
 
-    t[n * prod(block), *m, *r] -> t[n, *m * block - crops, *r].
+    t[n * prod(block), *m, *r] -> t[n, *m * block - crops, *r]. A Python number is the block of two axes.
     Raises: InvalidArgumentError for a batch that the block does not divide. Source: tf.batch_to_space.
     """
-    x, block = as_tensor(input), _block(block_shape)
+    x, block = as_tensor(input), _block([block_shape] * 2 if isinstance(block_shape, int) else block_shape)
     k, rank = len(block), _rank(x)
     sides = _sides(crops, k, x, "crops")
     e, total = extents_of(x), math.prod(block)

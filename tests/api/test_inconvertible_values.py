@@ -40,6 +40,7 @@ NO_TENSORS = [
     (lambda: tf.constant([2**70]), FAILED),
     (lambda: tf.constant([1, "a"], tf.int32), EXPECTED),
     (lambda: tf.constant(NOTHING, tf.float32), EXPECTED),
+    (lambda: tf.constant([1.0, None], tf.float32), "Expected float32, but got None of type 'NoneType'"),
     (lambda: tf.convert_to_tensor([X[0], NOTHING]), EXPECTED),
     (lambda: tf.convert_to_tensor({1}), FAILED),
     (lambda: tf.convert_to_tensor(tf.ragged.constant([[1], [2, 3]])), FAILED),
@@ -115,6 +116,58 @@ def test_numbers_beyond_a_float32_are_infinite_where_a_dtype_is_asked_for() -> N
         tf.constant(1e300)
 
 
+IMAGE = tf.ones([4, 2, 2, 1])
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: tf.batch_to_space(IMAGE, [2, 2], [1, "a"]), MIXED),
+        (lambda: tf.batch_to_space(IMAGE, {}, [[0, 0], [0, 0]]), "unsupported type"),
+        (lambda: tf.space_to_batch(IMAGE, [2, NOTHING], [[0, 0], [0, 0]]), MIXED),
+    ],
+)
+def test_blocks_and_their_sides_are_converted_before_they_are_checked(call: Callable[[], Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        call()
+    with pytest.raises(TypeError, match=FAILED):
+        traced(call)
+
+
+def test_a_python_number_is_the_block_of_two_axes() -> None:
+    wanted = tf.batch_to_space(IMAGE, [2, 2], [[0, 0], [0, 1]])
+    np.testing.assert_array_equal(tf.batch_to_space(IMAGE, 2, [[0, 0], [0, 1]]), wanted)
+    np.testing.assert_array_equal(tf.batch_to_space(IMAGE, np.array([2, 2], np.int8), [[0, 0], [0, 1]]), wanted)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="crops should have shape"):
+        tf.batch_to_space(IMAGE, 2, [[0, 0]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not in the list of allowed values"):
+        tf.batch_to_space(IMAGE, [2.0, 2], [[0, 0], [0, 0]])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tf.one_hot([0], "a"),
+        lambda: tf.linalg.band_part(X, "a", 0),
+        lambda: tf.split(X, 2, "a"),
+        lambda: tf.split(X, [1, 1], num="a"),
+        lambda: tf.split(X, [1, 1], num=[2]),
+    ],
+)
+def test_text_is_no_number_in_either_mode(call: Callable[[], Any]) -> None:
+    for f in (call, lambda: traced(call)):
+        with pytest.raises(TypeError, match=r"Cannot convert .*'a' to|Expected int for argument 'num_split'"):
+            f()
+
+
+def test_lists_of_tensors_are_lists_while_tracing() -> None:
+    for op in (tf.identity_n, tf.shape_n):
+        assert len(op((X, X))) == len(traced(lambda op=op: op((X, X)))) == 2
+        assert len(op(X)) == 2
+        with pytest.raises(TypeError, match="Expected list for 'input' argument"):
+            traced(lambda op=op: op(X))
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -131,3 +184,17 @@ def test_an_axis_of_another_dtype_is_a_type_error_while_tracing(call: Callable[[
         call()
     with pytest.raises(TypeError, match="is not in the list of allowed values"):
         traced(call)
+
+
+def test_a_grid_of_bools_and_numbers_is_of_bools_where_one_of_them_is() -> None:
+    numbers, bools = tf.constant([1.0, 0.0, 3.0]), tf.constant([True, False])
+    for grids in (lambda: tf.meshgrid(numbers, bools), lambda: tf.meshgrid(bools, numbers)):
+        for one, other in zip(grids(), traced(grids), strict=True):
+            assert one.dtype is other.dtype
+            np.testing.assert_array_equal(one, other)
+    one, two = tf.meshgrid(numbers, bools)
+    assert (one.dtype, two.dtype) == (tf.float32, tf.bool)
+    one, two = tf.meshgrid(bools, numbers)
+    np.testing.assert_array_equal(two, [[True, True], [False, False], [True, True]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="cannot compute Mul"):
+        tf.meshgrid(numbers, [1, 2])

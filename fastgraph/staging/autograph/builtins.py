@@ -93,31 +93,30 @@ def if_exp(cond: Any, if_true: Any, if_false: Any, expr_repr: str) -> Any:
     try:
         result = _chosen(pred, noted("main", if_true), noted("else", if_false), if_true, if_false)
         return chosen(result) if any(containers.has_other_names(value, "") for value in values.values()) else result
-    except TypeError as error:
-        if "true_fn and false_fn" not in str(error):
-            raise
-        details = str(error).rpartition("Error details:\n")[2]
-        raise TypeError(
-            f"the two values of {expression} must have the same structure and dtypes, for a tensor decides between "
-            f"them: {details}"
-        ) from None
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
+        if isinstance(error, TypeError) and "true_fn and false_fn" in str(error):
+            details = str(error).rpartition("Error details:
+")[2]
+            raise TypeError(
+                f"the two values of {expression} must have the same structure and dtypes, for a tensor decides between "
+                f"them: {details}"
+            ) from None
         told = _no_tensor(expression, values, error)
         if told is None:
             raise
         raise told from None
 
 
-def _no_tensor(expression: str, values: dict[str, Any], error: ValueError) -> Exception | None:
+def _no_tensor(expression: str, values: dict[str, Any], error: Exception) -> Exception | None:
     """Return the error for a conditional expression of which a value is no tensor; None for another error."""
     nothing = [branch for branch, value in values.items() if value is None]
-    if len(values) == 2 and len(nothing) == 1:
+    if isinstance(error, ValueError) and len(values) == 2 and len(nothing) == 1:
         return ValueError(
             f"{expression} is None in the {nothing[0]} branch, and a tensor in the other: a graph has no None, and a "
             f"tensor decides ({user_place()}). Give a tensor in both"
         )
     leaves = [leaf for value in values.values() for leaf in leaves_of(value)]
-    if "with an unsupported type" not in str(error) or all(is_tensor(leaf) for leaf in leaves):
+    if "Failed to convert elements of" not in str(error) or all(is_tensor(leaf) for leaf in leaves):
         return None
     found = " or ".join(named(value) for value in values.values())
     return TypeError(
