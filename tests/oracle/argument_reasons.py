@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
+
+from tests.oracle.runner import unpacked
 
 TENSORFLOW = "eager from TensorFlow"
 #: What TensorFlow says of an int64 where its op has an int32, and of a tensor where it has a Python number or list.
@@ -198,6 +202,139 @@ ROWS: list[tuple[str, str, str, str, str]] = [
         "TensorFlow's eager mode runs no op of which nothing comes; tracing refuses it as well",
     ),
 ]
+
+
+# ---- layers, signals and text ---------------------------------------------------------------------------------------
+
+_ONEDNN = (
+    "with oneDNN: a batch of -1, nothing, or windows that fit nowhere give some tensor; TensorFlow refuses them, "
+    "too, with TF_ENABLE_ONEDNN_OPTS=0"
+)
+ROWS += [
+    (
+        r"nn\.(conv\w*_transpose|atrous_conv2d_transpose|depthwise_conv2d_backprop_\w+)",
+        r"output_shape|input_sizes|filter_sizes",
+        TENSORFLOW,
+        r"InvalidArgumentError is not values: .*(same batch size|evenly divisible|the same (out_)?depth|zero elements)",
+        _ONEDNN,
+    ),
+    (
+        r"nn\.(convolution|depthwise_conv2d)",
+        r"dilations",
+        TENSORFLOW,
+        r"InvalidArgumentError is not values: .*Computed output size would be negative",
+        _ONEDNN,
+    ),
+    (
+        r"nn\.conv3d_transpose",
+        r"output_shape",
+        TENSORFLOW,
+        r"values is not InvalidArgumentError: .*same depth",
+        "convolutions in groups have gradients; docs/differences.md",
+    ),
+    (
+        r"nn\.depthwise_conv2d",
+        r"dilations",
+        TENSORFLOW,
+        r"ValueError is not (values|InvalidArgumentError): .*dilations must have 2 elements|ValueError is not Inv.*depth",
+        "one number is taken for the rows alone, three for an axis more: its documentation asks for two",
+    ),
+    (
+        r"nn\.ctc_loss",
+        r"labels|label_length|logit_length",
+        TENSORFLOW,
+        r"InvalidArgumentError is not values: .*(is not in \[0, \d+[\])]|must have shape)",
+        "TensorFlow looks at neither labels nor lengths: labels that are no classes have the probability 1",
+    ),
+    (
+        r"nn\.ctc_loss",
+        r"blank_index",
+        TENSORFLOW,
+        r"ValueError is not values: blank_index must be one of",
+        "TensorFlow cuts logits at a blank that is no class: none is left",
+    ),
+    (
+        r"nn\.softmax_cross_entropy_with_logits",
+        r"axis",
+        TENSORFLOW,
+        r"(values|ValueError) is not InvalidArgumentError: (axis -?\d+ is out of bounds|.*Requires start <= limit)",
+        "of negative axes TensorFlow takes -1 alone; what is no axis fails in a range that it makes of it",
+    ),
+    (
+        r"signal\.(frame|stft)",
+        r"frame_step",
+        TENSORFLOW,
+        r"InvalidArgumentError is not values: .*frame_step must be positive",
+        "of steps below 0 TensorFlow counts no frames",
+    ),
+    (
+        r"signal\.kaiser_window",
+        r"window_length",
+        TENSORFLOW,
+        r"values is not InvalidArgumentError: .*Requires start <= limit",
+        "a window of no elements is empty, as TensorFlow's other windows are",
+    ),
+    (
+        r"signal\.rfft",
+        r"fft_length",
+        TENSORFLOW,
+        r"InvalidArgumentError is not ValueError: Dimension -\d+ must be >= 0",
+        "only the class: TensorFlow makes a shape of the length before it runs the op, which refuses it",
+    ),
+]
+
+
+def _of_one(place: Any, value: Any) -> bool:
+    """Whether a transform is of one element."""
+    return bool(value.max(initial=0) == 1)
+
+
+def _blank_among(place: Any, value: Any) -> bool:
+    """Whether the labels have the blank among them."""
+    if place.parameter == "labels":
+        return "blank_index=0" in place.text and bool((value == 0).any())
+    logits, labels = unpacked(place.arrays["y"]), unpacked(place.arrays["x"])
+    return bool((labels == int(value) % logits.shape[-1]).any())
+
+
+#: (names, parameter, how values differ, of which calls and numbers, reason): what only some numbers explain.
+OF_NUMBERS: list[tuple[str, str, str, Callable[[Any, Any], bool], str]] = [
+    (
+        r"signal\.(rfft|inverse_stft)",
+        r"fft_length|frame_length",
+        r"values.*\(result 2 of 2\)$",
+        _of_one,
+        "the gradient of a transform of one element: TensorFlow's has factors of another length, which broadcast",
+    ),
+    (
+        r"nn\.ctc_loss",
+        r"labels",
+        r"values.*\(result 2 of 2\)$",
+        _blank_among,
+        "labels that are the blank: TensorFlow leaves them out of the gradient of the loss, in which they count",
+    ),
+    (
+        r"nn\.ctc_loss",
+        r"blank_index",
+        r"values",
+        _blank_among,
+        "labels that are the blank: TensorFlow takes them for the class before it, unless the blank is class 0",
+    ),
+]
+
+
+def reason_of_number(place: Any, mode: str, value: Any, difference: str) -> str | None:
+    """Why the values of a call differ from TensorFlow's for this number, or None."""
+    for names, parameters, texts, fits, why in OF_NUMBERS:
+        if (
+            re.fullmatch(names, place.name)
+            and re.fullmatch(parameters, place.parameter)
+            and mode == TENSORFLOW
+            and re.match(texts, difference, re.S)
+            and fits(place, value)
+        ):
+            return why
+    return None
 
 
 def reason(name: str, parameter: str, mode: str, difference: str) -> str | None:

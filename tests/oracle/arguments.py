@@ -32,7 +32,7 @@ import numpy as np
 
 import fastgraph
 from tests.oracle import processes
-from tests.oracle.argument_reasons import reason
+from tests.oracle.argument_reasons import reason, reason_of_number
 from tests.oracle.compare import arrays_differ
 from tests.oracle.draw import Case, draw, op_functions
 from tests.oracle.reasons import NOT_COMPARED
@@ -234,18 +234,17 @@ def differ(got: dict[str, Any], wanted: dict[str, Any], how: str) -> str:
         return ""
     if a != b:
         text = wanted if b != "values" else got
-        said = (text.get("error") or text["traced"])[1][:150]
+        said = re.sub(r"\{\{function_node [^}]*\}\} ?", "", (text.get("error") or text["traced"])[1])[:150]
         return f"{a} is not {b}: {said}"
     if a != "values":
         return ""
-    if len(got["values"]) != len(wanted["values"]):
-        return f"{len(got['values'])} results are not {len(wanted['values'])}"
-    for x, y in zip(got["values"], wanted["values"], strict=True):
+    n = len(got["values"])
+    for i, (x, y) in enumerate(zip(got["values"], wanted["values"], strict=False)):  # values, then their gradients
         if x[0] != y[0] or tuple(x[1]) != tuple(y[1]):
             return f"{x[0]}{list(x[1])} is not {y[0]}{list(y[1])}"
         if how == "values" and (text := arrays_differ(unpacked(x), unpacked(y), x[0], 10.0)):
-            return text
-    return ""
+            return f"{text} (result {i + 1} of {n})"
+    return "" if n == len(wanted["values"]) else f"{n} results are not {len(wanted['values'])}"
 
 
 Group = tuple[Place, str, bool]
@@ -283,7 +282,9 @@ class Difference:
 
     @property
     def why(self) -> str | None:
-        return reason(self.place.name, self.place.parameter, self.mode, self.text)
+        return reason(self.place.name, self.place.parameter, self.mode, self.text) or reason_of_number(
+            self.place, self.mode, self.value, self.text
+        )
 
 
 def differences(group: Group, own: dict[str, Any], other: dict[str, Any]) -> Iterator[Difference]:

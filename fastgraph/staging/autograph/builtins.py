@@ -95,8 +95,7 @@ def if_exp(cond: Any, if_true: Any, if_false: Any, expr_repr: str) -> Any:
         return chosen(result) if any(containers.has_other_names(value, "") for value in values.values()) else result
     except (TypeError, ValueError) as error:
         if isinstance(error, TypeError) and "true_fn and false_fn" in str(error):
-            details = str(error).rpartition("Error details:
-")[2]
+            details = str(error).rpartition("Error details:\n")[2]
             raise TypeError(
                 f"the two values of {expression} must have the same structure and dtypes, for a tensor decides between "
                 f"them: {details}"
