@@ -219,3 +219,54 @@ def test_outputs_list_the_parts_of_composites() -> None:
     shapes = concrete.output_shapes
     assert str(shapes[0]) == "{'a': [[TensorShape([None]), TensorShape([None])], TensorShape([])]}"
     assert [s.rank for s in shapes[1]] == [2, 1, 1]
+
+
+Spec = fg.RaggedTensorSpec
+MAPS: dict[str, tuple[Any, Any, Any]] = {
+    "rows alone": (lambda x: x * 2.0, None, [[2.0, 4.0], [], [6.0, 8.0, 10.0]]),
+    "numbers": (fg.reduce_sum, fg.float32, [3.0, 0.0, 12.0]),
+    "rows of rows": (
+        lambda x: fg.ragged.range(fg.cast(x, fg.int32)),
+        Spec([None, None], fg.int32),
+        [[[0], [0, 1]], [], [[0, 1, 2], [0, 1, 2, 3], [0, 1, 2, 3, 4]]],
+    ),
+    "longer rows": (
+        lambda x: fg.concat([x, x], 0),
+        Spec([None], fg.float32, 0),
+        [[1.0, 2.0] * 2, [], [3.0, 4.0, 5.0] * 2],
+    ),
+}
+
+
+@pytest.mark.parametrize(("function", "signature", "want"), MAPS.values(), ids=list(MAPS))
+def test_map_fn_of_ragged_rows(function: Any, signature: Any, want: Any) -> None:
+    x = R([[1.0, 2.0], [], [3.0, 4.0, 5.0]])
+    assert both(lambda x: fg.map_fn(function, x, fn_output_signature=signature), x) == want
+
+
+def test_map_fn_of_deeper_rows_beside_tensors_and_its_gradient() -> None:
+    x = R([[[1.0], [2.0, 3.0]], [], [[4.0, 5.0, 6.0]]])
+    spec = Spec([None, None], fg.float32)
+    twice = both(lambda x: fg.map_fn(lambda r: fg.concat([r, r], 0), x, fn_output_signature=spec), x)
+    assert twice == [[[1.0], [2.0, 3.0]] * 2, [], [[4.0, 5.0, 6.0]] * 2]
+
+    def add(x: Any) -> Any:
+        pair = (x, fg.constant([[1.0], [2.0], [3.0]]))
+        kinds = (Spec([None], fg.float32, 0), fg.float32)
+        return fg.map_fn(lambda p: (fg.reduce_sum(p[0], 1), fg.reduce_sum(p[1])), pair, fn_output_signature=kinds)
+
+    assert both(add, x) == [[[1.0, 5.0], [], [15.0]], [1.0, 2.0, 3.0]]
+
+    @fg.function
+    def gradient(values: Any) -> Any:
+        rows = fg.RaggedTensor.from_row_splits(values, [0, 2, 2, 5])
+        with fg.GradientTape() as tape:
+            tape.watch(values)
+            total = fg.reduce_sum(fg.map_fn(lambda r: r * r, rows.with_values(values)).flat_values)
+        return tape.gradient(total, values)
+
+    assert gradient(fg.range(5.0)).numpy().tolist() == [0.0, 2.0, 4.0, 6.0, 8.0]
+    with pytest.raises(ValueError, match="Dimensions 2 and 3 are not compatible"):
+        fg.function(lambda: fg.map_fn(lambda p: p[0], (R([[1.0], []]), fg.ones([3])), fn_output_signature=fg.float32))()
+    with pytest.raises(NotImplementedError, match="SparseTensors are not built yet"):
+        fg.function(lambda: fg.map_fn(lambda r: r, fg.sparse.eye(2)))()
