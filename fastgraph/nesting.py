@@ -63,6 +63,19 @@ def _components(spec: TypeSpec, value: Any) -> Any:
     return spec._component_specs if value is spec else spec._to_components(value)
 
 
+def taken_apart(structure: Any) -> Any:
+    """Return a structure with the parts of each composite in its place, in the list or tuple that its spec names."""
+
+    def parts(leaf: Any) -> Any:
+        spec = _composite_spec(leaf)
+        if spec is None:
+            return leaf
+        found = taken_apart(_components(spec, leaf))
+        return list(found) if spec._parts_in_list else found
+
+    return map_structure(parts, structure)
+
+
 def _sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
     try:
         return sorted(mapping)

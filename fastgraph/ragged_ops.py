@@ -23,7 +23,6 @@ from fastgraph.ops.families import invalid
 from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat, stack
 from fastgraph.ops.movement import broadcast_to, reshape, shape
-from fastgraph.ops.nnops import softmax
 from fastgraph.ops.padding import repeat
 from fastgraph.ops.reduction import reduce_all, reduce_max, reduce_sum
 from fastgraph.ops.scatter import gather_nd, tensor_scatter_update_p
@@ -34,8 +33,10 @@ from fastgraph.ops.segments import (
     unsorted_segment_sum,
 )
 from fastgraph.ops.shaping import sequence_mask
+from fastgraph.ragged_along import bits, running_sum, softmax_along
+from fastgraph.ragged_gathering import gather_nd_ragged, gather_ragged
 from fastgraph.ragged_matrices import matmul
-from fastgraph.ragged_rows import expand_axis, gather_ragged, join, pile, squeeze, tile
+from fastgraph.ragged_rows import broadcasted, coordinates, expand_axis, join, pile, squeeze, tile
 from fastgraph.ragged_tensor import RaggedTensor, along, levels, made, positions, splits_of
 
 # ---- dense and sparse -----------------------------------------------------------------------------------------------
@@ -113,16 +114,6 @@ def from_sparse(st_input: Any, splits_dtype: DType) -> RaggedTensor:
     fits = reduce_all(equal(columns, positions(lengths))) & reduce_all(rows[1:] >= rows[:-1]) & reduce_all(rows >= 0)
     assert_equal(fits, convert(True), "SparseTensor is not right-ragged")
     return made(st_input.values, cast(splits_of(lengths), splits_dtype))
-
-
-def coordinates(rt: RaggedTensor) -> list[Any]:
-    """Of each innermost value, its place along the first axis and along each ragged one."""
-    found: list[Any] = []
-    for level in levels(rt):
-        rows = level.value_rowids()
-        found = [gather(column, rows) for column in found] if found else [rows]
-        found.append(positions(level.row_lengths()))
-    return found
 
 
 def to_dense(rt: RaggedTensor, default_value: Any, wanted: Any) -> Any:
@@ -254,8 +245,10 @@ def merged(parts: Sequence[RaggedTensor]) -> RaggedTensor:
 
 
 def _elementwise(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> RaggedTensor:
-    ragged = [x for x in inputs if isinstance(x, RaggedTensor)]
+    ragged = broadcasted([x for x in inputs if isinstance(x, RaggedTensor)])
     same_partition(ragged)
+    spread = iter(ragged)
+    inputs = tuple([next(spread) if isinstance(x, RaggedTensor) else x for x in inputs])
     place: list[Any] = []
     flat = []
     for i, x in enumerate(inputs):
@@ -310,26 +303,21 @@ def _reduce(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> 
     if axes is None:
         total = bind(prim, (rt.flat_values,), {"axes": None, "keepdims": False})
         return reshape(total, [1] * rank) if keepdims else total
-    chosen = sorted({along(axis, rank) for axis in axes})
+    chosen = sorted([along(axis, rank) for axis in axes])
     if prim.name == "mean":
         values = rt if rt.dtype.is_floating or rt.dtype.is_complex else _map(lambda x: cast(x, float64), rt)
         one = values.with_flat_values(ones_like(values.flat_values))
-        result = _along(values, chosen, "sum") / _along(one, chosen, "sum")
-    elif prim.name in ("any", "all"):
+        return _along(values, chosen, "sum", keepdims) / _along(one, chosen, "sum", keepdims)
+    if prim.name in ("any", "all"):
         counts = _map(lambda x: cast(x, int32), rt)
-        total = _along(counts, chosen, "max" if prim.name == "any" else "min")
-        result = total > 0
-    else:
-        result = _along(rt, chosen, prim.name)
-    if keepdims:
-        for axis in chosen:
-            result = expand_axis(result, axis)
-    return result
+        return _along(counts, chosen, "max" if prim.name == "any" else "min", keepdims) > 0
+    return _along(rt, chosen, prim.name, keepdims)
 
 
-def _along(rt: Any, axes: Sequence[int], kind: str) -> Any:
-    for axis in reversed(axes):
+def _along(rt: Any, axes: Sequence[int], kind: str, keepdims: bool) -> Any:
+    for axis in reversed(axes):  # an axis that is named twice is reduced twice
         rt = _along_one(rt, axis, kind)
+        rt = expand_axis(rt, axis) if keepdims else rt
     return rt
 
 
@@ -370,19 +358,6 @@ _MAPPED = frozenset(
 )
 
 
-def _softmax(rt: RaggedTensor) -> RaggedTensor:
-    """Softmax of each innermost row."""
-    if not isinstance(rt.values, RaggedTensor) and rt.values.shape.rank == 1:
-        from fastgraph.ops.elementwise import stop_gradient
-        from fastgraph.ops.exponentials import exp
-
-        rows, n = rt.value_rowids(), rt.nrows()
-        powers = exp(rt.values - stop_gradient(gather_nd(unsorted_segment_max(rt.values, rows, n), rows[:, None])))
-        return rt.with_values(powers / gather_nd(unsorted_segment_sum(powers, rows, n), rows[:, None]))
-    inner = rt.values
-    return rt.with_values(_softmax(inner) if isinstance(inner, RaggedTensor) else softmax(inner))
-
-
 def _where_index(rt: RaggedTensor) -> Any:
     sparse = to_sparse(rt)
     return boolean_mask(sparse.indices, sparse.values)
@@ -407,7 +382,11 @@ def _one(prim: Primitive, rt: RaggedTensor, attrs: dict[str, Any]) -> Any:
     if prim.name == "squeeze":
         return squeeze(rt, attrs["axes"])
     if prim.name == "softmax":
-        return _softmax(rt)
+        return softmax_along(rt, -1)
+    if prim.name == "cumsum":
+        return running_sum(prim, rt, attrs)
+    if prim.name == "bitcast":
+        return bits(prim, rt, attrs["type"])
     if prim.name == "reshape":
         return reshape(rt.flat_values, attrs["shape"])
     raise unsupported(rt)
@@ -438,8 +417,9 @@ def apply(prim: Primitive, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> An
     if name == "stack":
         return pile(inputs, attrs["axis"])
     if name == "gather":
-        axis = attrs["axis"]
-        return gather_ragged(inputs[0], inputs[1], axis, attrs["batch_dims"])
+        return gather_ragged(inputs[0], inputs[1], attrs["axis"], attrs["batch_dims"])
+    if name == "gather_nd":
+        return gather_nd_ragged(*inputs)
     if len(inputs) == 1:
         return _one(prim, inputs[0], attrs)
     raise unsupported(next(x for x in inputs if isinstance(x, RaggedTensor)))

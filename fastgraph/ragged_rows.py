@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fastgraph._tensor import Tensor, convert
+from fastgraph._tensor import convert
 from fastgraph.dtype import int64
-from fastgraph.ops.arguments import as_tensor
-from fastgraph.ops.checks import assert_equal, assert_less, assert_non_negative
-from fastgraph.ops.creation import range_
+from fastgraph.ops.arguments import as_tensor, static_int
+from fastgraph.ops.checks import assert_equal
+from fastgraph.ops.creation import range_, zeros
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.gathering import boolean_mask, gather, where
 from fastgraph.ops.joining import concat, stack
-from fastgraph.ops.movement import broadcast_to, expand_dims, reshape, shape, transpose
+from fastgraph.ops.movement import expand_dims, reshape, transpose
 from fastgraph.ops.movement import squeeze as squeeze_dense
 from fastgraph.ops.padding import repeat
 from fastgraph.ops.scans import cumsum
@@ -95,6 +95,38 @@ def _deepened(x: Any, ragged_rank: int, splits_dtype: Any) -> Any:
     return x
 
 
+def broadcasted(parts: Sequence[RaggedTensor]) -> list[RaggedTensor]:
+    """RaggedTensors of one rank, those with rows of one element repeated to be as others are."""
+    found = list(parts)
+    if len(found) > 1 and len({x.shape.rank for x in found}) == 1:
+        deepest = max(x.ragged_rank for x in found)
+        found = [_deepened(x, deepest, x.row_splits.dtype) for x in found]
+        for i in range(len(found)) if any(map(_has_ones, found)) else ():
+            for other in found:
+                if found[i].shape[0] == 1 and other.shape[0] != 1:
+                    found[i] = gather_rows(found[i], zeros(reshape(other.nrows(), [1]), int64))
+                found[i] = _repeated(found[i], other)
+    return found
+
+
+def _has_ones(x: RaggedTensor) -> bool:
+    return x.shape[0] == 1 or any(map(_of_ones, levels(x)))
+
+
+def _of_ones(x: RaggedTensor) -> bool:
+    """Whether all rows are known to have one element."""
+    return x._uniform is not None and static_int(x._uniform) == 1
+
+
+def _repeated(x: Any, other: Any) -> Any:
+    """x with the partition of another where it has rows of one element and that has not."""
+    if not isinstance(x, RaggedTensor):
+        return x
+    if _of_ones(x) and not _of_ones(other):
+        return other.with_values(_repeated(gather_rows(x.values, other.value_rowids()), other.values))
+    return x.with_values(_repeated(x.values, other.values))
+
+
 def join(values: Sequence[Any], axis: int) -> Any:
     """tf.concat where one of the values is ragged. Raises: InvalidArgumentError if other axes do not fit."""
     values = alike(values)
@@ -146,99 +178,6 @@ def tile(rt: Any, multiples: Sequence[int]) -> Any:
     return rt
 
 
-def gather_ragged(params: Any, indices: Any, axis: int, batch_dims: int) -> Any:
-    """tf.gather where params, indices or both are ragged."""
-    params = params if isinstance(params, RaggedTensor) else as_tensor(params)
-    if batch_dims and not isinstance(params, RaggedTensor) and not isinstance(indices, RaggedTensor):
-        return gather(params, indices, axis=axis, batch_dims=batch_dims)
-    if batch_dims:
-        return _gather_batches(params, indices, batch_dims, axis)
-    if isinstance(indices, RaggedTensor):
-        if axis != 0:
-            raise NotImplementedError("gather along another axis than 0 needs indices that are not ragged")
-        return indices.with_values(gather_ragged(params, indices.values, 0, 0))
-    indices = as_tensor(indices)
-    if not isinstance(params, RaggedTensor):
-        return gather(params, indices, axis=axis)
-    axis = along(axis, params.shape.rank)
-    if axis > 1:
-        return params.with_values(gather_ragged(params.values, indices, axis - 1, 0))
-    if axis == 1:
-        flat = reshape(indices, [1, -1])
-        wide = broadcast_to(flat, stack([params.nrows(), shape(flat, params.row_splits.dtype)[1]]))
-        taken = _gather_batches(params, wide, 1, 1)
-        if isinstance(taken, RaggedTensor):
-            return _like_indices(taken.values, indices, params.nrows())
-        q = [_extent(indices, i) for i in range(_rank(indices))]
-        return reshape(taken, [_extent(taken, 0), *q, *[_extent(taken, i) for i in range(2, taken.shape.rank)]])
-    if indices.shape.rank == 0:
-        return params[indices]
-    return _like_indices(gather_rows(params, reshape(indices, [-1])), indices)
-
-
-def _rank(indices: Any) -> int:
-    if indices.shape.rank is None:
-        raise NotImplementedError("gather of a RaggedTensor needs indices of known rank")
-    rank: int = indices.shape.rank
-    return rank
-
-
-def _like_indices(rows: Any, indices: Any, batches: Any = None) -> Any:
-    """Rows taken at all of the indices, one after another (for each batch, if any), in axes as the indices have.
-
-    r[n * q0 * q1 ..., *rest], i[q0, q1, ...] -> r[q0, q1, ..., *rest], or [n, q0, q1, ..., *rest] of n batches.
-    """
-    q = [indices.shape[i] if indices.shape[i] is not None else shape(indices, int64)[i] for i in range(_rank(indices))]
-    counts = [1 if batches is None else batches]  # how many rows the axis has that comes before q[i]
-    for length in q:
-        counts.append(cast(counts[-1], int64) * length if isinstance(counts[-1], Tensor) else counts[-1] * length)
-    for i in reversed(range(batches is None, len(q))):
-        rows = RaggedTensor.from_uniform_row_length(rows, q[i], counts[i], validate=False)
-    return rows
-
-
-def _gather_batches(params: Any, indices: Any, batch_dims: int, axis: int) -> Any:
-    if not isinstance(indices, RaggedTensor):
-        indices = as_tensor(indices)
-    rank = indices.shape.rank
-    if rank is not None and batch_dims < 0:
-        axis = axis + rank if axis == batch_dims else axis
-        batch_dims += rank
-    if axis < 0:
-        axis = along(axis, params.shape.rank)
-    if rank == batch_dims:  # one index per batch
-        return squeeze(_gather_batches(params, expand_axis(indices, rank), batch_dims, axis), [axis])
-    known = indices.shape[:batch_dims]
-    if not known.is_compatible_with(params.shape[:batch_dims]):
-        raise ValueError(f"batch shape from indices {known} does not match params shape {params.shape}")
-    if axis > batch_dims == 1 and isinstance(params, RaggedTensor):  # the same indices for all that a batch holds
-        inner = gather_ragged(indices, params.value_rowids(), 0, 0)
-        return params.with_values(gather_ragged(params.values, inner, axis - 1, 1))
-    if axis < batch_dims or (axis > batch_dims == 1):
-        raise NotImplementedError("gather of RaggedTensors with batch_dims takes from axes after them only")
-    if not isinstance(params, RaggedTensor):
-        params = as_ragged(as_tensor(params), batch_dims, int64)
-    if batch_dims > 1:
-        inner = as_ragged(indices, batch_dims - 1, params.row_splits.dtype)
-        return inner.with_values(_gather_batches(params.values, inner.values, batch_dims - 1, axis - 1))
-    ragged = isinstance(indices, RaggedTensor)
-    rows = indices if ragged else as_ragged(as_tensor(indices), 1, params.row_splits.dtype)
-    within = cast(rows.values, params.row_splits.dtype)
-    batch = rows.value_rowids()
-    lengths = gather(params.row_lengths(), batch)
-    assert_non_negative(within, message="indices must not be negative")
-    assert_less(within, lengths, message="indices are out of range of their row")
-    taken = gather_rows(params.values, within + gather(params.row_starts(), batch))
-    if ragged or isinstance(taken, RaggedTensor):
-        return rows.with_values(taken)
-    tail = [n if n is not None else shape(taken)[i + 1] for i, n in enumerate(taken.shape[1:])]
-    return reshape(taken, [*[_extent(indices, i) for i in range(2)], *tail])
-
-
-def _extent(x: Any, axis: int) -> Any:
-    return x.shape[axis] if x.shape[axis] is not None else shape(x)[axis]
-
-
 def boolean_mask_ragged(data: Any, mask: Any) -> Any:
     """The elements of data, ragged or not, for which mask holds, in their rows. ValueError for a scalar mask."""
     mask = mask if isinstance(mask, RaggedTensor) else as_tensor(mask, "bool")
@@ -267,3 +206,13 @@ def _masked(data: Any, mask: Any) -> Any:
     kept = concat([[0], cumsum(cast(mask.values, int64))], 0)
     splits = cast(gather(kept, mask.row_splits), mask.row_splits.dtype)
     return made(boolean_mask_ragged(data.values, mask.values), splits)
+
+
+def coordinates(rt: RaggedTensor) -> list[Any]:
+    """Of each innermost value, its place along the first axis and along each ragged one."""
+    found: list[Any] = []
+    for level in levels(rt):
+        rows = level.value_rowids()
+        found = [gather(column, rows) for column in found] if found else [rows]
+        found.append(positions(level.row_lengths()))
+    return found

@@ -427,6 +427,7 @@ class RaggedTensorSpec(TypeSpec):
     """What is known of a RaggedTensor. Source: tf.RaggedTensorSpec."""
 
     __slots__ = ("_dtype", "_ragged_rank", "_row_splits_dtype", "_shape")
+    _parts_in_list = True
 
     def __init__(
         self,

@@ -211,6 +211,7 @@ class SparseTensorSpec(TypeSpec):
     """What is known of a SparseTensor. Source: tf.SparseTensorSpec."""
 
     __slots__ = ("_dtype", "_shape")
+    _parts_in_list = True
 
     def __init__(self, shape: Any = None, dtype: DTypeLike = float32) -> None:
         self._shape = shape_of(as_dims(shape))

@@ -206,7 +206,7 @@ class TensorArray:
             return now.stack(name=name)
         if not self._entries and self._element_shape is not None and None not in self._element_shape:
             return zeros((0, *self._element_shape), self._dtype)
-        return stack([self._entry(i) for i in range(len(self._entries))], name=name)
+        return stack([self._kept(i) for i in range(len(self._entries))], name=name)
 
     def gather(self, indices: Any, name: str | None = None) -> Any:
         """Return the entries that `indices` names along a new first axis. i[n] -> t[n, *element]."""
@@ -222,7 +222,7 @@ class TensorArray:
                 raise OutOfRangeError(
                     None, None, f"Tried to read from index {i} but array size is: {len(self._entries)} "
                 )
-        return stack([self._entry(int(i)) for i in np.ravel(places)], name=name)
+        return stack([self._kept(int(i)) for i in np.ravel(places)], name=name)
 
     def concat(self, name: str | None = None) -> Any:
         """Return all entries joined along their first axis. -> t[sum of n, *rest].
@@ -231,7 +231,7 @@ class TensorArray:
         """
         if (now := self._now()) is not None:
             return now.concat(name=name)
-        entries = [self._entry(i) for i in range(len(self._entries))]
+        entries = [self._kept(i) for i in range(len(self._entries))]
         for place, entry in enumerate(entries):
             if entry.shape.rank == 0:
                 raise InvalidArgumentError(
@@ -277,6 +277,7 @@ class TensorArray:
             return now.split(value, lengths, name=name)
         parts = self._pieces(as_tensor(value, self._dtype), lengths)
         self._infer_shape = self._infer_shape and len({part.shape[0] for part in parts}) <= 1
+        del self._entries[len(parts) :]
         self._replace(parts)
         return self
 
@@ -311,7 +312,7 @@ class TensorArray:
         sizes = [int(n) for n in np.ravel(given)]
         if whole.shape.rank == 0:
             raise InvalidArgumentError(None, None, "Expected value to be at least a vector, but received shape: []")
-        if (len(sizes) > len(self._entries) and not self._dynamic_size) or len(sizes) < len(self._entries):
+        if len(sizes) != len(self._entries) and not self._dynamic_size:
             raise InvalidArgumentError(
                 None,
                 None,
@@ -323,7 +324,7 @@ class TensorArray:
                 None,
                 None,
                 f"Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {sum(sizes)} and "
-                f"value's shape is: {dims_text(whole.aval.shape)} ",
+                f"value's shape is: {whole.shape.as_list()} ",
             )
         return split(whole, sizes) if sizes else []
 
@@ -340,6 +341,12 @@ class TensorArray:
             )
         if self._infer_shape:
             self._element_shape = as_dims(TensorShape(self._element_shape).merge_with(TensorShape(dims)))
+
+    def _kept(self, place: int) -> Any:
+        """An entry among others: zeros for one that was read and is not kept, which an array of all may well have."""
+        if self._entries[place] is _Cleared:
+            self._entries[place] = None
+        return self._entry(place)
 
     def _entry(self, place: int) -> Any:
         """An entry, zeros for one that was never written."""

@@ -398,6 +398,8 @@ class TracedTensorArray(TensorArray):
 
     def gather(self, indices: Any, name: str | None = None) -> Any:
         """Return the entries that `indices` names along a new first axis. i[n] -> t[n, *element]."""
+        if isinstance(indices, (list, tuple)) and not indices:
+            indices = zeros([0], int32)
         places = known_value(as_tensor(indices))
         numbers = [] if places is None or self._entries is None else [int(i) for i in np.ravel(places)]
         if numbers and all(0 <= i < len(self._entries) for i in numbers) and not self._has_blanks():

@@ -1,6 +1,7 @@
 """map_fn over the rows of RaggedTensors and SparseTensors.
 
-Rule: in eager mode only. A while node stacks tensors of one shape, which rows of several lengths are not.
+Rule: in a trace a row is what its row splits say, cut where the iteration stands; of SparseTensors, whose rows are not
+cut by one place alone, in eager mode only.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from typing import Any
 
 from fastgraph import nesting
 from fastgraph._tensor import convert, current_trace
+from fastgraph.ops.checks import assert_equal
+from fastgraph.ops.elementwise import cast
+from fastgraph.ops.gathering import gather
 from fastgraph.ops.joining import unstack
-from fastgraph.ragged_tensor import RaggedTensor, RaggedTensorSpec
+from fastgraph.ragged_tensor import RaggedTensor, RaggedTensorSpec, nvals
 from fastgraph.sparse_ops import reshape
 from fastgraph.sparse_ops import slice as sparse_slice
 from fastgraph.sparse_tensor import SparseTensor
@@ -21,17 +25,42 @@ class CompositeElements:
     """The rows of a structure in which composites are: n each."""
 
     def __init__(self, elems: Any, caller: str) -> None:
-        refuse_in_a_trace(caller)
         self.structure = elems
-        self._rows = [_rows(leaf) for leaf in nesting.flatten(elems)]
-        self.static = len(self._rows[0])
+        leaves = nesting.flatten(elems)
+        if current_trace() is not None:
+            self._begin(leaves, caller)
+            return
+        self._rows = [_rows(leaf) for leaf in leaves]
+        self.static = self.n = len(self._rows[0])
         for rows in self._rows:
             if len(rows) != self.static:
                 raise ValueError(f"{caller}: Dimensions {self.static} and {len(rows)} are not compatible")
 
+    def _begin(self, leaves: Sequence[Any], caller: str) -> None:
+        """Say how many rows there are, in a trace. Raises NotImplementedError for SparseTensors."""
+        if any(isinstance(leaf, SparseTensor) for leaf in leaves):
+            raise NotImplementedError(
+                f"{caller}: SparseTensors are not built yet where a function is traced: map their values"
+            )
+        self._leaves = [leaf if isinstance(leaf, RaggedTensor) else _with_rows(convert(leaf)) for leaf in leaves]
+        known = {leaf.shape[0] for leaf in self._leaves} - {None}
+        if len(known) > 1:
+            raise ValueError("{}: Dimensions {} and {} are not compatible".format(caller, *sorted(known)[:2]))
+        self.n: Any = next(iter(known), None)
+        if self.n is None or len({leaf.shape[0] for leaf in self._leaves}) > 1:
+            counts = [cast(nvals(leaf), "int32") for leaf in self._leaves]
+            for count in counts[1:]:
+                assert_equal(counts[0], count, f"{caller}: elems have different numbers of rows")
+            self.n = counts[0] if self.n is None else self.n
+
     def eager(self, i: int) -> Any:
         """Element `i`."""
         return nesting.pack_sequence_as(self.structure, [rows[i] for rows in self._rows])
+
+    def at(self, i: Any) -> Any:
+        """Element `i` (i32[]) in a trace."""
+        rows = [leaf[i] if isinstance(leaf, RaggedTensor) else gather(leaf, i) for leaf in self._leaves]
+        return nesting.pack_sequence_as(self.structure, rows)
 
 
 def row_spec(composite: Any) -> Any:
@@ -42,12 +71,10 @@ def row_spec(composite: Any) -> Any:
     return RaggedTensorSpec(spec.shape[1:], spec.dtype, spec.ragged_rank - 1, spec.row_splits_dtype)
 
 
-def refuse_in_a_trace(caller: str) -> None:
-    """Raise NotImplementedError while a function is traced."""
-    if current_trace() is not None:
-        raise NotImplementedError(
-            f"{caller}: RaggedTensors and SparseTensors are not built yet where a function is traced: map their values"
-        )
+def _with_rows(tensor: Any) -> Any:
+    if tensor.shape.rank == 0:
+        raise ValueError("map_fn: Elements in elems must be 1+ dimensional Tensors, not scalars")
+    return tensor
 
 
 def _rows(leaf: Any) -> Sequence[Any]:
@@ -57,7 +84,5 @@ def _rows(leaf: Any) -> Sequence[Any]:
         n, *rest = leaf.dense_shape.numpy().tolist()
         starts = [[i, *[0] * len(rest)] for i in range(n)]
         return [reshape(sparse_slice(leaf, start, [1, *rest]), rest) for start in starts]
-    tensor = convert(leaf)
-    if tensor.shape.rank == 0:
-        raise ValueError("map_fn: Elements in elems must be 1+ dimensional Tensors, not scalars")
+    tensor = _with_rows(convert(leaf))
     return unstack(tensor) if tensor.shape[0] else []

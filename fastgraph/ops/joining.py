@@ -381,6 +381,10 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
     Raises: InvalidArgumentError (ValueError where a graph is made) if the sizes do not fit. Source: tf.split.
     """
     value = as_tensor(value)
+    if hasattr(value, "row_splits"):
+        from fastgraph.ragged_along import split_ragged
+
+        return split_ragged(value, num_or_size_splits, whole(axis, "axis"), num)
     along = axis
     if type(axis) is not int:
         equal = isinstance(num_or_size_splits, (int, np.integer))

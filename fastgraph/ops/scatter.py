@@ -154,6 +154,12 @@ def gather_nd(
     """
     params, indices = as_tensor(params), as_tensor(indices)
     batch_dims = whole(batch_dims, "batch_dims")
+    if hasattr(params, "row_splits") or hasattr(indices, "row_splits"):
+        if batch_dims != 0:
+            raise ValueError("batch_dims != 0 is not supported for ragged gather yet.")
+        if bad_indices_policy not in ("", "DEFAULT"):
+            raise ValueError("non-default bad_indices_policy not supported for ragged gather")
+        return named(name, gather_nd_p, params, indices)
 
     def gather(indices: Any) -> Any:
         if ignored(bad_indices_policy, "GatherNd"):

@@ -125,15 +125,17 @@ class ConcreteFunction(FastCall):
 
     @property
     def output_shapes(self) -> Any:
-        """The shapes of the result; where that is None, one of which nothing is known."""
+        """The shapes of the result's tensors; where that is None, one of which nothing is known."""
         return nesting.map_structure(
-            lambda leaf: TensorShape(None) if leaf is None else leaf.shape, self.structured_outputs
+            lambda leaf: TensorShape(None) if leaf is None else leaf.shape, nesting.taken_apart(self.structured_outputs)
         )
 
     @property
     def output_dtypes(self) -> Any:
-        """The dtypes of the result; None where that is None."""
-        return nesting.map_structure(lambda leaf: None if leaf is None else leaf.dtype, self.structured_outputs)
+        """The dtypes of the result's tensors; None where that is None."""
+        return nesting.map_structure(
+            lambda leaf: None if leaf is None else leaf.dtype, nesting.taken_apart(self.structured_outputs)
+        )
 
     @property
     def captured_inputs(self) -> list[Any]:

@@ -270,8 +270,6 @@ def test_map_fn_over_composites_that_does_not_fit() -> None:
         fg.map_fn(lambda e: e, ragged, fn_output_signature=fg.RaggedTensorSpec([None], fg.float32, 0))
     with pytest.raises(ValueError, match=r"int32, 1, tf.int64"):
         fg.map_fn(lambda e: e, ragged, fn_output_signature=fg.RaggedTensorSpec([None, None], fg.int32))
-    with pytest.raises(NotImplementedError, match="where a function is traced"):
-        fg.function(lambda r: fg.map_fn(fg.reduce_sum, r, fn_output_signature=fg.int32))(ragged)
 
 
 # Results that differ in size

@@ -143,3 +143,31 @@ def test_sizes_and_indices_that_cannot_be() -> None:
     for indices, values in (([0], [1.0, 2.0]), ([0, 1], [1.0])):
         with pytest.raises(Invalid, match="Cannot scatter"):
             array().scatter(indices, values)
+
+
+@pytest.mark.parametrize("how", ["stack", "gather", "concat"])
+def test_entries_that_were_read_and_are_not_kept_are_zeros_among_others(how: str) -> None:
+    take = {"stack": lambda t: t.stack(), "gather": lambda t: t.gather([0, 1, 2]), "concat": lambda t: t.concat()}[how]
+    for kept in (False, True):
+        ta = array(clear_after_read=not kept)
+        for i in range(3):
+            ta = ta.write(i, [i + 1.0, 1.0])
+        ta.read(1)
+        want = [[1.0, 1.0], [2.0, 1.0] if kept else [0.0, 0.0], [3.0, 1.0]]
+        assert take(ta).numpy().tolist() == (want if how != "concat" else [x for row in want for x in row])
+    unknown = array(infer_shape=False).unstack([1.0, 2.0, 3.0])
+    unknown.read(0)
+    with pytest.raises(ValueError, match="its shape <unknown> is not known"):
+        take(unknown)
+
+
+def test_a_split_makes_an_array_of_dynamic_size_as_long_as_its_pieces() -> None:
+    def pieces(n: Any) -> Any:
+        ta = fg.TensorArray(fg.float32, n, dynamic_size=True).split([1.0, 2.0, 3.0, 4.0], [2, 2])
+        return ta.size(), ta.concat(), ta.gather([]).shape[0] if fg.executing_eagerly() else fg.shape(ta.gather([]))[0]
+
+    for n in (0, 1, 3):
+        for size, whole, none in (pieces(n), fg.function(lambda n=n: pieces(n))()):
+            assert int(size) == 2 and int(none) == 0 and whole.numpy().tolist() == [1.0, 2.0, 3.0, 4.0]
+    with pytest.raises(Invalid, match=r"\(3 vs. 2\)"):
+        array().split([1.0, 2.0], [1, 1])

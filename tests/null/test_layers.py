@@ -36,7 +36,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
          "module", "indexed_slices", "context", "resource_handles", "tensor_array", "list_shape", "traced_tensor_array",
          "uneven_tensor_array", "random_generator",
          "sparse_tensor", "sparse_ops", "sparse_math", "sparse_lookups", "ragged_tensor", "ragged_rows", "ragged_matrices",
-         "ragged_indexing", "ragged_ops", "ragged_functions", "ragged_strings"),
+         "ragged_indexing", "ragged_gathering", "ragged_along", "ragged_ops", "ragged_functions", "ragged_strings"),
     ),
     ("L3 graphs", ("graph.",)),
     ("L4 compiler", ("compiler.",)),
