@@ -9,9 +9,9 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import hung
 import pytest
-
-from tests import hung, selection
+import selection
 
 HERE = Path(__file__).parent
 FEATURES = HERE.parent / "docs" / "features.md"
