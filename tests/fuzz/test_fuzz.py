@@ -35,11 +35,13 @@ FAULTS: dict[str, Callable[[Program], bool]] = {
 }
 
 
+@pytest.mark.slow
 def test_random_programs_agree() -> None:
     report, n_failures = fuzz(seconds=45, first_seed=1000, n_programs=60)
     assert n_failures == 0, report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_planted_fault_is_found(fault: str) -> None:
     with planted(fault), flags.override(verify=True):
