@@ -4,6 +4,7 @@
 
 PYTHON ?= python3
 TEST_ARGS ?=
+TESTS ?= tests
 JOBS ?= 2
 
 ifeq ($(origin PYTHON),command line)
@@ -29,13 +30,13 @@ demo: $(VENV)/installed-examples
 # Under 20 seconds: is what was just written right at all? Under 4 minutes: something of every test. All: under 22 minutes.
 # tests/selection.py says what takes part. JOBS: processes that share the tests; 0: this one alone, as a debugger needs.
 smoke: $(VENV)/installed-test
-	$(BIN)/python -m pytest -q --smoke $(TEST_ARGS) tests
+	$(BIN)/python -m pytest -q --smoke $(TEST_ARGS) $(TESTS)
 
 quick: $(VENV)/installed-test
-	$(BIN)/python -m pytest -q --quick -n $(JOBS) --dist worksteal $(TEST_ARGS) tests
+	$(BIN)/python -m pytest -q --quick -n $(JOBS) --dist worksteal $(TEST_ARGS) $(TESTS)
 
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TEST_ARGS) tests
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(TEST_ARGS) $(TESTS)
 
 # make bench PEERS=all (makes the peers' environments) BASE=earlier.json (flags changes over 15 %) ONLY='mlp;chain/*'
 # PUBLISH=1: the results go to benchmarks/results, docs and the README instead of bench-out.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import hung
 import pytest
-
-from tests import hung, selection
+import selection
 
 HERE = Path(__file__).parent
 FEATURES = HERE.parent / "docs" / "features.md"
@@ -46,6 +47,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         kept = selection.chosen(items, config.option.part)
         config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
         items[:] = kept
+
+
+def pytest_collection_finish() -> None:
+    """Have Python's collector pass over what pytest keeps: many tests ask for a collection, which took most of their time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -147,6 +147,7 @@ def counts(name: str, case: str) -> dict[str, int] | None:
     return found
 
 
+@pytest.mark.slow
 def test_counters_are_those_that_are_written_down() -> None:
     """`benchmarks/counters.json` changes only with a reason; with WRITE_COUNTERS=1 in the environment it is rewritten."""
     found = {f"{name}/{case}": counts(name, case) for name, case in CASES}

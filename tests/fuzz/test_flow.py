@@ -26,6 +26,7 @@ def one(seed: int) -> dict[str, Mode]:
     return {"first tier": modes(FlowProgram(seed, (), ()))["first tier"]}
 
 
+@pytest.mark.slow
 def test_plain_and_staged_agree() -> None:
     failures, counts = fuzz_flow(40, 2000, 20, two)
     assert failures == []

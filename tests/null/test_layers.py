@@ -222,24 +222,28 @@ def test_every_layer_has_modules() -> None:
             assert is_module(name) or name == "", f"{title}: there is no fastgraph/{name}: mend the list"
 
 
-@pytest.mark.parametrize("path", [p for p in source_files() if p.suffix == ".py"], ids=lambda p: p.name)
-def test_only_flags_reads_the_environment(path: Path) -> None:
+def test_only_flags_reads_the_environment() -> None:
     """Every setting stands in the one table; the one who starts the worker passes the environment on."""
-    if module_name(path) in ("flags", "compiler.processes"):
-        return
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Attribute):
-            assert node.attr not in ("environ", "getenv"), f"{path.name}:{node.lineno} reads the environment"
+    found = [
+        f"{module_name(path)}:{node.lineno}"
+        for path in source_files()
+        if path.suffix == ".py" and module_name(path) not in ("flags", "compiler.processes")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
+    ]
+    assert found == [], "these lines read the environment"
 
 
-@pytest.mark.parametrize("path", source_files(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_no_vague_names(path: Path) -> None:
-    assert not re.search(r"util|helper|manager|common|misc", path.stem)
+def test_no_vague_names() -> None:
+    assert [p.name for p in source_files() if re.search(r"util|helper|manager|common|misc", p.stem)] == []
 
 
-@pytest.mark.parametrize("path", [p for p in source_files() if p.suffix in (".py", ".pyx")], ids=lambda p: p.name)
-def test_modules_say_what_they_are(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    if text.strip():
+def test_modules_say_what_they_are() -> None:
+    found = []
+    for path in source_files():
+        text = path.read_text(encoding="utf-8")
         lines = [line for line in text.splitlines() if not line.startswith("#")]
-        assert "\n".join(lines).lstrip().startswith(('"""', 'r"""')), f"{path.name} has no docstring"
+        said = "\n".join(lines).lstrip().startswith(('"""', 'r"""'))
+        if path.suffix in (".py", ".pyx") and text.strip() and not said:
+            found.append(module_name(path))
+    assert found == [], "these modules have no docstring"

@@ -25,6 +25,7 @@ def test_every_name_has_a_case_that_gives_a_value() -> None:
     assert missing == set()
 
 
+@pytest.mark.slow
 def test_what_is_drawn_is_fixed() -> None:
     assert draw() == draw()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+DOCS = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 
 pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="no docs around the tests")
 
@@ -62,8 +63,20 @@ def test_code_that_is_run_is_all_there_is() -> None:
     assert [
         path.name
         for path in DOCS
-        if "```" in path.read_text(encoding="utf-8") and path.name not in {*run, "soak.md", "executor.md", "convnet.md"}
+        if "```" in path.read_text(encoding="utf-8")
+        and path.name not in {*run, "soak.md", "executor.md", "convnet.md", "CONTRIBUTING.md"}
     ] == []
+
+
+def test_recipes_can_be_read_and_the_files_that_they_name_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 9
+    for block in blocks:
+        ast.parse(textwrap.dedent(block))
+    made = {"fastgraph/compiler/plain_target.py", "tests/backend/test_plain_target.py"}  # by the recipe itself
+    named = {each.partition("::")[0] for each in re.findall(r"`((?:fastgraph|tests|tools|docs)/[\w./]+)", text)}
+    assert [each for each in sorted(named - made) if not (ROOT / each).exists()] == []
 
 
 def test_readmes_example_has_about_twenty_lines() -> None:

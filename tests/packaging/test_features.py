@@ -50,7 +50,7 @@ def test_a_done_row_whose_test_did_not_run_fails_the_suite(
     named = [test for _, _, tests in feature_rows() for test in tests]
     every = {test if "::" in test else f"{test}::test_of_it" for test in named}
     monkeypatch.setattr(conftest, "passed", {test for test in every if not without or not test.startswith(without)})
-    option = SimpleNamespace(keyword="", markexpr="not soak", collectonly=False)
+    option = SimpleNamespace(part=None, keyword="", markexpr="not soak", collectonly=False)
     session = SimpleNamespace(config=SimpleNamespace(option=option, args=[str(TESTS)]), exitstatus=0)
     conftest.pytest_sessionfinish(session, 0)
     assert bool(session.exitstatus) == bool(without)

@@ -62,6 +62,7 @@ def checked(tmp_path: Path, *command: str) -> list[str]:
     return said
 
 
+@pytest.mark.slow
 @CHECKERS
 def test_public_names_resolve(tmp_path: Path, command: tuple[str, ...]) -> None:
     pytest.importorskip(command[0])
@@ -72,6 +73,7 @@ def test_public_names_resolve(tmp_path: Path, command: tuple[str, ...]) -> None:
     assert "reluu" in said[WRONG] and "error" in said[WRONG]
 
 
+@pytest.mark.slow
 @CHECKERS
 def test_typical_programs_have_no_errors(tmp_path: Path, command: tuple[str, ...]) -> None:
     pytest.importorskip(command[0])
