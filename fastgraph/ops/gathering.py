@@ -378,12 +378,11 @@ def gather_p(params: Array, indices: Array, *, axis: int, batch_dims: int) -> An
     )
 
 
-def _four_axes(params: Dims, indices: Array, axis: int, batch_dims: int) -> tuple[Any, Any]:
+def _four_axes(params: tuple[int, ...], indices: Array, axis: int, batch_dims: int) -> tuple[Any, Any]:
     """What is gathered from as [batch, before the axis, axis, after it], and the three indices that take from it.
 
     NumPy allows fewer indices than axes, and its `ufunc.at` crashes above 32 of them (2.4).
     """
-    assert params is not None
     batch, before, after = (
         math.prod(part) for part in (params[:batch_dims], params[batch_dims:axis], params[axis + 1 :])
     )
