@@ -16,7 +16,7 @@ from importlib.machinery import ModuleSpec
 from typing import Any
 
 from fastgraph.errors import NotBuiltError, NotBuiltImportError
-from fastgraph.interrupts import deferred
+from fastgraph.interrupts import imported
 
 ROOT = "fastgraph"
 
@@ -319,8 +319,7 @@ def _import(name: str) -> types.ModuleType | None:
     """Import fastgraph.<name>, or return None if there is no such module."""
     full = f"{ROOT}.{name}"
     try:
-        with deferred:
-            return importlib.import_module(full)
+        return imported(full)
     except ModuleNotFoundError as error:
         if error.name is not None and (full == error.name or full.startswith(error.name + ".")):
             return None
@@ -331,7 +330,7 @@ def _import(name: str) -> types.ModuleType | None:
 
 def file_module(name: str) -> types.ModuleType:
     """Return the public module `name` that is a file ("keras.losses")."""
-    return importlib.import_module(f"{ROOT}.{name}")
+    return imported(f"{ROOT}.{name}")
 
 
 def resolve(namespace: str, name: str) -> Any:
@@ -363,9 +362,8 @@ def _find(namespace: str, name: str) -> Any:
     if namespace in ALIASES:
         module = _import(ALIASES[namespace])
         return _UNRESOLVED if module is None else getattr(module, name, _UNRESOLVED)
-    with deferred:
-        primitives = importlib.import_module(f"{ROOT}.primitive")
-        importlib.import_module(f"{ROOT}.ops.operators")  # tensors can be made now
+    primitives: Any = imported(f"{ROOT}.primitive")
+    imported(f"{ROOT}.ops.operators")  # tensors can be made now
     try:
         return primitives.public_function(dotted)
     except KeyError:

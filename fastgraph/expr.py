@@ -1,6 +1,6 @@
 """The expression language in which elementwise ops say what one element is: text -> frozen tree -> printers.
 
-Rule: standard library only and nothing of fastgraph, so that `setup.py` can load this file by its path.
+Rule: standard library only and nothing of fastgraph but a lock, so that `setup.py` can load this file by its path.
 
 An expression is written in Python's syntax, with Python's precedence (`&` binds tighter than `<`: use brackets):
 
@@ -30,8 +30,12 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-#: Held while Python parses. The module `locks` puts its lock here; the build loads this file alone and needs none.
+#: Held while Python parses; the build, which loads this file alone, needs none.
 parsing: AbstractContextManager[object] = nullcontext()
+if __name__ == "fastgraph.expr":
+    from fastgraph import locks
+
+    parsing = locks.parsing
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 SIGNED = ("int8", "int16", "int32", "int64")

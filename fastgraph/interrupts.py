@@ -1,16 +1,21 @@
-"""Handlers of signals wait while modules are imported on demand.
+"""Handlers of signals wait while modules are imported on demand, and so do forks by other threads.
 
 Rule: a handler runs between any two bytecodes of the main thread, and would find half of a module that is being
-imported there; what it has to do is done when the import is over.
+imported there; what it has to do is done when the import is over. A forked child would find Python's lock of such a
+module taken for good.
 """
 
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations of its names, which takes longer than all that is done here
 import _thread
+import importlib
 import sys
 import threading
+import types
 from typing import Any
+
+from fastgraph.locks import importing
 
 _SIGNALS = range(1, _signal.NSIG)
 _depth = 0  # of the main thread's imports
@@ -63,4 +68,14 @@ def _note(number: int, frame: Any) -> None:
 #: The one there is: it has no state of its own.
 deferred = Deferred()
 
-__all__ = ["Deferred", "deferred"]
+
+def imported(module: str) -> types.ModuleType:
+    """Import a module on behalf of a call, or of somebody who asks for a name. Raises what its import raises."""
+    with deferred:
+        if threading.active_count() == 1:
+            return importlib.import_module(module)
+        with importing:  # another thread may fork
+            return importlib.import_module(module)
+
+
+__all__ = ["Deferred", "deferred", "imported"]

@@ -1,6 +1,7 @@
 """Locks that outlive a fork.
 
 Rule: a lock that one thread may hold while another one forks is a `Lock` of this module, or is held during the fork.
+Whatever else is imported on demand needs this module, which therefore comes with the package and imports little.
 """
 
 from __future__ import annotations
@@ -9,8 +10,6 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator
-
-from fastgraph import expr
 
 _forks = 0  # how many forks lie between this process and the one that imported fastgraph
 _renewing = threading.Lock()
@@ -115,7 +114,7 @@ importing = Lock()
 
 #: Held around `ast.parse` and what compiles trees: CPython 3.11 counts their depth in one place for all threads, and
 #: where two meet raises SystemError. Nothing is imported while it is held: modules parse when they are imported.
-parsing = expr.parsing = Lock()
+parsing = Lock()
 
 
 def _before_fork() -> None:

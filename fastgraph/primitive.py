@@ -7,7 +7,6 @@ their names is asked for, and all of them when names are enumerated.
 from __future__ import annotations
 
 import functools
-import importlib
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ from typing import Any
 
 from fastgraph import _op_homes
 from fastgraph._primitive import Primitive
-from fastgraph.interrupts import deferred
+from fastgraph.interrupts import imported
 
 __all__ = [
     "Primitive",
@@ -79,13 +78,7 @@ def _import(module: str) -> Any:
     """Import a module on behalf of a call."""
     if module in sys.modules and threading.active_count() == 1:
         return sys.modules[module]
-    with deferred:
-        if threading.active_count() == 1:
-            return importlib.import_module(module)
-        from fastgraph.locks import importing
-
-        with importing:  # another thread may fork
-            return importlib.import_module(module)
+    return imported(module)
 
 
 def get(name: str) -> Primitive:

@@ -5,7 +5,7 @@ bytes each, little endian), JSON, and code.
 
 The end of the input is the end of the program, however that came. What the program had asked for by then stands in the
 spool, a file that both processes share: the process compiles the rest of it for the next program, for some seconds at
-the lowest priority, if no other process of this user does so already. It holds nothing of the program's meanwhile.
+the lowest priority, once no other process of this user does so any more. It holds nothing of the program's meanwhile.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from fastgraph.compiler.store import Store
 
 _HEAD = struct.Struct("<QQ")  # bytes of JSON, bytes of code after it
+#: How many processes of one user wait at most for their turn to compile what is left: each has Numba in memory.
+_WAITING = 2
 
 
 def packed(message: dict[str, Any], code: bytes = b"") -> bytes:
@@ -164,22 +166,34 @@ class _Will:
         """The kernels that are still to be made, each marked as "left", then the end; none where nobody is to do it."""
         if not self._seconds:
             return []
-        left = [
+        left = self._left()
+        # In the store of the first, that is: programs have one.
+        if not left or not os.access(left[0]["store"][0], os.W_OK | os.X_OK):
+            return []
+        signal.alarm(self._seconds)  # wherever it is then, in LLVM as well
+        self._step_back()
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, self._answers)  # where a thread of the program's process waits, it need not
+        os.close(nothing)
+        if not self._has_its_turn(left[0]):
+            return []
+        left = self._left()  # others may have stored some of it meanwhile
+        return [*[{**each, "left": True} for each in left], {"end": True}]
+
+    def _left(self) -> list[dict[str, Any]]:
+        """What the program had asked for that is neither made nor stored."""
+        return [
             each
             for each in self._noted()
             if each["key"] not in self._bench.done and (each["refused"] or not self._bench.store(each).has(each["key"]))
         ]
-        # In the store of the first, that is: programs have one.
-        if not left or not os.access(left[0]["store"][0], os.W_OK | os.X_OK) or not self._is_the_only(left[0]):
-            return []
-        signal.alarm(self._seconds)  # wherever it is then, in LLVM as well
+
+    @staticmethod
+    def _step_back() -> None:
+        """From now on have only the time that nobody else wants."""
         os.setpriority(os.PRIO_PROCESS, os.getpid(), 19)  # of the thread that compiles
         with contextlib.suppress(AttributeError, OSError):
             os.sched_setscheduler(os.getpid(), os.SCHED_IDLE, os.sched_param(0))
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, self._answers)  # where a thread of the program's process waits, it need not
-        os.close(nothing)
-        return [*[{**each, "left": True} for each in left], {"end": True}]
 
     def _noted(self) -> list[dict[str, Any]]:
         """What the program had noted in the spool; what it was writing when it was killed is not whole."""
@@ -194,17 +208,41 @@ class _Will:
                 noted[each["key"]] = each
         return list(noted.values())
 
-    def _is_the_only(self, request: dict[str, Any]) -> bool:
-        """Whether no other process of this user is at this; it holds for as long as this one lives."""
+    @staticmethod
+    def _has_its_turn(request: dict[str, Any]) -> bool:
+        """Wait until no other process of this user is at this; False where enough of them wait already.
+
+        The turn, a lock on the key, lasts as long as this process; so does a place among those who wait, a lock on a
+        byte of it.
+        """
         import fcntl
 
         from fastgraph.compiler.store_key import Refused, open_key
 
         try:
-            fcntl.flock(open_key(request["store"][2], write=True), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            key = open_key(request["store"][2], write=True)
+            try:
+                fcntl.flock(key, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            except BlockingIOError:
+                if not any(_has_place(key, place) for place in range(_WAITING)):
+                    return False
+            fcntl.flock(key, fcntl.LOCK_EX)
         except (OSError, Refused):
             return False
         return True
+
+
+def _has_place(file: int, place: int) -> bool:
+    """Lock a byte of a file for as long as it is open, unless somebody has."""
+    import fcntl
+
+    wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, place, 1, 0)  # struct flock
+    try:
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, wanted)
+    except (AttributeError, OSError):  # taken; or no such locks here
+        return False
+    return True
 
 
 class _Answers:

@@ -6,10 +6,10 @@ imports none of its parts: each comes when it is first asked for.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from fastgraph._namespaces import lookup
+from fastgraph.interrupts import imported
 
 if TYPE_CHECKING:
     from fastgraph.keras import activations as activations
@@ -35,6 +35,6 @@ _submodule, __dir__ = lookup("keras")
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         return _submodule(name)
-    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = getattr(imported(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

@@ -5,6 +5,7 @@ Rule: an index out of range is an error on every path, never a read outside the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -366,15 +367,39 @@ def gather_p(params: Array, indices: Array, *, axis: int, batch_dims: int) -> An
         raise invalid(f"{place} = {int(indices[first])} is not in [0, {n})")
     if batch_dims < 0:
         batch_dims += indices.ndim
+    rank = params.ndim + indices.ndim - batch_dims - 1
+    if rank > MAX_RANK:  # NumPy does not see it
+        raise invalid(rank_too_large(rank))
     if batch_dims == 0:
-        if params.ndim + indices.ndim - 1 > MAX_RANK:  # NumPy does not see it
-            raise invalid(rank_too_large(params.ndim + indices.ndim - 1))
         return params.take(indices, axis=axis)
-    own = indices.ndim - batch_dims
-    lead = np.ix_(*[np.arange(m) for m in params.shape[:axis]])
-    spread = [x.reshape(x.shape + (1,) * own) for x in lead]
-    where = indices.reshape(indices.shape[:batch_dims] + (1,) * (axis - batch_dims) + indices.shape[batch_dims:])
-    return params[(*spread, where)]
+    extents, where = _four_axes(params.shape, indices, axis, batch_dims)
+    return params.reshape(extents)[where].reshape(
+        params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis + 1 :]
+    )
+
+
+def _four_axes(params: tuple[int, ...], indices: Array, axis: int, batch_dims: int) -> tuple[Any, Any]:
+    """What is gathered from as [batch, before the axis, axis, after it], and the three indices that take from it.
+
+    NumPy allows fewer indices than axes, and its `ufunc.at` crashes above 32 of them (2.4).
+    """
+    batch, before, after = (
+        math.prod(part) for part in (params[:batch_dims], params[batch_dims:axis], params[axis + 1 :])
+    )
+    own = math.prod(indices.shape[batch_dims:])
+    where = (np.arange(batch)[:, None, None], np.arange(before)[:, None], indices.reshape((batch, 1, own)))
+    return (batch, before, params[axis], after), where
+
+
+def combine_at(combine: np.ufunc, result: Array, where: Sequence[Array], updates: Array) -> None:
+    """`combine.at(result, where, updates)`, where NumPy's own crashes above 32 dimensions (2.4).
+
+    result: contiguous. where: int[*q] for each of the first axes of `result`. updates: t[*q, *its other axes].
+    """
+    rows = tuple([w.reshape(-1) for w in where])
+    inner = (math.prod(result.shape[len(rows) :]),) if len(rows) < result.ndim else ()
+    assert result.flags.c_contiguous
+    combine.at(result.reshape((*result.shape[: len(rows)], *inner)), rows, updates.reshape((*rows[0].shape, *inner)))
 
 
 @custom(
@@ -401,11 +426,9 @@ def gather_grad(dy: Array, indices: Array, shape: Array, *, axis: int, batch_dim
     if batch_dims < 0:
         batch_dims += indices.ndim
     result = np.zeros(dims, np.float32 if is_half(dy.dtype) else dy.dtype)
-    own = indices.ndim - batch_dims
-    lead = np.ix_(*[np.arange(m) for m in dims[:axis]])
-    spread = [x.reshape(x.shape + (1,) * own) for x in lead]
-    where = indices.reshape(indices.shape[:batch_dims] + (1,) * (axis - batch_dims) + indices.shape[batch_dims:])
-    np.add.at(result, (*spread, where), dy)
+    extents, where = _four_axes(dims, indices, axis, batch_dims)
+    own = where[-1].shape[-1]
+    np.add.at(result.reshape(extents), where, dy.reshape((*extents[:2], own, extents[3])))
     return result.astype(dy.dtype, copy=False)
 
 

@@ -19,7 +19,7 @@ from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, negative, ones_like, select, zeros_like
 from fastgraph.ops.families import Array, Dims, custom, invalid, movement, public, shape_text
-from fastgraph.ops.gathering import dim
+from fastgraph.ops.gathering import combine_at, dim
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import broadcast_to, reshape, shape, shape_of_value
 from fastgraph.ops.sums import HALF, is_half
@@ -330,7 +330,7 @@ def _apply(how: str, result: Array, where: tuple[Array, ...], updates: Array) ->
     elif how == "update":
         result[where] = updates
     elif how in ("add", "sub"):
-        (np.add if how == "add" else np.subtract).at(result, where, updates)
+        combine_at(np.add if how == "add" else np.subtract, result, where, updates)
     else:  # TensorFlow's comparison: what is no number neither replaces nor is replaced
         depth = len(where)
         rows = zip(*[w.ravel().tolist() for w in where], strict=True)
@@ -396,7 +396,7 @@ def _tensor_scatter(how: str, tensor: Array, indices: Array, updates: Array) -> 
     problem = _tensor_scatter_problem(tensor.shape, indices.shape, updates.shape)
     if problem is not None:
         raise invalid(problem)
-    result = np.array(tensor)
+    result = np.array(tensor, order="C")
     _apply(how, result, _checked(indices, tensor.shape, "shape {}"), updates)
     return result
 

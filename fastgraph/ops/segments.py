@@ -18,7 +18,7 @@ from fastgraph.ops.comparison import equal_p
 from fastgraph.ops.elementwise import cast, maximum, ones_like, select, truediv, zeros_like
 from fastgraph.ops.exponentials import sqrt
 from fastgraph.ops.families import Array, Dims, custom, invalid, public, shape_text
-from fastgraph.ops.gathering import dim, gather_p
+from fastgraph.ops.gathering import combine_at, dim, gather_p
 from fastgraph.ops.joining import concat
 from fastgraph.ops.movement import expand_dims_p, reshape, shape
 from fastgraph.ops.sums import HALF
@@ -32,14 +32,14 @@ _SUMMED = _REAL + " complex64 complex128"
 def _combine(kind: str, result: Array, ids: Array, data: Array) -> None:
     """Add each row of data to the row of result that its id names, in order."""
     if kind in ("sum", "prod"):
-        (np.add if kind == "sum" else np.multiply).at(result, ids, data)
+        combine_at(np.add if kind == "sum" else np.multiply, result, [ids], data)
     elif data.dtype.kind == "f" and np.isnan(data).any():
         # TensorFlow's comparison: a NaN takes the place of what was there, and is replaced by what comes next.
         for row, i in zip(data, ids.tolist(), strict=True):
             old = result[i]
             result[i] = np.where(old > row if kind == "max" else old < row, old, row)
     else:
-        (np.maximum if kind == "max" else np.minimum).at(result, ids, data)
+        combine_at(np.maximum if kind == "max" else np.minimum, result, [ids], data)
 
 
 def _start(kind: str, dtype: Any) -> Any:

@@ -138,23 +138,37 @@ assert (s.compiled, s.compiled_in_place) == (len(handles), 0 if worker else len(
 
 
 def test_where_nothing_lingers(tmp_path: Path) -> None:
-    """Switched off, no store, none that can be written to, and another process at it already."""
+    """Switched off, no store, and none that can be written to."""
     (tmp_path / "blocked").mkdir()
     (tmp_path / "blocked" / "kernels").write_text("")
-    (tmp_path / "other").mkdir()
-    made_key(str(tmp_path / "other" / "key"))
-    with open(tmp_path / "other" / "key") as key:
+    programs = [
+        started(tmp_path / "off", FASTGRAPH_LINGER="0"),
+        started(tmp_path / "disabled", FASTGRAPH_STORE_LIMIT="0"),
+        started(tmp_path / "blocked", PYTHONWARNINGS="ignore"),
+        started(tmp_path / "deleted", "import shutil; shutil.rmtree(os.environ['FASTGRAPH_STORE'])"),
+    ]
+    pids = [int(program.communicate(timeout=60)[0]) for program in programs]
+    assert all(until(lambda pid=pid: gone(pid), 5) for pid in pids)  # type: ignore[misc]
+    assert not (tmp_path / "deleted" / "kernels").exists()
+
+
+def test_who_is_left_behind_waits_for_those_before(tmp_path: Path) -> None:
+    """While another process of the same key compiles, two wait for their turn and no more."""
+    name = str(tmp_path / "key")
+    made_key(name)
+    folders = [tmp_path / str(i) for i in range(3)]
+    with open(name) as key:
         fcntl.flock(key, fcntl.LOCK_EX)
-        programs = [
-            started(tmp_path / "off", FASTGRAPH_LINGER="0"),
-            started(tmp_path / "disabled", FASTGRAPH_STORE_LIMIT="0"),
-            started(tmp_path / "blocked", PYTHONWARNINGS="ignore"),
-            started(tmp_path / "other"),
-            started(tmp_path / "deleted", "import shutil; shutil.rmtree(os.environ['FASTGRAPH_STORE'])"),
-        ]
+        programs = [started(folder, FASTGRAPH_STORE_KEY=name) for folder in folders]
         pids = [int(program.communicate(timeout=60)[0]) for program in programs]
-        assert all(until(lambda pid=pid: gone(pid), 5) for pid in pids)  # type: ignore[misc]
-    assert stored(tmp_path / "other") == 0 and not (tmp_path / "deleted" / "kernels").exists()
+        assert until(lambda: any(gone(pid) for pid in pids))
+        time.sleep(0.1)
+        waiting = [not gone(pid) for pid in pids]
+    assert sum(waiting) == 2
+    assert until(lambda: all(gone(pid) for pid in pids))
+    for folder, waited in zip(folders, waiting, strict=True):
+        place = Store(str(folder / "kernels"), 1 << 20, name)
+        assert sum(place.read(each) is not None for each in KEYS) == (N if waited else 0)
 
 
 def test_killed_at_any_moment_the_store_is_whole(tmp_path: Path) -> None:

@@ -130,6 +130,28 @@ def test_fork_while_another_thread_imports(tmp_path: Path, module: str) -> None:
     )
 
 
+@pytest.mark.parametrize(("module", "name"), [("ops.operators", "sin"), ("keras.losses", "keras.losses")])
+def test_fork_while_another_thread_looks_up_a_name(tmp_path: Path, module: str, name: str) -> None:
+    """Names are imported when they are first asked for; a child forked meanwhile can ask for them as well."""
+    run(
+        f"""
+        class Slow(importlib.abc.MetaPathFinder):
+            def find_spec(self, name, path, target=None):
+                if name == "fastgraph.{module}" and not begun.is_set():
+                    begun.set()
+                    time.sleep(0.5)
+
+        sys.meta_path.insert(0, Slow())
+        thread = threading.Thread(target=lambda: tf.{name})
+        thread.start()
+        assert begun.wait(20)
+        fork(lambda: tf.{name})
+        thread.join()
+        """,
+        tmp_path,
+    )
+
+
 def test_fork_while_another_thread_reads_a_source(tmp_path: Path) -> None:
     run(
         """

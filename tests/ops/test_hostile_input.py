@@ -203,3 +203,33 @@ def test_an_axis_that_is_a_word() -> None:
 def test_as_many_elements_as_an_int64_counts_end_in_an_error_and_not_in_waiting() -> None:
     with flags.override(tier="last"), pytest.raises(ResourceExhaustedError):
         tf.function(lambda: tf.sequence_mask(tf.constant(0), 2**63 - 1))()
+
+
+@pytest.mark.parametrize("rank", [5, 33, 64])
+def test_what_is_added_at_indices_may_have_as_many_axes_as_an_array(rank: int) -> None:
+    """NumPy's `ufunc.at` ends the process above 32 axes."""
+    shape = [3, *[1] * (rank - 3), 2, 2]
+    x, rows = np.arange(12.0).reshape(shape), np.array([[0], [2], [0]])
+    added = np.zeros((3, 4))
+    np.add.at(added, rows[:, 0], x.reshape(3, 4))
+    assert np.array_equal(tf.scatter_nd(rows, x, shape), added.reshape(shape))
+    turned = tf.tensor_scatter_nd_sub(tf.transpose(tf.transpose(tf.constant(x))), rows, x)
+    assert np.array_equal(turned, x - added.reshape(shape))
+    sums = tf.math.unsorted_segment_sum(x, [0, 2, 0], 3)
+    assert np.array_equal(sums, added.reshape(shape))
+    largest = tf.math.unsorted_segment_max(x, [1, 0, 1], 2)
+    assert np.array_equal(largest, x[[1, 2]])
+
+    def gradient(x: Any, batch_dims: int) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            taken = tf.gather(x, np.zeros([3] * batch_dims + [2], int), axis=rank - 2, batch_dims=batch_dims)
+            loss = tf.reduce_sum(taken * taken)
+        return tape.gradient(loss, x)
+
+    expected = np.zeros_like(x)
+    expected[..., 0, :] = 4 * x[..., 0, :]
+    for batch_dims in (0, 1):
+        with flags.override(tier="first"):
+            staged = tf.function(gradient)(tf.constant(x), batch_dims)
+        assert np.array_equal(gradient(tf.constant(x), batch_dims), expected) and np.array_equal(staged, expected)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastgraph.graph.trace import unconverted
-from fastgraph.interrupts import deferred
+from fastgraph.interrupts import imported
 from fastgraph.locks import importing
 from fastgraph.staging.autograph import sources
 from fastgraph.staging.autograph.options import prints_in_graphs
@@ -210,9 +210,7 @@ def _is_staged(node: ast.AST) -> bool:
 @functools.cache
 def _calls() -> Any:
     """What is known of single functions and classes; its module needs this one."""
-    with deferred:
-        from fastgraph.staging.autograph import calls
-    return calls
+    return imported(f"{__name__}.calls")
 
 
 def special_names(function: types.FunctionType, instance: Any = None) -> tuple[set[str], set[str]]:
