@@ -559,9 +559,9 @@ def meshgrid(*args: Any, **kwargs: Any) -> Any:
     del name
     vectors = [reshape(as_tensor(a), (-1,)) for a in args]
     n = len(vectors)
-    first = vectors[0].dtype if vectors else None
+    first: Any = vectors[0].dtype if vectors else None
     for i, v in enumerate(vectors):  # TensorFlow multiplies each by ones of the first one's dtype
-        if v.dtype is not first and first is not None and (v.dtype.is_bool or first.is_bool):
+        if v.dtype is not first and (v.dtype.is_bool or first.is_bool):
             vectors[i] = cast(v, "bool")
         elif v.dtype is not first:
             raise op_errors.mixed_dtypes("Mul", ("x", "y"), [v.dtype, first], "", current_trace())
