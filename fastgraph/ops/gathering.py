@@ -424,7 +424,7 @@ def gather(
     """
     batch_dims = batch_dims if type(batch_dims) is int else whole(batch_dims, "batch_dims")
     if axis is None and batch_dims < 0 and (hasattr(params, "row_splits") or hasattr(indices, "row_splits")):
-        batch_dims += as_tensor(indices).shape.rank  # of the indices; as an axis it would be one of params
+        batch_dims += as_tensor(indices).shape.rank or 0  # of the indices; as an axis it would be one of params
     along = batch_dims if axis is None else axis
     if type(along) is not int:
         along = known_axis(along, "axis must be scalar, not", "GatherV2.Taxis", hint=False)
