@@ -26,6 +26,7 @@ class CompositeElements:
 
     def __init__(self, elems: Any, caller: str) -> None:
         self.structure = elems
+        self.n: Any = None
         leaves = nesting.flatten(elems)
         if current_trace() is not None:
             self._begin(leaves, caller)
@@ -46,7 +47,7 @@ class CompositeElements:
         known = {leaf.shape[0] for leaf in self._leaves} - {None}
         if len(known) > 1:
             raise ValueError("{}: Dimensions {} and {} are not compatible".format(caller, *sorted(known)[:2]))
-        self.n: Any = next(iter(known), None)
+        self.n = next(iter(known), None)
         if self.n is None or len({leaf.shape[0] for leaf in self._leaves}) > 1:
             counts = [cast(nvals(leaf), "int32") for leaf in self._leaves]
             for count in counts[1:]:

@@ -18,7 +18,7 @@ from fastgraph._buffer import Cell
 from fastgraph._tensor import EagerTensor, Tensor, Trace, current_state, current_trace
 from fastgraph.dtype import DType
 from fastgraph.errors import InaccessibleTensorError, InternalError, OperatorNotAllowedInGraphError
-from fastgraph.graph import operation
+from fastgraph.graph import misfits, operation
 from fastgraph.graph.ir import Graph, Node, SourceLine, Value, node_name
 from fastgraph.graph.naming import UNNAMED, Reserved, argument_name, tensor_place
 from fastgraph.graph.operation import Operation, consumers, operation_of
@@ -416,7 +416,8 @@ class GraphTrace(Trace):
             node = self.graph.add(prim, values, attrs, name=full_name, source=source_lines(), device=state.device)
         except ValueError as error:
             if len(error.args) == 1 and isinstance(error.args[0], str):
-                error.args = (error.args[0] + _misfit(self.graph, prim, full_name or node_name(prim), values),)
+                text = misfits.words(prim.name, [value.aval.shape for value in values], attrs) or error.args[0]
+                error.args = (text + _misfit(self.graph, prim, full_name or node_name(prim), values),)
             raise
         if self.control:
             self._wait(node)

@@ -122,6 +122,13 @@ def word(value: Any, what: str) -> str:
     return value
 
 
+def not_allowed(dtype: DType, letter: str, allowed: str) -> str:
+    """TensorFlow's text for an argument of a dtype that the attribute does not take: "Tidx", or "Sum.Tidx" of an op."""
+    op, _, letter = letter.rpartition(".")
+    text = f"Value for attr '{letter}' of {message_name(dtype)} is not in the list of allowed values: {allowed}"
+    return f"{text}\n\t; NodeDef: {{{{node {op}}}}}; Op<name={op}> [Op:{op}]" if op else text
+
+
 def of_dtypes(value: Tensor, words: str, letter: str = "T") -> Tensor:
     """`value`, if its dtype is one that `words` list (DTYPE_SETS); for public functions written in ops that take more.
 
@@ -129,10 +136,7 @@ def of_dtypes(value: Tensor, words: str, letter: str = "T") -> Tensor:
     """
     allowed = dtype_set(words)
     if value.dtype not in allowed:
-        text = (
-            f"Value for attr '{letter}' of {message_name(value.dtype)} is not in the list of allowed values: "
-            f"{', '.join(message_name(dtype) for dtype in allowed)}"
-        )
+        text = not_allowed(value.dtype, letter, ", ".join(message_name(dtype) for dtype in allowed))
         raise InvalidArgumentError(None, None, text) if current_trace() is None else TypeError(text)
     return value
 
@@ -175,8 +179,7 @@ def static_int(value: Any, no_scalar: str = "", letter: str = "", hint: bool = T
 def _integers(value: Tensor, letter: str = "Tidx") -> Tensor:
     """`value`, if it is of integers. Raises: InvalidArgumentError as TensorFlow's ops do, in a graph TypeError."""
     if not value.dtype.is_integer or (letter and value.dtype.name not in ("int32", "int64")):
-        name = message_name(value.dtype)
-        text = f"Value for attr '{letter or 'Tidx'}' of {name} is not in the list of allowed values: int32, int64"
+        text = not_allowed(value.dtype, letter or "Tidx", "int32, int64")
         raise InvalidArgumentError(None, None, text) if current_trace() is None else TypeError(text)
     return value
 
@@ -243,7 +246,8 @@ def extents(shape: Any, letter: str = "Tshape", no_vector: str = "") -> Extents:
     """A shape given as TensorShape, list (also with tensors in it), array or tensor. Scalars count as one extent.
 
     With `no_vector`, what is said of a scalar, they are refused. `letter` is the attribute that TensorFlow's op has for
-    the shape's dtype; without one it asks for int32. Raises: InvalidArgumentError, TypeError or ValueError likewise.
+    the shape's dtype, with the op's name if one op alone is meant; without one it asks for int32.
+    Raises: InvalidArgumentError, TypeError or ValueError likewise.
     """
     if type(shape) is tuple or type(shape) is list:
         for n in shape:

@@ -19,7 +19,7 @@ from fastgraph.ops.checks import assert_less, assert_non_negative, ensure_shape_
 from fastgraph.ops.comparison import greater, greater_equal, less
 from fastgraph.ops.creation import range_
 from fastgraph.ops.elementwise import cast, clip_by_value, floor, identity, maximum, minimum, ones_like, select
-from fastgraph.ops.families import Array, Dims, custom, elementwise, invalid, lower_elementwise, public
+from fastgraph.ops.families import Array, Dims, custom, elementwise, invalid, lower_elementwise, public, shape_text
 from fastgraph.ops.joining import stack
 from fastgraph.ops.movement import expand_dims_p, reshape, shape
 from fastgraph.ops.reduction import reduce_max
@@ -76,6 +76,14 @@ def bincount(
     if minlength is not None:
         size = maximum(size, cast(minlength, int32))
     values = ones_like(x, dtype=dtype) if weights is None else as_tensor(weights)
+    if not values.shape.is_compatible_with(x.shape):
+        if values.shape.num_elements() != 0:
+            raise invalid(
+                "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts as all "
+                f"weights equal to 1. Received {shape_text(values.shape.as_list())}",
+                "DenseBincount",
+            )
+        values = ones_like(x, dtype=values.dtype)
     ids, n = x, size
     if maxlength is not None:
         n = size = minimum(size, cast(maxlength, int32))

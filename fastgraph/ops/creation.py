@@ -118,7 +118,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError for a negative extent or too many elements. Source: tf.fill.
     """
-    size = extents(dims, "index_type")
+    size = extents(dims, "Fill.index_type")
     if size.static is not None:
         return named(name, fill_p, value, shape=size.static)
     return named(name, fill_dynamic, value, size.tensor)

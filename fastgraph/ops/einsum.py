@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any
 
+from fastgraph._tensor import current_trace
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.ops.arguments import as_tensor
 from fastgraph.ops.contraction import extents_of, matmul_p, product_of
@@ -75,6 +76,8 @@ def _parse(equation: str, ranks: tuple[int, ...]) -> tuple[list[Labels], Labels]
         spare = rank - named
         if spare < 0 or (spare and "..." not in part):
             most = "at least " if "..." in part else ""
+            if current_trace() is not None:
+                raise ValueError(f"Shape must be {most}rank {named} but is rank {rank} for {i}th input of einsum")
             raise _invalid(f"Expected input {i} to have rank {most}{named} but got: {rank}")
         widest = max(widest, spare)
         head, _, tail = part.partition("...")
@@ -139,6 +142,8 @@ def _check_extents(terms: Sequence[_Term]) -> None:
             if n is None or (label.isdigit() and n == 1):
                 continue
             if seen.setdefault(label, n) != n:
+                if current_trace() is not None:
+                    raise ValueError(f"Dimensions must be equal, but are {seen[label]} and {n}")
                 raise _invalid(
                     f"Expected dimension {seen[label]} at axis {axis} of the input shaped "
                     f"{shape_text(term.tensor.shape.as_list())} but got dimension {n}"

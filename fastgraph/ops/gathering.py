@@ -190,7 +190,7 @@ def _same_integers(begin: Any, size: Any) -> None:
 def slice_tensor(input: Any, begin: Any, size: Any, name: str | None = None) -> Any:
     """`fastgraph.slice` where begin and size need not be of one integer type: gradients have them as they come."""
     text = "Expected begin and size arguments to be 1-D tensors, but one of them is a scalar. [Op:Slice]"
-    amount, start = extents(size, "Index", text), extents(begin, "Index", text)
+    amount, start = extents(size, "Slice.Index", text), extents(begin, "Slice.Index", text)
     if amount.static is not None:
         if -1 in amount.static and start.static is None:
             return named(name, slice_dynamic, input, start.tensor, _numbers(amount.static, start.tensor.dtype))
@@ -447,10 +447,10 @@ def gather(
     """
     batch_dims = batch_dims if type(batch_dims) is int else whole(batch_dims, "batch_dims")
     if axis is None and batch_dims < 0 and (hasattr(params, "row_splits") or hasattr(indices, "row_splits")):
-        batch_dims += as_tensor(indices).shape.rank  # of the indices; as an axis it would be one of params
+        batch_dims += as_tensor(indices).shape.rank or 0  # of the indices; as an axis it would be one of params
     along = batch_dims if axis is None else axis
     if type(along) is not int:
-        along = known_axis(along, "axis must be scalar, not", "Taxis", hint=False)
+        along = known_axis(along, "axis must be scalar, not", "GatherV2.Taxis", hint=False)
     if name is None:
         return gather_p(params, indices, axis=along, batch_dims=batch_dims)
     return named(name, gather_p, params, indices, axis=along, batch_dims=batch_dims)

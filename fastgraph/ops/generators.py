@@ -28,7 +28,7 @@ from fastgraph._tensor import cell_assign, cell_read, current_state, current_tra
 from fastgraph.conversion import convert_to_tensor
 from fastgraph.dtype import DType, as_dtype, int64
 from fastgraph.errors import InvalidArgumentError
-from fastgraph.ops.arguments import Extents, as_tensor, named
+from fastgraph.ops.arguments import Extents, as_tensor, named, not_allowed
 from fastgraph.ops.creation import check_dims
 from fastgraph.ops.elementwise import cast
 from fastgraph.ops.families import Array, Dims, body_of, custom, invalid, shape_text
@@ -214,8 +214,7 @@ class Stateless(Source):
     def __init__(self, seed: Any) -> None:
         seed = convert_to_tensor(seed, dtype_hint=int64)
         if seed.dtype.name not in ("int32", "int64"):
-            name = {"float32": "float", "float64": "double"}.get(seed.dtype.name, seed.dtype.name)
-            raise invalid(f"Value for attr 'Tseed' of {name} is not in the list of allowed values: int32, int64")
+            raise invalid(not_allowed(seed.dtype, "StatelessRandomGetKeyCounter.Tseed", "int32, int64"))
         self.seed = seed
 
     def blocks(self, n: Any) -> Any:

@@ -182,7 +182,7 @@ def concat(values: Any, axis: Any, name: str | None = "concat") -> Any:
         values = [values]
     along = axis
     if type(axis) is not int:
-        along = static_int(axis, letter="Tidx")
+        along = static_int(axis, letter="ConcatV2.Tidx")
         if np.ndim(axis) > 1:
             raise invalid(f"axis must be a scalar or a vector of one, not {axis}", "ConcatV2")
     if along is None:
@@ -408,13 +408,20 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
         if n is None and num_or_size_splits > 0:
             return _equal_parts(value, num_or_size_splits, along % rank)
         if num_or_size_splits <= 0 or n % num_or_size_splits:
+            uneven = f"Dimension size must be evenly divisible by {num_or_size_splits} but is {n} "
             raise _unsplit(
-                "Number of ways to split should evenly divide the split dimension, but got split_dim "
+                ("" if current_trace() is None or num_or_size_splits <= 0 else uneven)
+                + "Number of ways to split should evenly divide the split dimension, but got split_dim "
                 f"{along % rank} (size = {n}) and num_split {num_or_size_splits}",
                 "Split",
             )
         sizes = (n // num_or_size_splits,) * num_or_size_splits
     else:
+        if not isinstance(num_or_size_splits, (list, tuple)) and as_tensor(num_or_size_splits).shape.rank == 0:
+            raise ValueError(
+                "Rank-0 tensors are not supported as the num_or_size_splits argument to split. Argument provided: "
+                f"{num_or_size_splits}"
+            )
         given = extents(num_or_size_splits)
         found = given.static
         if found is None:

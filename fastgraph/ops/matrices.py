@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph._tensor import current_trace
 from fastgraph.ops.contraction import matmul
 from fastgraph.ops.elementwise import cast, ones_like, zeros_like
 from fastgraph.ops.families import Array, Dims, invalid, shape_text
@@ -40,6 +41,11 @@ def matrix_shape(shape: Dims, position: int | None = 0) -> Dims:
     return shape
 
 
+def unequal(rows: int | None, columns: int | None) -> str:
+    """TensorFlow's words while a graph is made for extents that are to be equal; "" elsewhere: each op has its own."""
+    return "" if current_trace() is None else f"Dimensions must be equal, but are {rows} and {columns}"
+
+
 def square_shape(shape: Dims, position: int | None = 0) -> Dims:
     """`shape`, if its matrices are square; an extent that is known once is known twice. ValueError otherwise."""
     if matrix_shape(shape, position) is None:
@@ -48,7 +54,7 @@ def square_shape(shape: Dims, position: int | None = 0) -> Dims:
     rows, columns = shape[-2:]
     n = columns if rows is None else rows
     if columns not in (None, n):
-        raise ValueError("Input matrix must be square.")
+        raise ValueError(unequal(rows, columns) or "Input matrix must be square.")
     return (*shape[:-2], n, n)
 
 
@@ -69,10 +75,10 @@ def solved_shape(matrix: Dims, rhs: Dims) -> Dims:
     batch = same_batches(matrix[:-2], rhs[:-2]) if len(matrix) == len(rhs) else same_batches(matrix, rhs)
     (m, n), k = matrix[-2:], rhs[-2]
     if m is not None and n is not None and m != n:
-        raise ValueError("First input (lhs) must be a square matrix.")
+        raise ValueError(unequal(m, n) or "First input (lhs) must be a square matrix.")
     n = m if n is None else n
     if n is not None and k is not None and n != k:
-        raise ValueError("Input matrix and rhs are incompatible.")
+        raise ValueError(unequal(n, k) or "Input matrix and rhs are incompatible.")
     return (*batch, k if n is None else n, rhs[-1])
 
 
@@ -85,11 +91,11 @@ def triangular_shape(matrix: Dims, rhs: Dims, lower: bool, adjoint: bool, banded
         return None
     (m, n), k = matrix[-2:], rhs[-2]
     if not banded and m is not None and n is not None and m != n:
-        raise ValueError(f"In[0] matrices in the last dimensions must be square ({n} =/= {m})")
+        raise ValueError(unequal(m, n) or f"In[0] matrices in the last dimensions must be square ({n} =/= {m})")
     n = m if n is None and not banded else n
     if n is not None and k is not None and n != k:
         shapes = f"{shape_text(matrix)} {shape_text(rhs)} {int(lower)} {int(adjoint)}"
-        raise ValueError(f"In[0] mismatch In[1] shape: {n} vs. {k}: {shapes}")
+        raise ValueError(unequal(n, k) or f"In[0] mismatch In[1] shape: {n} vs. {k}: {shapes}")
     a, b = matrix[:-2], rhs[:-2]
     a, b = (1,) * (len(b) - len(a)) + a, (1,) * (len(a) - len(b)) + b
     batch: list[int | None] = []

@@ -198,7 +198,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
                 break
         else:
             return bind(_RESHAPE, (tensor,), {"shape": shape})
-    size = extents(shape)
+    size = extents(shape, "Reshape.Tshape")
     if size.static is not None:
         if name is None:
             return bind(_RESHAPE, (tensor,), {"shape": size.static})
@@ -523,7 +523,7 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError if it cannot be. Source: tf.broadcast_to.
     """
-    size = extents(shape, "Tidx")
+    size = extents(shape, "BroadcastTo.Tidx")
     if size.static is not None:
         if name is None:
             return broadcast_to_p(input, shape=size.static)

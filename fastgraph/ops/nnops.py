@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fastgraph._tensor import current_trace
 from fastgraph.dtype import as_dtype
 from fastgraph.errors import InvalidArgumentError
 from fastgraph.indexed_slices import IndexedSlices
@@ -486,6 +487,8 @@ def bias_add(value: Any, bias: Any, data_format: Any = None, name: str | None = 
     channels_first = data_format is not None and data_format.startswith("NC") and data_format[-1] != "C"
     own = value.shape[1 if channels_first else -1] if rank else None
     if own is not None and bias.shape.rank == 1 and bias.shape[0] not in (None, own):
+        if current_trace() is not None:
+            raise ValueError(f"Dimensions must be equal, but are {own} and {bias.shape[0]}")
         raise invalid(
             "Must provide as many biases as the last dimension of the input tensor: "
             f"{shape_text(bias.shape)} vs. {shape_text(value.shape)}",

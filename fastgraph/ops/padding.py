@@ -340,7 +340,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
 
     Raises: InvalidArgumentError if there is not one number per axis, or a negative one. Source: tf.tile.
     """
-    times = extents(multiples, "Tmultiples", "Expected multiples to be 1-D, but got shape [] [Op:Tile]")
+    times = extents(multiples, "Tile.Tmultiples", "Expected multiples to be 1-D, but got shape [] [Op:Tile]")
     if times.static is not None:
         return named(name, tile_p, input, multiples=times.static)
     input = as_tensor(input)
