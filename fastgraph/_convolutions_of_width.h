@@ -66,7 +66,7 @@ INLINE void NAME(sums)(const int R, const int N, const int part, const int near,
     }
 }
 
-/* What K steps add to R rows of sums apart that stand as far from each other as steps do: a vector serves all that see it. */
+/* What K steps add to R rows of sums apart that stand as far from each other as steps do: a vector serves all of them. */
 #define STEPS(K)                                                                                                       \
     do {                                                                                                               \
         V steps[K];                                                                                                    \

@@ -174,7 +174,7 @@ INLINE void NAME(to_each)(const int part, M mask, const NAME(window) *t, const T
     }
 }
 
-/* N vectors of n numbers from number `at` on, as they are stored or in numbers to compute with; the last is a part if `part`. */
+/* A vector of numbers from number `at` on, to compute with; n of them if `part`. */
 INLINE V NAME(taken)(const int kind, const int part, M mask, const void *from, int64_t at, int64_t n) {
     if (kind == FG_NATIVE) return part ? LOAD_PART((const T *)from + at, mask) : LOAD((const T *)from + at);
     uint16_t some[LANES];
@@ -201,8 +201,8 @@ INLINE void NAME(stored)(const int kind, const int part, M mask, void *to, int64
 
 /* What goes back to a window that shares no element with others: to the first of the largest, to each of them, or a
  * share to all. x, y: number `at` is the window's first; given: number `place` is its. */
-INLINE void NAME(alone)(const int kind, const int what, const int N, const int part, const NAME(window) *t, const void *x,
-                        const void *given, void *y, int64_t at, int64_t place, int64_t n, V low, V count) {
+INLINE void NAME(alone)(const int kind, const int what, const int N, const int part, const NAME(window) *t,
+                        const void *x, const void *given, void *y, int64_t at, int64_t place, int64_t n, V low, V count) {
     V best[2], which[2], more[2];
     M mask = MASK_OF(part ? n : 0);
     T number = 0;
@@ -428,7 +428,7 @@ LOCAL void NAME(pool_unit)(const fg_pool *w, int64_t number, T *room, int64_t *t
                 t.from = 0;
                 t.to = t.taps;
                 int64_t above = slab.y0 - t.first[cut], below = slab.y1 - t.first[cut];
-                if (back && t.taps && (above > 0 || below < t.count[cut])) { /* elements before or behind are another's */
+                if (back && t.taps && (above > 0 || below < t.count[cut])) { /* the rest is another's */
                     int64_t line = t.taps / t.count[cut];
                     t.from = fg_most(above, 0) * line;
                     t.to = fg_least(below, t.count[cut]) * line;
@@ -438,7 +438,8 @@ LOCAL void NAME(pool_unit)(const fg_pool *w, int64_t number, T *room, int64_t *t
         }
     }
     if (wide && c == w->c)
-        fg_narrowed((uint16_t *)(void *)y + y0 * c, (const float *)(const void *)(u->y + y0 * c), (y1 - y0) * c, w->kind);
+        fg_narrowed((uint16_t *)(void *)y + y0 * c, (const float *)(const void *)(u->y + y0 * c),
+                    (y1 - y0) * c, w->kind);
     else if (wide)
         for (int64_t i = y0; i < y1; i++)
             fg_narrowed((uint16_t *)(void *)y + i * w->c + c0, (const float *)(const void *)(u->y + i * c), c, w->kind);
