@@ -102,7 +102,9 @@ def test_what_goes_on_after_a_program_disturbs_nobody(tmp_path: Path) -> None:
     pid = int(program.communicate(timeout=60)[0])
     try:
         os.kill(pid, signal.SIGCONT)
-        assert until(lambda: gone(pid) or fields(pid)[16] == "19")  # nice
+        assert until(
+            lambda: gone(pid) or (fields(pid)[16] == "19" and fields(pid)[38] == str(os.SCHED_IDLE))
+        )  # nice, then this
         os.kill(pid, signal.SIGSTOP)
         found = fields(pid)
         assert found[0] != "Z" and found[38] == str(os.SCHED_IDLE)
