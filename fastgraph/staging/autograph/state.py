@@ -36,11 +36,6 @@ def told(name: str) -> str:
     return f"'{name}'"
 
 
-def shown(name: str) -> str:
-    """Return a variable's name as the program has it: what is returned has none."""
-    return f"<returned>{name[len(name.partition('[')[0]) :]}" if name.startswith(RETURN_VALUE) else name
-
-
 def user_place() -> str:
     """Return "file:line" of the user's statement that is being traced, or "" where there is none."""
     lines: Sequence[SourceLine] = source_lines()
